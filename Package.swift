@@ -122,13 +122,6 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: safe),
-        .executableTarget(
-            name: "benchmarks",
-            dependencies: [
-                "ObjectStore", "ScriptHost", "REPL", "EventLoops", "Transfer", "CSQLite", "CLMDB",
-            ],
-            swiftSettings: unsafeZone),
-
         .target(
             name: "TestSupport",
             dependencies: ["ObjectStore", "ScriptHost", "EventLoops", "LuaHost"],
@@ -138,7 +131,8 @@ let package = Package(
             name: "LMDBStorageTests", dependencies: ["LMDBStorage", "TestThreads"],
             swiftSettings: unsafeZone),
         .testTarget(
-            name: "ColumnStorageTests", dependencies: ["ColumnStorage", "LMDBStorage"],
+            name: "ColumnStorageTests",
+            dependencies: ["ColumnStorage", "LMDBStorage", "TestThreads"],
             swiftSettings: unsafeZone),
         .testTarget(
             name: "DecimalsTests", dependencies: ["Decimals"], swiftSettings: unsafeZone),
@@ -147,7 +141,8 @@ let package = Package(
             dependencies: ["ObjectStore", "ColumnStorage", "TestThreads"],
             swiftSettings: unsafeZone),
         .testTarget(
-            name: "EventLoopsTests", dependencies: ["EventLoops"], swiftSettings: unsafeZone),
+            name: "EventLoopsTests", dependencies: ["EventLoops", "TestThreads"],
+            swiftSettings: unsafeZone),
         .target(
             name: "RealmFixtures", dependencies: ["RealmFiles", "CCrypto"],
             path: "Tests/RealmFixtures",
@@ -155,6 +150,8 @@ let package = Package(
         .testTarget(
             name: "RealmFilesTests", dependencies: ["RealmFiles", "RealmFixtures"],
             swiftSettings: unsafeZone),
+        .testTarget(
+            name: "DataFormatsTests", dependencies: ["DataFormats"], swiftSettings: unsafeZone),
         .testTarget(
             name: "TransferTests",
             dependencies: ["Transfer", "DataFormats", "ObjectStore", "RealmFixtures"],
@@ -184,9 +181,11 @@ let package = Package(
             name: "MoonpoolScriptingTests", dependencies: ["MoonpoolScripting", "TestThreads"],
             swiftSettings: unsafeZone + [.enableUpcomingFeature("MemberImportVisibility")]),
         .testTarget(
-            name: "LineEditingTests", dependencies: ["LineEditing"], swiftSettings: unsafeZone),
+            name: "LineEditingTests", dependencies: ["LineEditing", "TestSupport", "TestThreads"],
+            swiftSettings: unsafeZone),
         .testTarget(
-            name: "REPLTests", dependencies: ["REPL", "TestSupport"], swiftSettings: unsafeZone),
+            name: "REPLTests", dependencies: ["REPL", "TestSupport", "TestThreads"],
+            swiftSettings: unsafeZone),
         .testTarget(
             name: "ToolTests",
             dependencies: [
@@ -196,6 +195,17 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// The program behind `scripts/bench` is built for that script only.
+if Context.environment["MOONPOOL_BENCHMARKS"] != nil {
+    package.targets.append(
+        .executableTarget(
+            name: "benchmarks",
+            dependencies: [
+                "ObjectStore", "ScriptHost", "REPL", "EventLoops", "Transfer", "CSQLite", "CLMDB",
+            ],
+            path: "scripts/benchmarks", swiftSettings: unsafeZone))
+}
 
 // `MOONPOOL_TESTS=ObjectStoreTests,LuaHostTests` leaves those tests and what they need: quick rounds of one part.
 if let names = Context.environment["MOONPOOL_TESTS"] {

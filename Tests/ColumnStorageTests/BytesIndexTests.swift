@@ -1,4 +1,5 @@
 import LMDBStorage
+import TestThreads
 import Testing
 
 @testable import ColumnStorage

@@ -1,4 +1,5 @@
 import EventLoops
+import TestThreads
 import Testing
 
 @Suite struct LoopTimerTests {
@@ -133,19 +134,5 @@ import Testing
             expected.sort { ($0.time, $0.age) < ($1.time, $1.age) }
             #expect(log.lines == expected.map { "\($0.time) \($0.age)" })
         }
-    }
-}
-
-/// The same numbers for the same seed (SplitMix64).
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
     }
 }

@@ -1,5 +1,6 @@
 import CLMDB
 import Glibc
+import TestThreads
 import Testing
 
 @testable import LMDBStorage

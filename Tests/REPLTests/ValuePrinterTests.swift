@@ -1,4 +1,5 @@
 import LuaHost
+import TestThreads
 import Testing
 
 @testable import REPL

@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import TestThreads
 import Testing
 
 @testable import LMDBStorage
@@ -157,19 +158,5 @@ extension LogTests {
             let (images, recovered) = world.state.withLock { ($0.images, $0.recovered) }
             #expect(images > 10 && recovered > 0, "\(images) images, \(recovered) recovered")
         }
-    }
-}
-
-struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

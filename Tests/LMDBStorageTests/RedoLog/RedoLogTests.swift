@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import TestThreads
 import Testing
 
 @testable import LMDBStorage

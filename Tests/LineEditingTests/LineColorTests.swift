@@ -1,5 +1,6 @@
 import LineEditing
 import TestSupport
+import TestThreads
 import Testing
 
 private typealias Key = PseudoTerminal.Key
