@@ -241,14 +241,22 @@ package final class RowWriter {
         return row
     }
 
-    private func takeLeaves(_ cluster: Int) {
+    private func findLeaves(_ cluster: Int) {
         leaves[0] = overlay.unpackedLeaf(0, cluster).address
         for column in definition.columns where !column.isDropped {
             leaves[column.id.rawValue + 1] =
                 overlay.unpackedLeaf(column.id.rawValue + 1, cluster).address
         }
-        // Making room for the last leaf may have put away the first.
-        if leaves[0] != overlay.unpackedLeaf(0, cluster).address { return takeLeaves(cluster) }
+    }
+
+    private func takeLeaves(_ cluster: Int) {
+        let generation = session.generation.pointee
+        findLeaves(cluster)
+        // Making space for the last leaf may have flushed earlier ones. All leaves of a class with thousands of columns
+        // may need more than the session's limit, so the second time none is flushed.
+        if session.generation.pointee != generation {
+            session.keepingLeaves { findLeaves(cluster) }
+        }
         cells.pointee.firstKey = Int64(cluster * Cluster.rows)
         cells.pointee.generation = session.generation.pointee
         cells.pointee.arena = .passUnretained(overlay.arena(cluster))

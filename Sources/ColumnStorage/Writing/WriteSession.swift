@@ -22,6 +22,8 @@ package final class WriteSession {
     let generation: UnsafeMutablePointer<Int>
     /// Bytes of heap leaves.
     @exclusivity(unchecked) var heapSize = 0
+    /// Whether leaves stay unpacked although they take too much memory.
+    @exclusivity(unchecked) private var keepsLeaves = false
     @exclusivity(unchecked) private(set) var failure: StorageError?
     @exclusivity(unchecked) private(set) var overlays: SortedMap<TableID, TableOverlay> =
         SortedMap()
@@ -165,9 +167,17 @@ package final class WriteSession {
 
     // MARK: Memory
 
-    /// Called before another heap leaf is made.
+    /// Runs `body` without flushing leaves, whatever memory it needs.
+    func keepingLeaves(_ body: () -> Void) {
+        keepsLeaves = true
+        defer { keepsLeaves = false }
+        body()
+    }
+
+    /// Flushes all leaves if they take too much memory; called before another leaf is created.
     func makeRoom() {
-        guard heapSize + arena.size > Self.memoryLimit, failure == nil, !isEnding else { return }
+        guard heapSize + arena.size > Self.memoryLimit, failure == nil, !isEnding, !keepsLeaves
+        else { return }
         do throws(StorageError) {
             for overlay in overlays.values { try overlay.flushAll() }
             arena.reset()

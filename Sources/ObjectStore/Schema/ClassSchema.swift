@@ -25,6 +25,8 @@ public final class ClassSchema: Sendable {
     let intKeyColumn: ColumnID?
 
     private let positions: [String: Int]
+    private let storedPositions: [String: Int]
+    private let columnPositions: [ColumnID: Int]
 
     /// Describes a class that is yet to be stored.
     ///
@@ -55,6 +57,12 @@ public final class ClassSchema: Sendable {
         }
         positions = Dictionary(
             properties.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+        storedPositions = Dictionary(
+            properties.enumerated().map { ($1.storedName, $0) },
+            uniquingKeysWith: { first, _ in first })
+        columnPositions = Dictionary(
+            properties.enumerated().lazy.filter { !$1.isBacklinks }.map { ($1.column, $0) },
+            uniquingKeysWith: { first, _ in first })
     }
 
     /// The property of this name, or nil.
@@ -75,8 +83,10 @@ public final class ClassSchema: Sendable {
     public var primaryKey: Property? { primaryKeyPosition.map { properties[$0] } }
 
     /// The property that the file knows under a name, or nil.
+    ///
+    /// Constant time.
     func property(storedAs name: String) -> Property? {
-        properties.first { $0.storedName == name }
+        storedPositions[name].map { properties[$0] }
     }
 
     /// The property of this name.
@@ -91,8 +101,10 @@ public final class ClassSchema: Sendable {
     }
 
     /// The property that a column stores, or nil for a column that was dropped.
+    ///
+    /// Constant time.
     package func property(in column: ColumnID) -> Property? {
-        properties.first { $0.column == column && !$0.isBacklinks }
+        columnPositions[column].map { properties[$0] }
     }
 }
 

@@ -39,6 +39,7 @@ struct SchemaChange {
         from current: Schema, to wanted: [ClassSchema], version: UInt64, allowing: Allowance,
         _ circumstances: Circumstances = Circumstances()
     ) throws {
+        try SchemaValidation.checkLimits(wanted)
         var planner = SchemaPlanner(from: current, circumstances)
         var classes: [ClassSchema] = []
         for classSchema in wanted.sorted(by: { $0.name < $1.name }) {

@@ -183,11 +183,10 @@ struct SchemaPlanner {
     }
 
     private mutating func noteRemoved(_ stored: ClassSchema, _ wanted: ClassSchema) {
+        let kept = Set(wanted.properties.compactMap { counterpart(of: $0, in: stored)?.name })
         for old in stored.properties where !old.isBacklinks {
-            let isKept = wanted.properties.contains {
-                counterpart(of: $0, in: stored)?.name == old.name
-            }
-            if !isKept { differences.append(.propertyRemoved(class: wanted.name, old)) }
+            guard !kept.contains(old.name) else { continue }
+            differences.append(.propertyRemoved(class: wanted.name, old))
         }
     }
 

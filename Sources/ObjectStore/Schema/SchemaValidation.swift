@@ -13,7 +13,8 @@ struct SchemaValidation {
         throw StoreError(.invalidSchema, validation.faults.joined(separator: "\n"))
     }
 
-    private static func checkLimits(_ classes: [ClassSchema]) throws {
+    /// Throws `limit_exceeded` for too many classes or properties.
+    static func checkLimits(_ classes: [ClassSchema]) throws {
         guard classes.count <= StoreLimits.classes else {
             throw StoreError(
                 .limitExceeded,
