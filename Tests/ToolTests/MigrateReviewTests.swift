@@ -127,6 +127,52 @@ import Testing
         #expect(again.lines == ["the folder leads to this schema already"])
     }
 
+    @Test func `status and check of a pattern of stores are one table and one report`() throws {
+        let shop = try MigrationShop()
+        for (name, number) in [("a", "1"), ("b", "2"), ("c", "3")] {
+            let up = try Tool.run(
+                ["migrate", "up", "\(name).moonpool", "--dir", "migrations", "--to", number],
+                in: shop.folder.path)
+            #expect(up.exitCode == 0, "\(up.error)")
+        }
+        func run(_ command: String, _ options: String...) throws -> Tool.Outcome {
+            try Tool.run(
+                ["migrate", command, "*.moonpool", "--dir", "migrations"] + options,
+                in: shop.folder.path)
+        }
+        let status = try run("status")
+        #expect(status.exitCode == 0)
+        #expect(
+            status.lines == [
+                "store       version  applied  pending  state",
+                "a.moonpool        1        1        2  pending",
+                "b.moonpool        2        2        1  pending",
+                "c.moonpool        3        3        0  up to date",
+                "3 stores: 1 up to date, 2 pending",
+            ], "\(status.output)")
+        let json = try run("status", "--json")
+        #expect(try MigrationShop.json(json, "stores[2].report.state") == "pending")
+        #expect(try MigrationShop.json(json, "summary.pending") == "2")
+        #expect(try run("check").exitCode == 1)
+        _ = try shop.folder.write("no store", to: "d.moonpool")
+        let broken = try run("status")
+        #expect(broken.exitCode == 1)
+        #expect(broken.lines.contains("d.moonpool: 'd.moonpool' is not a store"))
+        #expect(broken.lines.last == "4 stores: 1 up to date, 2 pending, 1 error")
+        let github = try run("check", "--format", "github")
+        #expect(github.exitCode == 2)
+        #expect(
+            github.lines == [
+                "::error title=file_corrupt::d.moonpool: 'd.moonpool' is not a store"
+            ], "\(github.output)")
+        let junit = try run("check", "--format", "junit")
+        #expect(junit.output.split(separator: "<?xml").count == 1, "\(junit.output)")
+        #expect(junit.output.contains(#"tests="4" failures="1""#), "\(junit.output)")
+        let dryRun = try run("up", "--dry-run", "--report", "report.html")
+        #expect(dryRun.exitCode == 1)
+        #expect(dryRun.error.contains("need a single store"), "\(dryRun.error)")
+    }
+
     @Test func `a fleet is migrated store by store, and continues when it is run again`() throws {
         let shop = try MigrationShop()
         mkdir(shop.folder.path + "/tenants", 0o755)

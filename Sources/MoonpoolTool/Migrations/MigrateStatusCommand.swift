@@ -8,20 +8,67 @@ import StoreBindings
 struct MigrateStatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Show applied and pending migrations.")
+        abstract: "Show applied and pending migrations.",
+        discussion: """
+            With a pattern of stores, such as 'tenants/*.moonpool', prints a table with one line for each store, and then \
+            the problems.
+            """)
 
     @OptionGroup var place: MigrationPlace
 
     func run() throws {
         let place = place
-        let stores = StorePattern(place.store).paths
+        let pattern = StorePattern(place.store)
         MigrationSession.run(json: place.json) { context in
-            try MigrationSession.each(stores) { store in
-                let runner = try MigrationPlace.runner(context, store, place.folder, nil, nil)
-                let state = try runner.state()
+            guard pattern.isPattern else {
+                let state = try place.runner(context).state()
                 return .init(report: state.report, lines: state.lines)
             }
+            return try Self.table(pattern, place, context)
         }
+    }
+
+    private static func table(
+        _ pattern: StorePattern, _ place: MigrationPlace, _ context: ScriptContext
+    ) throws -> MigrationSession.Result {
+        var states: [(store: String, state: MigrationState)] = []
+        var reports: [ReportValue] = []
+        var problems: [String] = []
+        var errors = 0
+        for store in try pattern.requirePaths() {
+            do {
+                let state = try MigrationPlace.runner(context, store, place.folder, nil, nil)
+                    .state()
+                states.append((store, state))
+                problems += state.problems.map { "\(store): \($0)" }
+                reports.append(.members(["store": .text(store), "report": state.report]))
+            } catch {
+                let (code, message) = MigrationFailure.describe(error)
+                if code == "interrupted" { throw error }
+                errors += 1
+                problems.append("\(store): \(message)")
+                reports.append(
+                    .members([
+                        "store": .text(store),
+                        "error": .members(["code": .text(code), "message": .text(message)]),
+                    ]))
+            }
+        }
+        var counts = MigrationState.Condition.allCases.map { condition in
+            (condition.rawValue, states.count { $0.state.condition == condition })
+        }
+        counts.append(("error", errors))
+        let summary = counts.filter { $0.1 > 0 }
+            .map { "\($0.1) \($0.0.replacing("_", with: " "))" }
+        let total = states.count + errors
+        return .init(
+            report: .members([
+                "stores": .array(reports),
+                "summary": .object(counts.map { .init($0.0, .count($0.1)) }),
+            ]),
+            lines: MigrationText.table(states) + problems + [
+                "\(total) store\(total == 1 ? "" : "s"): " + summary.joined(separator: ", ")
+            ], exitCode: errors == 0 ? 0 : 1)
     }
 }
 
@@ -44,27 +91,95 @@ struct MigrateCheckCommand: ParsableCommand {
     @OptionGroup var output: FindingOptions
 
     func run() throws {
-        let (place, gate, format) = (place, gate.kinds, output.format)
-        let stores = StorePattern(place.store).paths
+        let command = self
+        let pattern = StorePattern(place.store)
         MigrationSession.run(json: place.json, failure: 2) { context in
-            try MigrationSession.each(stores) { store in
-                let runner = try MigrationPlace.runner(context, store, place.folder, nil, nil)
-                var (state, findings, rehearsal) = try runner.check()
-                let gated = rehearsal.map { MigrationFinding.gated($0, gate) } ?? []
-                findings += gated
-                let code = state.problems.isEmpty && !gated.isEmpty ? 3 : state.code
-                if let format {
-                    return .init(
-                        report: state.report,
-                        lines: [
-                            format.text(
-                                findings, suite: "migrate check \(store)", passed: [state.summary])
-                        ], exitCode: code, isFormatted: true)
+            guard pattern.isPattern else { return try command.check(context) }
+            return try command.check(pattern, context)
+        }
+    }
+
+    /// What there is to say about one store.
+    private struct Outcome {
+        var state: MigrationState
+        var findings: [MigrationFinding]
+        var code: Int32
+
+        /// For people.
+        var lines: [String] {
+            let gated = findings.filter { [.drops, .rewrites].contains($0.kind) }
+            return (state.problems.isEmpty ? [state.summary] : state.lines)
+                + gated.map { "\($0.path ?? ""): \($0.message)" }
+        }
+    }
+
+    private func outcome(_ store: String, _ context: ScriptContext) throws -> Outcome {
+        let runner = try MigrationPlace.runner(context, store, place.folder, nil, nil)
+        let (state, findings, rehearsal) = try runner.check()
+        let gated = rehearsal.map { MigrationFinding.gated($0, gate.kinds) } ?? []
+        return Outcome(
+            state: state, findings: findings + gated,
+            code: state.problems.isEmpty && !gated.isEmpty ? 3 : state.code)
+    }
+
+    private func check(_ context: ScriptContext) throws -> MigrationSession.Result {
+        let outcome = try outcome(place.store, context)
+        if let format = output.format {
+            return .init(
+                report: outcome.state.report,
+                lines: [
+                    format.text(
+                        outcome.findings, suite: "migrate check \(place.store)",
+                        passed: outcome.findings.isEmpty ? [outcome.state.summary] : [])
+                ], exitCode: outcome.code, isFormatted: true)
+        }
+        return .init(
+            report: outcome.state.report, lines: outcome.lines, exitCode: outcome.code)
+    }
+
+    /// Checks all stores; a store that cannot be checked is a finding, and counts as a problem.
+    private func check(
+        _ pattern: StorePattern, _ context: ScriptContext
+    ) throws -> MigrationSession.Result {
+        var findings: [MigrationFinding] = []
+        var passed: [String] = []
+        var lines: [String] = []
+        var reports: [ReportValue] = []
+        var codes: Set<Int32> = []
+        for store in try pattern.requirePaths() {
+            lines.append("\(store):")
+            do {
+                let outcome = try outcome(store, context)
+                findings += outcome.findings.map { $0.about(store) }
+                if outcome.findings.isEmpty {
+                    passed.append("\(store): \(outcome.state.summary)")
                 }
-                var lines = state.problems.isEmpty ? [state.summary] : state.lines
-                lines += gated.map { "\($0.path ?? ""): \($0.message)" }
-                return .init(report: state.report, lines: lines, exitCode: code)
+                lines += outcome.lines.map { "  \($0)" }
+                reports.append(.members(["store": .text(store), "report": outcome.state.report]))
+                codes.insert(outcome.code)
+            } catch {
+                let (code, message) = MigrationFailure.describe(error)
+                if code == "interrupted" { throw error }
+                findings.append(MigrationFinding(error, in: []).about(store))
+                lines.append("  error: \(message)")
+                reports.append(
+                    .members([
+                        "store": .text(store),
+                        "error": .members(["code": .text(code), "message": .text(message)]),
+                    ]))
+                codes.insert(2)
             }
         }
+        // An error outweighs a gate, and a gate outweighs pending migrations.
+        let code = [2, 3, 1].first(where: codes.contains) ?? 0
+        if let format = output.format {
+            return .init(
+                report: .null,
+                lines: [
+                    format.text(findings, suite: "migrate check \(place.store)", passed: passed)
+                ], exitCode: code, isFormatted: true)
+        }
+        return .init(
+            report: .members(["stores": .array(reports)]), lines: lines, exitCode: code)
     }
 }

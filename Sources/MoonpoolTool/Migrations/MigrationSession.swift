@@ -61,14 +61,10 @@ enum MigrationSession {
             })
     }
 
-    /// Does the work with each store; a pattern that matches none is an error.
+    /// Does the work with each store; the exit code is the highest.
     static func each(
         _ stores: [String], _ work: (String) throws -> Result
     ) throws -> Result {
-        guard let first = stores.first else {
-            throw StoreError(.invalidArgument, "no store matches the pattern")
-        }
-        guard stores.count > 1 else { return try work(first) }
         var lines: [String] = []
         var reports: [ReportValue] = []
         var code: Int32 = 0
@@ -82,7 +78,7 @@ enum MigrationSession {
                 result = Result(
                     report: .members([
                         "error": .members(["code": .text(errorCode), "message": .text(message)])
-                    ]), lines: ["error: \(message)"], exitCode: 2)
+                    ]), lines: ["error: \(message)"], exitCode: 1)
             }
             lines.append("\(store):")
             lines += result.lines.map { "  \($0)" }

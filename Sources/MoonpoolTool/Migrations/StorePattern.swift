@@ -1,4 +1,5 @@
 import EventLoops
+import ObjectStore
 
 /// The stores that an argument names: one path, or all files that a pattern matches, such as `tenants/*.moonpool`.
 struct StorePattern {
@@ -6,8 +7,10 @@ struct StorePattern {
     let paths: [String]
     /// Whether the argument is a pattern.
     let isPattern: Bool
+    private let text: String
 
     init(_ argument: String) {
+        text = argument
         let (folder, pattern) = Self.split(argument)
         isPattern = pattern.contains { $0 == "*" || $0 == "?" }
         guard isPattern else {
@@ -20,6 +23,14 @@ struct StorePattern {
                 && Self.matches(Array(name), Array(pattern))
         }
         paths = names.sorted().map { prefix + $0 }
+    }
+
+    /// The paths; throws `invalid_argument` if no file matches the pattern.
+    func requirePaths() throws -> [String] {
+        guard !paths.isEmpty else {
+            throw StoreError(.invalidArgument, "no store matches '\(text)'")
+        }
+        return paths
     }
 
     private static func split(_ argument: String) -> (folder: String?, pattern: String) {

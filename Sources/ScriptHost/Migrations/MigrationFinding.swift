@@ -33,6 +33,8 @@ package struct MigrationFinding: Sendable {
     package let number: Int?
     /// The object that it is about, such as `Person id = 17`.
     package let object: String?
+    /// The store, where several were looked at.
+    package private(set) var store: String?
 
     init(
         _ kind: Kind, code: String? = nil, _ message: String, path: String? = nil,
@@ -48,7 +50,7 @@ package struct MigrationFinding: Sendable {
     }
 
     /// What has ended a rehearsal of some files.
-    init(_ error: any Error, in files: [MigrationFile]) {
+    package init(_ error: any Error, in files: [MigrationFile]) {
         let (code, message) = MigrationFailure.describe(error)
         let failure = error as? MigrationFailure
         let file = failure?.file ?? files.first { message.contains($0.path) }
@@ -57,6 +59,16 @@ package struct MigrationFinding: Sendable {
             line: failure?.line ?? file.flatMap { Self.line(in: message, of: $0.path) },
             number: file?.number, object: failure?.object)
     }
+
+    /// The same finding with the store that it is about.
+    package func about(_ store: String) -> MigrationFinding {
+        var finding = self
+        finding.store = store
+        return finding
+    }
+
+    /// The message, with the store where several were looked at.
+    fileprivate var storeMessage: String { (store.map { "\($0): " } ?? "") + message }
 
     /// What the linter has found in the data.
     package init(data finding: SchemaLint.Finding, schemaPath: String?) {
@@ -108,6 +120,7 @@ package struct MigrationFinding: Sendable {
             "line": line.map(ReportValue.count) ?? .null,
             "number": number.map(ReportValue.count) ?? .null,
             "object": object.map(ReportValue.text) ?? .null,
+            "store": store.map(ReportValue.text) ?? .null,
         ])
     }
 }
@@ -132,7 +145,8 @@ package enum FindingFormat: String, CaseIterable, Sendable {
                 let place = [finding.path, finding.line.map(String.init)].compactMap { $0 }
                     .joined(separator: ":")
                 let object = finding.object.map { " (\($0))" } ?? ""
-                return (place.isEmpty || finding.message.contains(place) ? "" : "\(place): ")
+                return (finding.store.map { "\($0): " } ?? "")
+                    + (place.isEmpty || finding.message.contains(place) ? "" : "\(place): ")
                     + "\(finding.code): \(finding.message)\(object)"
             }.joined(separator: "\n")
         case .json:
@@ -150,7 +164,7 @@ package enum FindingFormat: String, CaseIterable, Sendable {
                 let level = [.drops, .rewrites].contains(finding.kind) ? "warning" : "error"
                 let object = finding.object.map { " (\($0))" } ?? ""
                 return "::\(level) \(fields.joined(separator: ","))::"
-                    + Self.escaped(finding.message + object, isProperty: false)
+                    + Self.escaped(finding.storeMessage + object, isProperty: false)
             }.joined(separator: "\n")
         case .junit: return Self.junit(findings, suite, passed)
         }
@@ -175,14 +189,15 @@ package enum FindingFormat: String, CaseIterable, Sendable {
         ]
         for name in passed { lines.append("<testcase name=\"\(MarkupText.escaped(name))\"/>") }
         for finding in findings {
-            let name = [finding.path, finding.object].compactMap { $0 }.joined(separator: " ")
+            let name = [finding.store, finding.path, finding.object].compactMap { $0 }.joined(
+                separator: " ")
             lines.append(
                 "<testcase name=\"\(MarkupText.escaped(name.isEmpty ? finding.code : name))\""
                     + (finding.path.map { " file=\"\(MarkupText.escaped($0))\"" } ?? "")
                     + (finding.line.map { " line=\"\($0)\"" } ?? "") + ">")
             lines.append(
                 "<failure type=\"\(MarkupText.escaped(finding.code))\" "
-                    + "message=\"\(MarkupText.escaped(finding.message))\"/>")
+                    + "message=\"\(MarkupText.escaped(finding.storeMessage))\"/>")
             lines.append("</testcase>")
         }
         return (lines + ["</testsuite>", "</testsuites>"]).joined(separator: "\n")

@@ -23,9 +23,29 @@ package struct MigrationState: Sendable {
         !problems.isEmpty ? 2 : pending.isEmpty && notes.isEmpty ? 0 : 1
     }
 
+    /// A state in one word.
+    package enum Condition: String, CaseIterable, Sendable {
+        case upToDate = "up_to_date"
+        case pending
+        /// The next migration was interrupted, and the next run continues it.
+        case interrupted
+        /// The store and the folder contradict each other, or what is pending would fail.
+        case problem
+
+        var text: String { rawValue.replacing("_", with: " ") }
+    }
+
+    /// The state in one word.
+    package var condition: Condition {
+        if !problems.isEmpty { return .problem }
+        if resumable != nil { return .interrupted }
+        return pending.isEmpty && notes.isEmpty ? .upToDate : .pending
+    }
+
     /// The state for programs.
     package var report: ReportValue {
         .members([
+            "state": .text(condition.rawValue),
             "schema_version": .int(Int64(clamping: schemaVersion)),
             "applied": .array(
                 applied.map { entry in
