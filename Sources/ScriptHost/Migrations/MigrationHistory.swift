@@ -116,20 +116,30 @@ struct MigrationHistory {
         }.sorted { $0.number < $1.number }
     }
 
-    /// The file that a recorded migration is now: one with its content, else one with its name that was edited.
+    /// The file that a recorded migration is now: one with its content, otherwise one with its name and code, its number
+    /// and code, or its name, in this order.
     ///
-    /// A file that has nothing but the number in common is another migration.
+    /// A file that has only the number in common is another migration. So is one without functions that has another name:
+    /// all files without functions have the same code.
     private static func file(
         of entry: MigrationLog.Entry, in directory: MigrationDirectory, besides taken: Set<Int>
     ) -> MigrationFile? {
         let files = directory.files.filter { !taken.contains($0.number) }
-        let sameNumber = files.first { $0.number == entry.number }
-        if let sameNumber, isSame(entry, sameNumber) || isSameCode(entry, sameNumber) {
-            return sameNumber
+            .sorted { one, other in one.number == entry.number && other.number != entry.number }
+        let rules: [(MigrationFile) -> Bool] = [
+            { isSame(entry, $0) },
+            { $0.name == entry.name && isSameCode(entry, $0) },
+            { file in
+                file.number == entry.number && isSameCode(entry, file)
+                    && SourceChecksum.mentions("up", in: file.source)
+            },
+            { $0.number == entry.number && $0.name == entry.name },
+            { $0.name == entry.name },
+        ]
+        for rule in rules {
+            if let file = files.first(where: rule) { return file }
         }
-        if let same = files.first(where: { isSame(entry, $0) }) { return same }
-        if let sameNumber, sameNumber.name == entry.name { return sameNumber }
-        return files.first { $0.name == entry.name }
+        return nil
     }
 
     /// Whether a file is a migration that was recorded, under whatever number.
