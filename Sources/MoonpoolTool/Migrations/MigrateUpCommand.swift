@@ -72,13 +72,18 @@ struct MigrateUpCommand: ParsableCommand {
         let pattern = StorePattern(place.store)
         let notice = WaitNotice(place.store)
         MigrationSession.run(json: place.json, notice: notice) { context in
-            if pattern.isPattern, !command.dryRun {
-                guard !pattern.paths.isEmpty else {
-                    throw StoreError(.invalidArgument, "no store matches '\(command.place.store)'")
-                }
-                return try command.fleet(pattern.paths).run(context)
+            guard pattern.isPattern else {
+                return try command.migrate(command.place.store, context, notice)
             }
-            return try MigrationSession.each(pattern.paths) { store in
+            let stores = try pattern.requirePaths()
+            guard command.dryRun else { return try command.fleet(stores).run(context) }
+            guard command.report == nil && command.format == nil || stores.count == 1 else {
+                throw StoreError(
+                    .invalidArgument,
+                    "--report and --format need a single store; '\(command.place.store)' matches \(stores.count)"
+                )
+            }
+            return try MigrationSession.each(stores) { store in
                 try command.migrate(store, context, notice)
             }
         }
@@ -205,19 +210,25 @@ struct MigrateDownCommand: ParsableCommand {
 struct MigrateUndoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "undo",
-        abstract: "Restore the backup that was made before the last migrations.",
+        abstract:
+            "Restore the backup that was made before the last migrations, and keep later writes.",
         discussion: """
-            No process may have the store open. The backup does not contain later writes; the report shows the number of \
-            lost commits. The current store is kept as another file. A second run restores the backup before that.
+            No process may have the store open. Writes since the migration are applied to the backup if the history of the \
+            store contains all of them. The report lists what could not be kept: values that have no place in the earlier \
+            schema, or the number of lost commits. The current store is kept as another file. A second run restores the \
+            backup before that.
             """)
 
     @OptionGroup var place: MigrationPlace
 
+    @Flag(help: "Restore the backup without the writes since the migration.")
+    var discardLaterWrites = false
+
     func run() throws {
-        let place = place
+        let (place, isDiscarding) = (place, discardLaterWrites)
         MigrationSession.run(json: place.json) { context in
-            let report = try place.runner(context).undo()
-            return .init(report: report, lines: MigrationText.undo(report))
+            let report = try place.runner(context).undo(discardingLaterWrites: isDiscarding)
+            return .init(report: report.value, lines: MigrationText.undo(report))
         }
     }
 }

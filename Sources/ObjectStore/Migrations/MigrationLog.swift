@@ -43,6 +43,8 @@ package struct MigrationLog: Hashable, Sendable {
     package var entries: [Entry] = []
     /// The copy that was made before the last migration was taken back; none once another was applied.
     package var backupOfDown: String?
+    /// The version of the data that `down` has committed; 0 if unknown.
+    package var versionOfDown: UInt64 = 0
 
     /// A log without entries.
     package init() {}
@@ -84,6 +86,8 @@ package struct MigrationLog: Hashable, Sendable {
             log.entries.append(entry)
         }
         if !reader.isAtEnd { log.backupOfDown = try reader.text() }
+        // Earlier builds have written no version.
+        if !reader.isAtEnd { log.versionOfDown = try reader.number() }
         return log
     }
 
@@ -100,7 +104,10 @@ package struct MigrationLog: Hashable, Sendable {
             writer.text(entry.backup ?? "")
             entry.encodeDetails(&writer)
         }
-        if let backupOfDown { writer.text(backupOfDown) }
+        if let backupOfDown {
+            writer.text(backupOfDown)
+            writer.number(versionOfDown)
+        }
         let bytes = writer.bytes
         try StoreError.wrapping { () throws(StorageError) in
             try session.setMetadata(Self.blob, bytes)

@@ -23,6 +23,8 @@ package struct AppliedMigration {
     package let backup: String?
     /// How long it took.
     package let seconds: Double
+    /// Of `down`: how many dropped values, by place, were written since the migration; nil if the history does not tell.
+    package var writtenSince: [String: Int]?
 
     /// How many values and objects were dropped.
     package var droppedCount: Int { report.dropped.reduce(0) { $0 + $1.count } }
@@ -37,10 +39,13 @@ package struct AppliedMigration {
             "differences": .texts(report.differences.map(\.description)),
             "classes": .array(report.classes.map(Self.value)),
             "dropped": .array(
-                report.dropped.map {
+                report.dropped.map { dropped in
                     .members([
-                        "place": .text($0.place), "what": .text($0.isClass ? "objects" : "values"),
-                        "count": .count($0.count),
+                        "place": .text(dropped.place),
+                        "what": .text(dropped.isClass ? "objects" : "values"),
+                        "count": .count(dropped.count),
+                        "written_since": writtenSince.map { .count($0[dropped.place] ?? 0) }
+                            ?? .null,
                     ])
                 }),
             "failed": .count(failureCount),
@@ -123,6 +128,8 @@ final class MigrationAttempt {
     var hasMadeBackup = false
     /// The object that was being migrated when it failed.
     var object: String?
+    /// Of `down`: how many values, by place, were written since the migration; nil if the history does not tell.
+    var writtenSince: [String: Int]?
     private let file: MigrationFile
     private let start = ContinuousClock.now
     private var failures: [AppliedMigration.Failure] = []
@@ -160,6 +167,7 @@ final class MigrationAttempt {
     func finished(_ report: MigrationReport) -> AppliedMigration {
         AppliedMigration(
             file: file, report: report, failureCount: failureCount, failures: failures,
-            backup: backup, seconds: MigrationRunner.seconds(since: start))
+            backup: backup, seconds: MigrationRunner.seconds(since: start),
+            writtenSince: writtenSince)
     }
 }

@@ -50,7 +50,11 @@ enum MigrationModule {
                 to: number("to", options, call), backup: backup(options, call)
             ).value
         }
-        add("undo") { module, call in try runner(module, call, []).runner.undo() }
+        add("undo") { module, call in
+            let (runner, options) = try runner(module, call, ["discard_later_writes"])
+            let isDiscarding = try flag("discard_later_writes", options, call) ?? false
+            return try runner.undo(discardingLaterWrites: isDiscarding).value
+        }
         add("baseline") { module, call in
             let (runner, options) = try runner(module, call, ["to"])
             return try runner.baseline(to: number("to", options, call))

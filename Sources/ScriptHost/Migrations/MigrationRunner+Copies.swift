@@ -2,29 +2,35 @@ import EventLoops
 import ObjectStore
 import StoreBindings
 
-// Copies of the store: before a migration, and back.
+// Copies of the store from before a migration.
 extension MigrationRunner {
-    /// Makes a copy of the store as it is now if the migrations that are due may lose something; returns its path.
+    /// Makes a copy of the store as it is now if the migrations that are due may overwrite something; returns its path.
     func makeBackup(
         _ handle: StoreHandle, _ log: MigrationLog, _ due: [MigrationScript], _ choice: Backup
     ) throws -> String? {
         guard !due.isEmpty else { return nil }
         return try makeBackup(handle, log, choice) {
-            try due.contains { try mayLose($0, handle.store) }
+            try due.contains { try mayOverwrite($0, handle.store) }
         }
     }
 
-    /// The same for a schema that the store is brought back to.
+    /// The same for a migration that is taken back.
     func makeBackup(
-        _ handle: StoreHandle, _ log: MigrationLog, to classes: [ClassSchema], _ choice: Backup
+        _ handle: StoreHandle, _ log: MigrationLog, takingBack script: MigrationScript,
+        to classes: [ClassSchema], _ choice: Backup
     ) throws -> String? {
-        try makeBackup(handle, log, choice) { try SchemaLint.loses(handle.store, for: classes) }
+        try makeBackup(handle, log, choice) {
+            try (script.down != nil && !script.onlyRenames && handle.store.hasObjects)
+                || SchemaLint.loses(handle.store, for: classes)
+        }
     }
 
     private func makeBackup(
-        _ handle: StoreHandle, _ log: MigrationLog, _ choice: Backup, _ mayLose: () throws -> Bool
+        _ handle: StoreHandle, _ log: MigrationLog, _ choice: Backup,
+        _ mayOverwrite: () throws -> Bool
     ) throws -> String? {
-        guard choice != .never, handle.store.path != nil, try choice == .always || mayLose() else {
+        guard choice != .never, handle.store.path != nil, try choice == .always || mayOverwrite()
+        else {
             return nil
         }
         let path = Self.paths(backupBase(log)).free
@@ -32,15 +38,15 @@ extension MigrationRunner {
         return path
     }
 
-    /// Whether a migration may lose something that the store holds.
+    /// Whether a migration may overwrite or lose something that the store holds.
     ///
-    /// Losses are declared, so that a migration without a declaration, without code that deletes and without a changed
-    /// type needs no copy: renames lose nothing.
-    private func mayLose(_ script: MigrationScript, _ store: Store) throws -> Bool {
-        let code = String(decoding: SourceChecksum.significant(script.file.source), as: UTF8.self)
+    /// Renames and additions do not. Code can, except for renames.
+    private func mayOverwrite(_ script: MigrationScript, _ store: Store) throws -> Bool {
+        guard store.hasObjects else { return false }
+        if script.up != nil, !script.onlyRenames { return true }
         let differences = try SchemaLint.differences(from: store.schema, to: script.schema)
         let isSuspect =
-            !script.drops.isEmpty || code.contains("delete")
+            !script.drops.subtracting(script.renamedPlaces).isEmpty
             || differences.contains { if case .typeChanged = $0 { true } else { false } }
         return try isSuspect && SchemaLint.loses(store, for: script.schema)
     }
@@ -57,13 +63,13 @@ extension MigrationRunner {
     }
 
     /// Backups are recorded by their names, so that a folder can be moved as a whole.
-    private static func path(_ name: String, beside store: String) -> String {
+    static func path(_ name: String, beside store: String) -> String {
         guard let end = store.lastIndex(of: "/") else { return name }
         return store[...end] + name
     }
 
     /// Of `base`, `base-2`, `base-3` …: the last one that exists, and the first that does not.
-    private static func paths(_ base: String) -> (last: String?, free: String) {
+    static func paths(_ base: String) -> (last: String?, free: String) {
         var last: String?
         var path = base
         var count = 1
@@ -96,51 +102,49 @@ extension MigrationRunner {
             removeStore(Self.path(name, beside: store))
         }
     }
+}
 
-    /// Puts the last backup in the store's place; no process may have the store open.
-    ///
-    /// The store as it was until then is kept as another copy. Throws `invalid_argument` where there is no backup, or
-    /// the store is open.
-    package func undo() throws -> ReportValue {
-        let (log, version) = try withExisting(isReadOnly: true) {
-            (try $0.store.migrationLog(), $0.store.version)
-        }
-        let entry = log.entries.last { $0.backup != nil }
-        guard let name = log.backupOfDown ?? entry?.backup else {
-            throw StoreError(
-                .invalidArgument,
-                "no backup was made when '\(store)' was migrated; down takes the last migration back"
-            )
-        }
-        let backup = Self.path(name, beside: store)
-        guard ProcessServices.size(of: backup) != nil else {
-            throw StoreError(
-                .invalidArgument, "the backup '\(backup)' does not exist any more")
-        }
-        guard !module.isOpen(store) else {
-            throw StoreError(.invalidArgument, "'\(store)' is open; close it first")
-        }
-        // Objects that are only waiting to be collected, such as those of a migration, keep the file open.
-        _ = try module.state.run("collectgarbage() collectgarbage()")
-        let kept = Self.paths("\(store).undone-\(log.entries.last?.number ?? 0)").free
-        try StoreFiles.backup(store, to: kept)
-        do {
-            try StoreFiles.backup(backup, to: store, isReplacing: true)
-        } catch {
-            ProcessServices.remove(kept)
-            throw error
-        }
-        return .members([
-            "store": .text(store), "restored": .text(backup), "kept": .text(kept),
-            "undone": log.backupOfDown == nil ? entry.map { .count($0.number) } ?? .null : .null,
-            "lost_commits": lostCommits(log, version).map(ReportValue.count) ?? .null,
-        ])
+extension MigrationScript {
+    /// Whether the code of the file calls no other methods than those that rename, and loads no other file.
+    fileprivate var onlyRenames: Bool {
+        calls.allSatisfy { $0.name == "rename_property" || $0.name == "rename_class" }
+            && !["require", "dofile", "loadfile", "delete"].contains { code.contains($0) }
     }
 
-    /// How many commits the store has had since its last migration, which a backup does not have; nil if unknown.
-    private func lostCommits(_ log: MigrationLog, _ version: UInt64) -> Int? {
-        // Records of older builds have no version.
-        guard let last = log.entries.last?.version, last > 0 else { return nil }
-        return version > last ? Int(version - last) : 0
+    /// The names that renames in the code give up: `Class.property`, or the name of a class.
+    fileprivate var renamedPlaces: Set<String> {
+        Set(
+            calls.compactMap { call in
+                switch (call.name, call.texts.count) {
+                case ("rename_property", 3): "\(call.texts[0]).\(call.texts[1])"
+                case ("rename_class", 2): call.texts[0]
+                default: nil
+                }
+            })
     }
+
+    private var code: String {
+        String(decoding: SourceChecksum.significant(file.source), as: UTF8.self)
+    }
+
+    /// The method calls in the code, with their arguments as far as they are literal texts.
+    private var calls: [(name: String, texts: [String])] {
+        code.split(separator: ":").dropFirst().map { rest in
+            let name = rest.prefix { $0.isLetter || $0.isNumber || $0 == "_" }
+            let arguments = rest.dropFirst(name.count).prefix { $0 != ")" }
+            let texts = arguments.split(whereSeparator: { $0 == "(" || $0 == "," }).compactMap {
+                text -> String? in
+                guard let quote = text.first, quote == "\"" || quote == "'", text.last == quote
+                else {
+                    return nil
+                }
+                return String(text.dropFirst().dropLast())
+            }
+            return (String(name), texts)
+        }
+    }
+}
+
+extension Store {
+    fileprivate var hasObjects: Bool { schema.classes.contains { view.table($0).count > 0 } }
 }

@@ -22,7 +22,8 @@ extension MigrationRunner {
 
     /// Takes migrations back by their `down` functions: the last one, or all behind a number.
     ///
-    /// Objects that were created or changed since keep that, as far as `down` allows. Throws `invalid_argument` where a
+    /// Writes since then are kept as far as `down` translates them; the report counts dropped values that were written
+    /// since. Throws `invalid_argument` where a
     /// migration has no `down` (before anything is changed), `migration_needed` where store and folder do not belong
     /// together, and ``MigrationFailure`` for what a function throws; those before it have been taken back then.
     package func down(to target: Int? = nil, backup: Backup = .whenLosing) throws -> DownReport {
@@ -34,6 +35,12 @@ extension MigrationRunner {
             let applied = standing.history.applied.compactMap(\.file)
             guard let last = applied.last else {
                 throw StoreError(.invalidArgument, "no migration was applied to '\(store)'")
+            }
+            if let skipped = standing.history.pending.first(where: { $0.number < last.number }) {
+                throw StoreError(
+                    .invalidArgument,
+                    "'\(skipped.path)' is pending and comes before '\(last.fileName)', which was applied; run up first"
+                )
             }
             let target = target ?? directory.file(before: last.number)?.number ?? 0
             guard target < last.number, target >= 0,
@@ -66,9 +73,9 @@ extension MigrationRunner {
         let previous = directory.file(before: file.number)
         let classes = try scripts.schema(after: previous)
         let attempt = MigrationAttempt(file)
+        let entry = try handle.store.migrationLog().entries.last
         let added =
-            try handle.store.migrationLog().entries.last?.added
-            ?? SchemaLint.additions(from: classes, to: script.schema)
+            entry?.added ?? SchemaLint.additions(from: classes, to: script.schema)
         isWaiting?(true)
         let report = try attempt.run(on: handle.store) {
             try handle.store.migrate(
@@ -77,17 +84,40 @@ extension MigrationRunner {
                 if: { log in
                     isWaiting?(false)
                     guard log.entries.last?.number == file.number else { return false }
-                    attempt.backup = try makeBackup(handle, log, to: classes, backup)
+                    attempt.backup = try makeBackup(
+                        handle, log, takingBack: script, to: classes, backup)
                     attempt.hasMadeBackup = attempt.backup != nil
+                    attempt.writtenSince = try writtenValues(
+                        handle.store, since: entry?.version ?? 0, missingIn: classes)
                     return true
                 },
                 recording: { log, _ in
                     _ = log.entries.popLast()
                     log.backupOfDown = attempt.backup.map(Self.fileName) ?? log.backupOfDown
+                    log.versionOfDown = handle.store.version + 1
                 },
                 migration: migrating(script, script.down, handle, attempt))
         }
         guard let report else { throw migratedMeanwhile }
         return attempt.finished(report)
+    }
+    /// How many values of each property and objects of each class that a schema does not have were written since a
+    /// version; nil if the history does not tell.
+    private func writtenValues(
+        _ store: Store, since version: UInt64, missingIn classes: [ClassSchema]
+    ) throws -> [String: Int]? {
+        guard let changes = try store.changes(since: version) else { return nil }
+        var counts: [String: Int] = [:]
+        for difference in try SchemaLint.differences(from: store.schema, to: classes) {
+            let place: String
+            switch difference {
+            case .propertyRemoved(let name, let property), .typeChanged(let name, let property, _):
+                place = "\(name).\(property.name)"
+            case .classRemoved(let name): place = name
+            default: continue
+            }
+            counts[place] = store.writtenCount(place, in: changes)
+        }
+        return counts
     }
 }

@@ -33,8 +33,10 @@ package enum MigrationText {
             }
         }
         for item in applied.report.dropped {
+            let since = applied.writtenSince?[item.place] ?? 0
             lines.append(
                 "  dropped: \(count(item.count, item.isClass ? "objects" : "values")) of \(item.place)"
+                    + (since > 0 ? ", \(since) of them written since the migration" : "")
             )
         }
         if applied.failureCount > 0 {
@@ -51,26 +53,72 @@ package enum MigrationText {
     }
 
     /// A report of `undo`, in lines.
-    package static func undo(_ report: ReportValue) -> [String] {
-        let undone = report["undone"]
+    package static func undo(_ report: MigrationRunner.UndoReport) -> [String] {
+        let numbers = report.undone.map { "\($0)" }
         let moment =
-            undone == .null ? "the last migration was taken back" : "migration \(plain(undone))"
-        var lines = [
-            "'\(plain(report["store"]))' is as it was before \(moment), from "
-                + plain(report["restored"])
-        ]
-        if case .int(let number) = report["lost_commits"], number > 0 {
+            switch numbers.count {
+            case 0: "the last migration was taken back"
+            case 1: "migration \(numbers[0])"
+            default: "migrations \(numbers[0]) to \(numbers[numbers.count - 1])"
+            }
+        var lines = ["'\(report.store)' is as it was before \(moment), from \(report.restored)"]
+        switch report.laterCommits {
+        case .kept(let writes) where writes.commits > 0:
             lines.append(
-                "\(count(Int(clamping: number), "commits")) made since the last migration are not in it; down keeps them"
+                "kept \(count(writes.commits, "commits")) made since: \(count(writes.created, "objects")) "
+                    + "created, \(writes.changed) changed, \(writes.deleted) deleted")
+            for loss in writes.losses {
+                let what = loss.place.contains(".") ? "values" : "objects"
+                lines.append(
+                    loss.reason == .missingValue
+                        ? "  without a value: \(loss.place) in \(count(loss.count, "objects")) created since"
+                        : "  not kept: \(count(loss.count, what)) of \(loss.place): \(loss.reason.explanation)"
+                )
+            }
+            if writes.losses.contains(where: { $0.reason == .noSuchProperty }) {
+                lines.append("  down translates such values with its functions instead")
+            }
+        case .lost(let number?, let isChoice) where number > 0:
+            lines.append(
+                "\(count(number, "commits")) made since the last migration \(number == 1 ? "is" : "are") not in it"
+                    + (isChoice
+                        ? ""
+                        : ", because the history of the store does not contain all of them; down keeps them")
+            )
+        default: break
+        }
+        if report.commitsBetween > 0 {
+            lines.append(
+                "not kept: \(count(report.commitsBetween, "commits")) made while the migrations ran"
             )
         }
-        return lines + ["the store as it was until now is kept in \(plain(report["kept"]))"]
+        return lines + ["the store as it was until now is kept in \(report.kept)"]
     }
 
     /// A report of `baseline`, in lines.
     package static func baseline(_ report: ReportValue) -> [String] {
         report["recorded"].elements.map {
             "\(number($0["number"])) \(plain($0["name"]))  recorded as applied, not run"
+        }
+    }
+
+    /// The states of several stores, as a table with a line for each.
+    package static func table(_ rows: [(store: String, state: MigrationState)]) -> [String] {
+        let cells =
+            [["store", "version", "applied", "pending", "state"]]
+            + rows.map { store, state in
+                [
+                    store, "\(state.schemaVersion)", "\(state.applied.count)",
+                    "\(state.pending.count)",
+                    state.condition.text,
+                ]
+            }
+        let widths = (0..<4).map { column in cells.map { $0[column].count }.max() ?? 0 }
+        return cells.map { row in
+            (0..<4).map { column in
+                let space = String(repeating: " ", count: widths[column] - row[column].count)
+                return column == 0 ? row[column] + space : space + row[column]
+            }.joined(separator: "  ") + "  " + row[4]
         }
     }
 

@@ -38,8 +38,9 @@ extension Catalogue {
             print(moonpool.migrate.check("farm.moonpool", { dir = "." }))  --> 1
             """),
         ran(
-            "undo", "(store: string, options: {dir: string}): table",
-            "Restores the last backup.",
+            "undo",
+            "(store: string, options: {dir: string, discard_later_writes: boolean?}): table",
+            "Restores the last backup and applies the writes since the migration to it.",
             """
             moonpool.migrate.up("farm.moonpool", { dir = ".", backup = false })
             print((pcall(moonpool.migrate.undo, "other.moonpool", { dir = "." })))  --> false

@@ -1,0 +1,172 @@
+import EventLoops
+import ObjectStore
+import StoreBindings
+
+extension MigrationRunner {
+    /// What `undo` has done.
+    package struct UndoReport {
+        /// What became of the writes since the migration.
+        package enum LaterCommits {
+            /// They were applied to the restored backup, except for the losses.
+            case kept(LaterWrites)
+            /// The history does not contain all of them, or the caller discards them; nil if their number is unknown.
+            case lost(Int?, isChoice: Bool)
+        }
+
+        /// The store, as it was named.
+        package let store: String
+        /// The backup that was restored.
+        package let restored: String
+        /// A copy of the store as it was before.
+        package let kept: String
+        /// The numbers of the migrations that were undone, ascending; empty if a `down` was undone.
+        package let undone: [Int]
+        /// What became of the writes since the migration.
+        package let laterCommits: LaterCommits
+        /// The number of commits between the migrations, which are not in the store; batches of resumable loops count.
+        package let commitsBetween: Int
+
+        /// The report for scripts and for `--json`.
+        package var value: ReportValue {
+            let writes: LaterWrites? =
+                if case .kept(let writes) = laterCommits { writes } else { nil }
+            let lost: ReportValue =
+                switch laterCommits {
+                case .kept: .count(commitsBetween)
+                case .lost(let count, _): count.map { .count($0 + commitsBetween) } ?? .null
+                }
+            return .members([
+                "store": .text(store), "restored": .text(restored), "kept": .text(kept),
+                "undone": undone.first.map(ReportValue.count) ?? .null,
+                "migrations": .array(undone.map(ReportValue.count)),
+                "lost_commits": lost,
+                "later": writes.map(Self.value) ?? .null,
+            ])
+        }
+
+        private static func value(_ writes: LaterWrites) -> ReportValue {
+            .members([
+                "commits": .count(writes.commits), "created": .count(writes.created),
+                "changed": .count(writes.changed), "deleted": .count(writes.deleted),
+                "not_kept": .array(
+                    writes.losses.map {
+                        .members([
+                            "place": .text($0.place), "count": .count($0.count),
+                            "reason": .text($0.reason.explanation),
+                        ])
+                    }),
+            ])
+        }
+    }
+
+    /// Restores the last backup, and applies the writes since the migration to it.
+    ///
+    /// No process may have the store open. The store as it was is kept as another copy. Writes are kept if the history
+    /// contains all of them; the report lists values that have no place in the schema before the migration. With
+    /// `discardingLaterWrites` the store becomes the backup, without any of them.
+    ///
+    /// Throws `invalid_argument` if there is no backup, or the store is open.
+    package func undo(discardingLaterWrites isDiscarding: Bool = false) throws -> UndoReport {
+        let candidate = "\(store).undo-\(UUIDValue.random())"
+        defer { removeStore(candidate) }
+        let plan = try withExisting(isReadOnly: true) { handle in
+            try prepareUndo(handle, candidate, isDiscarding)
+        }
+        guard !module.isOpen(store) else {
+            throw StoreError(.invalidArgument, "'\(store)' is open; close it first")
+        }
+        // Objects that are only waiting to be collected, such as those of a migration, keep the file open.
+        _ = try module.state.run("collectgarbage() collectgarbage()")
+        let kept = Self.paths("\(store).undone-\(plan.number)").free
+        try StoreFiles.backup(store, to: kept)
+        do {
+            try requireVersion(plan.version, of: kept)
+            try StoreFiles.backup(candidate, to: store, isReplacing: true)
+        } catch {
+            removeStore(kept)
+            throw error
+        }
+        ProcessServices.remove(kept + "-lock")
+        return UndoReport(
+            store: store, restored: plan.backup, kept: kept, undone: plan.undone,
+            laterCommits: plan.laterCommits, commitsBetween: plan.commitsBetween)
+    }
+
+    /// What `undo` knows before it replaces the store.
+    private struct UndoPlan {
+        let backup: String
+        /// The number of the last migration that the store has been through.
+        let number: Int
+        /// The version of the store.
+        let version: UInt64
+        let undone: [Int]
+        let laterCommits: UndoReport.LaterCommits
+        let commitsBetween: Int
+    }
+
+    /// Writes the store as it is going to be to a file.
+    private func prepareUndo(
+        _ handle: StoreHandle, _ candidate: String, _ isDiscarding: Bool
+    ) throws -> UndoPlan {
+        let log = try handle.store.migrationLog()
+        let entry = log.entries.last { $0.backup != nil }
+        guard let name = log.backupOfDown ?? entry?.backup else {
+            throw StoreError(
+                .invalidArgument,
+                "no backup was made when '\(store)' was migrated; down takes the last migration back"
+            )
+        }
+        let backup = Self.path(name, beside: store)
+        guard ProcessServices.size(of: backup) != nil else {
+            throw StoreError(.invalidArgument, "the backup '\(backup)' does not exist any more")
+        }
+        try StoreFiles.backup(backup, to: candidate)
+        let undone =
+            log.backupOfDown == nil
+            ? log.entries.filter { $0.number >= entry?.number ?? 0 } : []
+        let base = log.backupOfDown == nil ? log.entries.last?.version ?? 0 : log.versionOfDown
+        let version = handle.store.version
+        if !isDiscarding,
+            let writes = try handle.store.applyWrites(since: base, toCopyAt: candidate)
+        {
+            let steps = undone.isEmpty ? 1 : undone.count
+            let between = Int(base) - Int(writes.baseVersion) - steps
+            return UndoPlan(
+                backup: backup, number: log.entries.last?.number ?? 0, version: version,
+                undone: undone.map(\.number), laterCommits: .kept(writes),
+                commitsBetween: max(0, between))
+        }
+        // Records of earlier builds have no version.
+        let lost = base > 0 ? Int(version) - Int(base) : nil
+        return UndoPlan(
+            backup: backup, number: log.entries.last?.number ?? 0, version: version,
+            undone: undone.map(\.number),
+            laterCommits: .lost(lost.map { max(0, $0) }, isChoice: isDiscarding),
+            commitsBetween: 0)
+    }
+
+    /// Throws `invalid_argument` if another process has written to the store since it was read.
+    private func requireVersion(_ version: UInt64, of copy: String) throws {
+        let found = try module.withStore(StoreConfiguration(.file(copy), isReadOnly: true)) {
+            $0.store.version
+        }
+        guard found == version else {
+            throw StoreError(
+                .invalidArgument,
+                "another process has written to '\(store)' meanwhile; stop it and run undo again")
+        }
+    }
+}
+
+extension LaterWrites.Reason {
+    /// The reason in words.
+    package var explanation: String {
+        switch self {
+        case .noSuchProperty: "the schema before the migration does not have it"
+        case .notConvertible: "the value does not convert exactly to the earlier type"
+        case .createdByMigration: "the migration created the object"
+        case .missingValue: "new objects have no value for it, so they have the default or zero"
+        case .refused(let message): message
+        }
+    }
+}
