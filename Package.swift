@@ -20,6 +20,10 @@ let package = Package(
         .library(name: "MoonpoolScripting", targets: ["MoonpoolScripting"]),
         .executable(name: "moonpool", targets: ["MoonpoolTool"]),
     ],
+    traits: [
+        .trait(name: "Foundation", description: "Date, UUID, Decimal and Data as property types."),
+        .default(enabledTraits: ["Foundation"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),

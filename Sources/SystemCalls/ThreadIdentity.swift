@@ -20,4 +20,15 @@ package struct ThreadIdentity: Hashable, Sendable {
             ThreadIdentity(number: UInt(bitPattern: pthread_self()))
         #endif
     }
+
+    /// Names the calling thread for debuggers; the system keeps 15 bytes.
+    package static func nameCurrent(_ name: String) {
+        #if canImport(Glibc)
+            guard let file = fopen("/proc/thread-self/comm", "w") else { return }
+            fputs(String(decoding: name.utf8.prefix(15), as: UTF8.self), file)
+            fclose(file)
+        #else
+            pthread_setname_np(name)
+        #endif
+    }
 }

@@ -51,4 +51,56 @@ public final class Migration {
     /// Returns false if the file has no such class.
     @discardableResult  // because a class that is gone is as good as one that is deleted
     public func deleteClass(_ oldName: String) throws -> Bool { try engine.deleteClass(oldName) }
+
+    /// Calls `body` with each object as it was and as it will be, in the order of their creation.
+    ///
+    /// Throws `unknown_class`, and what `body` throws.
+    public func forEach<M: ObjectModel>(
+        _ type: M.Type, _ body: (OldObject, Live<M>) throws -> Void
+    ) throws {
+        let table = try store.table(type)
+        try engine.each(M.className) { old, new in
+            try body(OldObject(old), Live(table, new.key))
+            if let failure = store.context.writeFailure { throw failure }
+        }
+    }
+
+    /// Returns the objects of a class of the file as they were.
+    ///
+    /// Throws `unknown_class` if the file has no such class.
+    public func oldObjects(_ className: String) throws -> [OldObject] {
+        try engine.check()
+        let view = engine.old
+        let classSchema = try view.schema.require(className)
+        let source = ObjectSource.frozen(view)
+        return try ObjectStore.Results(source, all: classSchema).keys().map {
+            OldObject(source.object(classSchema, $0))
+        }
+    }
+}
+
+/// An object of the file as it was before a migration: its properties by their old names.
+///
+/// ```swift
+/// try migration.forEach(Dog.self) { old, new in new.name = try old["title"] }
+/// ```
+public struct OldObject {
+    private let object: LiveObject
+
+    init(_ object: LiveObject) { self.object = object }
+
+    /// The value of a property.
+    ///
+    /// Throws `unknown_property`, and `type_mismatch` for a value of another type.
+    public subscript<V: StoredValue>(name: String) -> V {
+        get throws { try get(name, as: V.self) }
+    }
+
+    /// Returns the value of a property.
+    ///
+    /// Throws `unknown_property`, and `type_mismatch` for a value of another type.
+    public func get<V: StoredValue>(_ name: String, as type: V.Type = V.self) throws -> V {
+        let context = ModelContext(object.source, scheduling: nil)
+        return try V(stored: context.mixed(try object.value(name)))
+    }
 }

@@ -10,6 +10,11 @@ public struct Backlinks<Origin: ObjectModel>: Sendable {
     private let property: @Sendable () throws -> String
     private let offset: Int?
 
+    init(property: @escaping @Sendable () throws -> String) {
+        self.property = property
+        offset = nil
+    }
+
     /// Follows a link, or a list or set of links, backwards.
     public init<V: StoredValue>(_ path: KeyPath<Origin, V> & Sendable) {
         property = { try ModelRegistry.description(of: Origin.self).field(of: path).name }
@@ -20,10 +25,10 @@ public struct Backlinks<Origin: ObjectModel>: Sendable {
 extension Backlinks: Hashable {
     /// Whether both follow the same property.
     public static func == (left: Backlinks, right: Backlinks) -> Bool {
-        left.offset == right.offset
+        left.offset == right.offset || left.offset == nil || right.offset == nil
     }
-    /// Hashes the property.
-    public func hash(into hasher: inout Hasher) { hasher.combine(offset) }
+    /// Hashes nothing: decoded backlinks, whose property is unknown, equal all others.
+    public func hash(into hasher: inout Hasher) {}
 }
 
 /// A linking object, as an element of ``Backlinks``.

@@ -26,9 +26,14 @@ public struct Link<M: Model>: Hashable, Sendable {
     }
 
     private let content: Content
+    /// The primary key of an object that is known by its ID, where it was read with the link.
+    private var knownKey: Mixed?
 
     /// Creates a link to an object.
-    public init(_ object: Live<M>) { content = .id(object.objectID) }
+    public init(_ object: Live<M>) {
+        content = .id(object.objectID)
+        knownKey = object.modelTable.primaryKey(of: object.objectKey)
+    }
 
     /// Creates a link to the object with an ID.
     public init(_ id: ObjectID<M>) { content = .id(id) }
@@ -119,7 +124,10 @@ extension Link: StoredValue {
     }
     /// Returns the link.
     public static func _plain(_ element: StoredElement, in context: StoredContext) throws -> Link {
-        Link(ObjectID(try reference(element).key))
+        var link = Link(ObjectID(try reference(element).key))
+        link.knownKey = try context.context.table(M.self).primaryKey(
+            of: try reference(element).key)
+        return link
     }
 
     private static func reference(_ element: StoredElement) throws -> ObjectReference {
@@ -160,6 +168,50 @@ extension Link: StoredValue {
         StoredElement(
             .object(
                 ObjectReference(table: live.modelTable.classSchema.table, key: live.objectKey)))
+    }
+}
+
+extension Link: Codable {
+    /// Decodes a primary key; of a model without one the object's number.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if (try? ModelRegistry.description(of: M.self).fields.contains { $0.isPrimary }) == true {
+            content = .primaryKey(try Self.primaryKey(container))
+        } else {
+            content = .id(ObjectID(ObjectKey(rawValue: try container.decode(Int64.self))))
+        }
+    }
+
+    private static func primaryKey(_ container: any SingleValueDecodingContainer) throws -> Mixed {
+        let field = try ModelRegistry.description(of: M.self).fields.first { $0.isPrimary }
+        return switch field?.storedType.type {
+        case .string: .string(try container.decode(String.self))
+        case .uuid: .uuid(try container.decode(UUIDValue.self))
+        case .objectID: .objectID(try container.decode(ObjectIDValue.self))
+        default: .int(try container.decode(Int.self))
+        }
+    }
+
+    /// Encodes the primary key; of a model without one the object's number.
+    ///
+    /// Throws for a new object, and for a link whose primary key is unknown: one that was read from a store by its ID.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch content {
+        case .primaryKey(let key): try container.encode(key)
+        case .id(let id):
+            if let key = knownKey {
+                try container.encode(key)
+            } else {
+                try container.encode(id.key.rawValue)
+            }
+        case .new:
+            throw EncodingError.invalidValue(
+                self,
+                EncodingError.Context(
+                    codingPath: encoder.codingPath,
+                    debugDescription: "a link to a new '\(M.className)' has no identity yet"))
+        }
     }
 }
 

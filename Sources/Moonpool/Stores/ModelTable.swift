@@ -51,6 +51,13 @@ package final class ModelTable {
         return try latest.requireProperty(name)
     }
 
+    /// The primary key of an object; nil without one, and where it cannot be read.
+    func primaryKey(of key: ObjectKey) -> Mixed? {
+        guard let property = classSchema.primaryKey, rows.isPresent(key) else { return nil }
+        let value = try? context.source.view.value(property, of: key, in: classSchema)
+        return value.map(Mixed.init(_:))
+    }
+
     /// The engine's handle of an object.
     package func liveObject(_ key: ObjectKey) -> LiveObject {
         context.source.object(classSchema, key)

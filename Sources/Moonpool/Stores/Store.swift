@@ -43,6 +43,35 @@ public final class Store {
         for model in models { try keepTable(of: model) }
     }
 
+    /// Opens a store for the caller's actor, and migrates its file without holding the actor.
+    ///
+    /// Otherwise as ``init(_:models:version:options:on:migration:)``.
+    nonisolated(nonsending) public static func open(
+        _ location: StoreLocation, models: any ObjectModel.Type..., version: Int = 0,
+        options: StoreOptions = StoreOptions(),
+        migration: (@Sendable (Migration) throws -> Void)? = nil
+    ) async throws -> Store {
+        try await prepare(location, models, version, options, migration)
+        let context = try open(
+            location, models, version, options, #isolation, migration: migration)
+        let store = Store(context)
+        for model in models { try store.keepTable(of: model) }
+        return store
+    }
+
+    /// Creates or migrates the file on another thread; the store that did so is closed again.
+    @concurrent
+    private static func prepare(
+        _ location: StoreLocation, _ models: [any ObjectModel.Type], _ version: Int,
+        _ options: StoreOptions, _ migration: (@Sendable (Migration) throws -> Void)?
+    ) async throws {
+        // A store in memory ends with its last user, and is never migrated.
+        guard case .file = location, !options.isReadOnly else { return }
+        let context = try open(location, models, version, options, nil, migration: migration)
+        try context.engine.close()
+        context.scheduling?.commitWatch?.cancel()
+    }
+
     private static func open(
         _ location: StoreLocation, _ models: [any ObjectModel.Type], _ version: Int,
         _ options: StoreOptions, _ isolation: (any Actor)?,
@@ -66,7 +95,12 @@ public final class Store {
                     of: field.name, in: description.className, to: compute)
             }
         }
-        engine.moveHandler = { [signal = scheduling.signal] in signal.resumeAll() }
+        let watch = CommitWatch(engine, scheduling.signal)
+        scheduling.commitWatch = watch
+        engine.moveHandler = { [signal = scheduling.signal, weak engine] in
+            if let engine { watch?.storeMoved(to: engine.version) }
+            signal.resumeAll()
+        }
         return ModelContext(.store(engine), scheduling: scheduling)
     }
 
@@ -160,6 +194,7 @@ public final class Store {
     /// A second call does nothing.
     public func close() {
         engine.close()
+        context.scheduling?.commitWatch?.cancel()
         context.scheduling?.signal.removeHandler()
     }
 }

@@ -10,6 +10,9 @@ final class StoreScheduling {
     /// The writes that wait for their turn, in order.
     var writers = WriteTurns()
 
+    /// Reports the commits of other processes; nil for a store in memory.
+    var commitWatch: CommitWatch?
+
     /// The actor; nil for a store of a task.
     var actor: (any Actor)? { signal.actor }
 

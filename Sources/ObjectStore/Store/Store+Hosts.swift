@@ -30,6 +30,12 @@ extension Store {
         return StoreView(schema: frozen.schema, snapshot: snapshot, isFrozen: true, pin: pin)
     }
 
+    /// Returns the number of the newest version in the file, on any thread; nil in memory, where no other process commits.
+    package var newestVersion: (@Sendable () -> UInt64)? {
+        guard path != nil, !isClosed else { return nil }
+        return { [file = view.snapshot.file] in file.latestVersion() }
+    }
+
     /// Keeps the file open while the result exists.
     ///
     /// Throws `closed`.

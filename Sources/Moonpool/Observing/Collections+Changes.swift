@@ -1,0 +1,172 @@
+import ObjectStore
+
+extension LiveList {
+    /// What an observer of the list receives.
+    public typealias Change = CollectionChange<[Element.FrozenForm]>
+
+    private func source() throws -> ChangeSource<Change> {
+        let (list, context) = (try engine, try context)
+        return ChangeSource(context: context) { keyPaths, handler in
+            try list.observe(keyPaths: keyPaths) { change in
+                handler(
+                    ChangeConversion.collection(change) {
+                        guard change.isCollectionValid else { return [] }
+                        let frozen = StoredContext(context)
+                        return try list.values().map {
+                            try Element._frozen(StoredElement($0), in: frozen)
+                        }
+                    }, !change.isCollectionValid)
+            }
+        }
+    }
+
+    /// The changes of the list, first all elements.
+    ///
+    /// The sequence ends after the owner was deleted.
+    public func changes() -> ChangeSequence<Change> {
+        do { return try source().sequence([]) } catch { ModelContext.trap(error) }
+    }
+
+    /// Calls a handler on the caller's actor with the elements, and whenever they change.
+    ///
+    /// Throws as ``Results/observe(_:isolation:_:)``.
+    public func observe(
+        isolation: isolated (any Actor)? = #isolation,
+        _ handler: @escaping (Result<Change, any Error>) -> Void
+    ) throws -> NotificationToken {
+        try source().token([], on: isolation, handler)
+    }
+}
+
+extension LiveList where Element: LinkElement {
+    /// The changes of the list and of the named properties of its objects.
+    public func changes(_ paths: FieldPath<Element.Linked>...) -> ChangeSequence<Change> {
+        do { return try source().sequence(paths.map { FieldPaths.text($0) }) } catch {
+            ModelContext.trap(error)
+        }
+    }
+
+    /// Calls a handler on the caller's actor with the elements, and whenever they or the named properties change.
+    ///
+    /// Throws as ``Results/observe(_:isolation:_:)``.
+    public func observe(
+        _ paths: FieldPath<Element.Linked>..., isolation: isolated (any Actor)? = #isolation,
+        _ handler: @escaping (Result<Change, any Error>) -> Void
+    ) throws -> NotificationToken {
+        try source().token(paths.map { FieldPaths.text($0) }, on: isolation, handler)
+    }
+}
+
+extension LiveSet {
+    /// What an observer of the set receives.
+    public typealias Change = CollectionChange<[Element.FrozenForm]>
+
+    private func source() throws -> ChangeSource<Change> {
+        let (set, context) = (try engine, try context)
+        return ChangeSource(context: context) { keyPaths, handler in
+            try set.observe(keyPaths: keyPaths) { change in
+                handler(
+                    ChangeConversion.collection(change) {
+                        guard change.isCollectionValid else { return [] }
+                        let frozen = StoredContext(context)
+                        return try set.values().map {
+                            try Element._frozen(StoredElement($0), in: frozen)
+                        }
+                    }, !change.isCollectionValid)
+            }
+        }
+    }
+
+    /// The changes of the set, first all elements.
+    ///
+    /// The sequence ends after the owner was deleted.
+    public func changes() -> ChangeSequence<Change> {
+        do { return try source().sequence([]) } catch { ModelContext.trap(error) }
+    }
+
+    /// Calls a handler on the caller's actor with the elements, and whenever they change.
+    ///
+    /// Throws as ``Results/observe(_:isolation:_:)``.
+    public func observe(
+        isolation: isolated (any Actor)? = #isolation,
+        _ handler: @escaping (Result<Change, any Error>) -> Void
+    ) throws -> NotificationToken {
+        try source().token([], on: isolation, handler)
+    }
+}
+
+extension LiveSet where Element: LinkElement {
+    /// Calls a handler on the caller's actor with the elements, and whenever they or the named properties change.
+    ///
+    /// Throws as ``Results/observe(_:isolation:_:)``.
+    public func observe(
+        _ paths: FieldPath<Element.Linked>..., isolation: isolated (any Actor)? = #isolation,
+        _ handler: @escaping (Result<Change, any Error>) -> Void
+    ) throws -> NotificationToken {
+        try source().token(paths.map { FieldPaths.text($0) }, on: isolation, handler)
+    }
+}
+
+extension LiveMap {
+    /// What an observer of the map receives.
+    public typealias Change = MapChange<[String: Element.FrozenForm]>
+
+    private func source() throws -> ChangeSource<Change> {
+        let (map, context) = (try engine, try context)
+        return ChangeSource(context: context) { keyPaths, handler in
+            try map.observe(keyPaths: keyPaths) { change in
+                let result = Result<Change, any Error> {
+                    if case .error(let error) = change.kind { throw error }
+                    var rows: [String: Element.FrozenForm] = [:]
+                    if change.isCollectionValid {
+                        let frozen = StoredContext(context)
+                        for (key, value) in try map.entries() {
+                            rows[key] = try Element._frozen(StoredElement(value), in: frozen)
+                        }
+                    }
+                    if case .initial = change.kind { return .initial(rows) }
+                    return .update(
+                        rows, deletions: change.deletedKeys, insertions: change.insertedKeys,
+                        modifications: change.modifiedKeys)
+                }
+                handler(result, !change.isCollectionValid)
+            }
+        }
+    }
+
+    /// The changes of the map, first all entries.
+    ///
+    /// The sequence ends after the owner was deleted.
+    public func changes() -> ChangeSequence<Change> {
+        do { return try source().sequence([]) } catch { ModelContext.trap(error) }
+    }
+
+    /// Calls a handler on the caller's actor with the entries, and whenever they change.
+    ///
+    /// Throws as ``Results/observe(_:isolation:_:)``.
+    public func observe(
+        isolation: isolated (any Actor)? = #isolation,
+        _ handler: @escaping (Result<Change, any Error>) -> Void
+    ) throws -> NotificationToken {
+        try source().token([], on: isolation, handler)
+    }
+}
+
+extension BacklinkResults where M: Model {
+    /// The changes of the linking objects, first all rows.
+    ///
+    /// The sequence ends after the linked object was deleted.
+    public func changes(_ paths: FieldPath<M>...) -> ChangeSequence<Results<M>.Change> {
+        results.source.sequence(paths.map { FieldPaths.text($0) })
+    }
+
+    /// Calls a handler on the caller's actor with the rows, and whenever they change.
+    ///
+    /// Throws as ``Results/observe(_:isolation:_:)``.
+    public func observe(
+        _ paths: FieldPath<M>..., isolation: isolated (any Actor)? = #isolation,
+        _ handler: @escaping (Result<Results<M>.Change, any Error>) -> Void
+    ) throws -> NotificationToken {
+        try results.source.token(paths.map { FieldPaths.text($0) }, on: isolation, handler)
+    }
+}

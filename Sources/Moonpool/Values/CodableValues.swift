@@ -1,0 +1,195 @@
+import Decimals
+import ObjectStore
+
+/// A value that is encoded as its text.
+private protocol EncodedAsText: CustomStringConvertible {
+    init?(_ text: String)
+}
+
+extension EncodedAsText {
+    fileprivate init(fromTextIn decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let text = try container.decode(String.self)
+        guard let value = Self(text) else {
+            throw DecodingError.dataCorruptedError(
+                in: container, debugDescription: "'\(text)' is not a valid \(Self.self)")
+        }
+        self = value
+    }
+    fileprivate func encodeText(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}
+
+extension Timestamp: EncodedAsText, Codable {
+    /// Decodes ISO 8601 text.
+    public init(from decoder: any Decoder) throws { try self.init(fromTextIn: decoder) }
+    /// Encodes ISO 8601 text.
+    public func encode(to encoder: any Encoder) throws { try encodeText(to: encoder) }
+}
+
+extension UUIDValue: EncodedAsText, Codable {
+    /// Decodes the text of a UUID.
+    public init(from decoder: any Decoder) throws { try self.init(fromTextIn: decoder) }
+    /// Encodes the text of the UUID.
+    public func encode(to encoder: any Encoder) throws { try encodeText(to: encoder) }
+}
+
+extension ObjectIDValue: EncodedAsText, Codable {
+    /// Decodes 24 hexadecimal digits.
+    public init(from decoder: any Decoder) throws { try self.init(fromTextIn: decoder) }
+    /// Encodes 24 hexadecimal digits.
+    public func encode(to encoder: any Encoder) throws { try encodeText(to: encoder) }
+}
+
+extension DecimalValue: EncodedAsText, Codable {
+    /// Decodes the number from text, or from a number.
+    public init(from decoder: any Decoder) throws {
+        if let number = try? decoder.singleValueContainer().decode(Double.self) {
+            self.init(number)
+        } else {
+            try self.init(fromTextIn: decoder)
+        }
+    }
+    /// Encodes the number as text, so that no digit is lost.
+    public func encode(to encoder: any Encoder) throws { try encodeText(to: encoder) }
+}
+
+extension Mixed: Codable {
+    private struct NameKey: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+
+    /// Decodes a plain value: nil, a Boolean, a number, text, a list or a map.
+    ///
+    /// A value of another type is decoded from an object with one key, its type: `{"$date": "2026-01-01T00:00:00Z"}`.
+    public init(from decoder: any Decoder) throws {
+        if let keyed = try? decoder.container(keyedBy: NameKey.self) {
+            if keyed.allKeys.count == 1, let key = keyed.allKeys.first,
+                let value = try Self.tagged(key, keyed)
+            {
+                self = value
+                return
+            }
+            var values: [String: Mixed] = [:]
+            for key in keyed.allKeys {
+                values[key.stringValue] = try keyed.decode(Mixed.self, forKey: key)
+            }
+            self = .map(values)
+            return
+        }
+        if var list = try? decoder.unkeyedContainer() {
+            var values: [Mixed] = []
+            while !list.isAtEnd { values.append(try list.decode(Mixed.self)) }
+            self = .list(values)
+            return
+        }
+        let container = try decoder.singleValueContainer()
+        if container.decodeNil() {
+            self = .null
+        } else if let flag = try? container.decode(Bool.self) {
+            self = .bool(flag)
+        } else if let number = try? container.decode(Int.self) {
+            self = .int(number)
+        } else if let number = try? container.decode(Double.self) {
+            self = .double(number)
+        } else {
+            self = .string(try container.decode(String.self))
+        }
+    }
+
+    private static func tagged(
+        _ key: NameKey, _ container: KeyedDecodingContainer<NameKey>
+    ) throws -> Mixed? {
+        switch key.stringValue {
+        case "$date": .date(try container.decode(Timestamp.self, forKey: key))
+        case "$uuid": .uuid(try container.decode(UUIDValue.self, forKey: key))
+        case "$oid": .objectID(try container.decode(ObjectIDValue.self, forKey: key))
+        case "$decimal": .decimal(try container.decode(DecimalValue.self, forKey: key))
+        case "$data": .data(try container.decode([UInt8].self, forKey: key))
+        case "$float": .float(try container.decode(Float.self, forKey: key))
+        default: nil
+        }
+    }
+
+    /// Encodes the value as ``init(from:)`` decodes it.
+    ///
+    /// Throws for a link, which means nothing outside of its store.
+    public func encode(to encoder: any Encoder) throws {
+        func tagged(_ key: String, _ value: some Encodable) throws {
+            var container = encoder.container(keyedBy: NameKey.self)
+            try container.encode(value, forKey: NameKey(stringValue: key))
+        }
+        var single: any SingleValueEncodingContainer { encoder.singleValueContainer() }
+        switch self {
+        case .null:
+            var container = single
+            try container.encodeNil()
+        case .bool(let flag):
+            var container = single
+            try container.encode(flag)
+        case .int(let number):
+            var container = single
+            try container.encode(number)
+        case .double(let number):
+            var container = single
+            try container.encode(number)
+        case .string(let text):
+            var container = single
+            try container.encode(text)
+        case .float(let number): try tagged("$float", number)
+        case .data(let bytes): try tagged("$data", bytes)
+        case .date(let moment): try tagged("$date", moment)
+        case .uuid(let identifier): try tagged("$uuid", identifier)
+        case .objectID(let identifier): try tagged("$oid", identifier)
+        case .decimal(let number): try tagged("$decimal", number)
+        case .object:
+            throw EncodingError.invalidValue(
+                self,
+                EncodingError.Context(
+                    codingPath: encoder.codingPath,
+                    debugDescription: "a link in a mixed value means nothing outside of its store"))
+        case .list(let values):
+            var container = encoder.unkeyedContainer()
+            for value in values { try container.encode(value) }
+        case .map(let values):
+            var container = encoder.container(keyedBy: NameKey.self)
+            for (key, value) in values {
+                try container.encode(value, forKey: NameKey(stringValue: key))
+            }
+        }
+    }
+}
+
+extension Backlinks: Codable {
+    /// Not called: a container decodes backlinks from the model's default.
+    public init(from decoder: any Decoder) throws {
+        throw DecodingError.dataCorrupted(
+            DecodingError.Context(
+                codingPath: decoder.codingPath,
+                debugDescription: "backlinks are computed, not stored"))
+    }
+    /// Encodes nothing: backlinks are computed.
+    public func encode(to encoder: any Encoder) throws {}
+}
+
+extension KeyedEncodingContainer {
+    /// Encodes nothing: backlinks are computed.
+    public mutating func encode<Origin>(_ value: Backlinks<Origin>, forKey key: Key) throws {}
+}
+
+extension KeyedDecodingContainer {
+    /// Returns backlinks that follow the property of the model's declaration; the data has none.
+    public func decode<Origin>(
+        _ type: Backlinks<Origin>.Type, forKey key: Key
+    ) throws -> Backlinks<Origin> {
+        Backlinks(property: {
+            throw StoreError(
+                .invalidSchema, "decoded backlinks follow no property; use the model's default")
+        })
+    }
+}

@@ -1,0 +1,153 @@
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Runs jobs one after the other on one thread.
+///
+/// After ``shutdown()`` the thread ends when its queue is empty. A later job starts a thread again, so that every job runs.
+package final class JobThread: Sendable {
+    private struct State {
+        var queue: [UnownedJob] = []
+        var isThreadAlive = false
+        var isShutDown = false
+        var thread: ThreadIdentity?
+    }
+
+    private let name: String
+    private let state = Mutex(State())
+    private let work = Signal()
+
+    /// Creates the runner; its thread starts with the first job.
+    package init(name: String) { self.name = name }
+
+    /// Whether the calling thread is the runner's.
+    package var isCurrent: Bool { state.withLock { $0.thread } == ThreadIdentity.current }
+
+    /// Queues a job of a serial executor.
+    package func enqueue(_ job: consuming ExecutorJob, of executor: some SerialExecutor) {
+        enqueue(UnownedJob(job)) { [unowned executor] job in
+            job.runSynchronously(on: executor.asUnownedSerialExecutor())
+        }
+    }
+
+    private func enqueue(_ job: UnownedJob, run: @escaping @Sendable (UnownedJob) -> Void) {
+        let isStarting = state.withLock { state in
+            state.queue.append(job)
+            defer { state.isThreadAlive = true }
+            return !state.isThreadAlive
+        }
+        if isStarting { start(run) } else { work.notify() }
+    }
+
+    /// Ends the thread when its queue is empty.
+    package func shutdown() {
+        state.withLock { $0.isShutDown = true }
+        work.notify()
+    }
+
+    private func start(_ run: @escaping @Sendable (UnownedJob) -> Void) {
+        let body = Unmanaged.passRetained(ThreadBody { [self] in loop(run) })
+        #if canImport(Glibc)
+            var thread = pthread_t()
+        #else
+            var thread: pthread_t?
+        #endif
+        let code = pthread_create(&thread, nil, JobThread.main, body.toOpaque())
+        guard code == 0 else {
+            body.release()
+            fatalError("the system cannot start a thread for '\(name)': error \(code)")
+        }
+        #if canImport(Glibc)
+            pthread_detach(thread)
+        #else
+            if let thread { pthread_detach(thread) }
+        #endif
+    }
+
+    #if canImport(Glibc)
+        private static let main:
+            @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = {
+                if let argument = $0 {
+                    Unmanaged<ThreadBody>.fromOpaque(argument).takeRetainedValue().run()
+                }
+                return nil
+            }
+    #else
+        private static let main:
+            @convention(c) (UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? = {
+                Unmanaged<ThreadBody>.fromOpaque($0).takeRetainedValue().run()
+                return nil
+            }
+    #endif
+
+    private func loop(_ run: (UnownedJob) -> Void) {
+        ThreadIdentity.nameCurrent(name)
+        state.withLock { $0.thread = ThreadIdentity.current }
+        while true {
+            let count = work.count
+            let (jobs, isEnd) = state.withLock { state -> ([UnownedJob], Bool) in
+                let jobs = state.queue
+                state.queue = []
+                let isEnd = jobs.isEmpty && state.isShutDown
+                if isEnd {
+                    state.isThreadAlive = false
+                    state.thread = nil
+                }
+                return (jobs, isEnd)
+            }
+            if isEnd { return }
+            for job in jobs { run(job) }
+            if jobs.isEmpty { work.wait(after: count) }
+        }
+    }
+}
+
+private final class ThreadBody: Sendable {
+    let run: @Sendable () -> Void
+    init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+}
+
+/// Counts notifications, and blocks a thread until the count has changed.
+private final class Signal: @unchecked Sendable {
+    // Unchecked because: the mutex guards the count, and both live on the heap until the end.
+    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    private var current: UInt64 = 0
+
+    init() {
+        mutex.initialize(to: pthread_mutex_t())
+        condition.initialize(to: pthread_cond_t())
+        pthread_mutex_init(mutex, nil)
+        pthread_cond_init(condition, nil)
+    }
+
+    deinit {
+        pthread_cond_destroy(condition)
+        pthread_mutex_destroy(mutex)
+        condition.deallocate()
+        mutex.deallocate()
+    }
+
+    var count: UInt64 {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return current
+    }
+
+    func notify() {
+        pthread_mutex_lock(mutex)
+        current += 1
+        pthread_cond_signal(condition)
+        pthread_mutex_unlock(mutex)
+    }
+
+    func wait(after count: UInt64) {
+        pthread_mutex_lock(mutex)
+        while current == count { pthread_cond_wait(condition, mutex) }
+        pthread_mutex_unlock(mutex)
+    }
+}

@@ -1,0 +1,40 @@
+import Foundation
+import Moonpool
+import Testing
+
+@Suite struct RealmArticleTests {
+    private typealias Dog = RealmArticle.Dog
+    private typealias Person = RealmArticle.Person
+
+    private func lines(of path: String) throws -> String {
+        let root = URL(filePath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        return try String(contentsOf: root.appending(path: path), encoding: .utf8)
+            .split(separator: "\n", omittingEmptySubsequences: false)
+            .map { $0.drop { $0 == " " } }.joined(separator: "\n")
+    }
+
+    @Test func `every Swift block of the article is compiled`() throws {
+        let compiled = try lines(of: "Tests/MoonpoolTests/RealmArticle.swift")
+        let parts = try lines(of: "Sources/Moonpool/Moonpool.docc/RealmSwift.md")
+            .components(separatedBy: "```")
+        let blocks = parts.filter { $0.hasPrefix("swift\n") }.map { $0.dropFirst(6) }
+        #expect(blocks.count == 4)
+        for block in blocks { #expect(compiled.contains(block), "\(block)") }
+    }
+
+    @Test func `the functions of the article work`() async throws {
+        let store = try Store(
+            .memory("article"), models: Dog.self, Person.self, RealmArticle.Address.self, on: nil)
+        defer { store.close() }
+        let article = RealmArticle()
+        let id = try await article.add(Dog(id: 1, name: "Rex", age: 3), to: store)
+        let rex = try #require(store[id])
+        #expect(rex.age == 4 && rex.home?.city == "Hobbiton" && rex.notes["food"] == "dry")
+        #expect(rex.siblings.map(\.name) == ["Max"] && Array(rex.tags) == ["good"])
+        #expect(try article.old(in: store) == [])
+        try await store.write { tx in rex.owner = try tx.insert(Person(name: "ann")) }
+        #expect(try article.old(in: store) == ["Rex"])
+        #expect(try #require(try store.find(Person.self, "ann")).dogs.first == rex)
+    }
+}
