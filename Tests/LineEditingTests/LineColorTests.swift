@@ -5,7 +5,7 @@ import Testing
 
 private typealias Key = PseudoTerminal.Key
 
-/// The line in colours while it is typed: what libedit does not know must not confuse it.
+/// The line in colors while it is typed: what libedit does not know must not confuse it.
 @Suite(.serialized) struct LineColorTests {
     /// Digits in cyan, quoted text in green, all else plain.
     private static let painter: @Sendable (String) -> [ColoredRun] = { text in
@@ -18,7 +18,7 @@ private typealias Key = PseudoTerminal.Key
         }
     }
 
-    @Test func `what is typed is coloured, and coloured anew when it becomes something else`()
+    @Test func `what is typed is colored, and repainted when it becomes something else`()
         throws
     {
         let session = try EditingSession(painter: Self.painter)
@@ -64,7 +64,7 @@ private typealias Key = PseudoTerminal.Key
         #expect(session.terminal.screen.unknown == [])
     }
 
-    @Test func `combining characters stay with what they belong to, in its colour`() throws {
+    @Test func `combining characters stay with what they belong to, in its color`() throws {
         let session = try EditingSession(columns: 20, painter: Self.painter)
         session.terminal.type("12 'e\u{301}o\u{308}' 3")
         try session.terminal.wait(for: "the accents") { screen in
@@ -82,7 +82,7 @@ private typealias Key = PseudoTerminal.Key
             screen.lines == ["> ab12 'e\u{301}o\u{308}' 3"] && screen.column == 3
         }
         #expect(try session.answer(Key.enter, number: 1) == .line("ab12 'e\u{301}o\u{308}' 3"))
-        // The base stands in the last column.
+        // The base letter is in the last column.
         session.terminal.type("abcdefghijklmnopqe\u{301}'x'")
         try session.terminal.wait(for: "the wrapped line") { screen in
             screen.lines.suffix(2) == ["> abcdefghijklmnopqe\u{301}", "'x'"]
@@ -94,7 +94,7 @@ private typealias Key = PseudoTerminal.Key
         #expect(session.terminal.screen.unknown == [])
     }
 
-    @Test func `of a line that is higher than the window what is seen has colours`() throws {
+    @Test func `of a line that is higher than the window what is seen has colors`() throws {
         let session = try EditingSession(columns: 20, rows: 4, painter: Self.painter)
         let lines = (1...7).map { "\($0) 'row'" }
         session.terminal.type(Key.paste(lines.joined(separator: "\n")))
@@ -181,7 +181,7 @@ private typealias Key = PseudoTerminal.Key
     }
 
     @Test(arguments: 1...12)
-    func `whatever is typed in one go, what was entered stands there`(seed: Int) throws {
+    func `whatever is typed in one go, the entered line is shown`(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let columns = Int.random(in: 10...30, using: &random)
         let session = try EditingSession(columns: columns, rows: 30, painter: Self.painter)
@@ -219,11 +219,11 @@ private typealias Key = PseudoTerminal.Key
         return screen.lines[prompt...] + ["\(screen.row - prompt) \(screen.column)"]
     }
 
-    /// Whatever is typed, a line in colours and one that is painted without any show the same.
+    /// Whatever is typed, a line in colors and one that is painted without any show the same.
     ///
     /// What stands above the prompt is not compared: libedit can leave a blank in the place of a wide character, or a row
     /// too many, and a line that is entered before it could be painted stays like that.
-    @Test(arguments: 1...6) func `random keys show what they show without colours`(seed: Int) throws
+    @Test(arguments: 1...6) func `random keys show what they show without colors`(seed: Int) throws
     {
         var random = SeededGenerator(seed: UInt64(seed))
         let columns = Int.random(in: 12...30, using: &random)
@@ -259,7 +259,7 @@ private typealias Key = PseudoTerminal.Key
                 Self.typedLine(plain.terminal.screen) == Self.typedLine(colored.terminal.screen)
             }
             do {
-                try plain.terminal.wait(for: "the same in colours", seconds: 10) { _ in
+                try plain.terminal.wait(for: "the same in colors", seconds: 10) { _ in
                     try? colored.terminal.wait(for: "nothing", seconds: 0) { _ in true }
                     return isSame()
                 }

@@ -30,7 +30,7 @@ private typealias Key = PseudoTerminal.Key
         #expect(try session.answer(Key.end, number: 2) == .endOfInput)
     }
 
-    @Test func `throws the line away at Ctrl-C and goes on`() throws {
+    @Test func `throws the line away at Ctrl-C and continues`() throws {
         let session = try EditingSession()
         session.terminal.type("half a li")
         try session.terminal.wait(forText: "half a li")
@@ -180,7 +180,7 @@ private typealias Key = PseudoTerminal.Key
         try session.end()
     }
 
-    @Test func `keeps colours out of its sums`() throws {
+    @Test func `keeps colors out of its sums`() throws {
         let prompt = "\u{1}\u{1B}[32m\u{1}green\u{1}\u{1B}[0m\u{1}> "
         let session = try EditingSession(columns: 20, prompt: prompt)
         session.terminal.type("0123456789abcdefgh")
