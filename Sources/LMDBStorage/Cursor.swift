@@ -119,6 +119,20 @@ package struct Cursor: ~Copyable {
         try check(code, "fallocate", environment)
     }
 
+    /// Whether some pages of the file were not verified when it was opened.
+    @inline(__always)
+    private var needsAdmission: Bool {
+        environment._withUnsafeGuaranteedRef { !$0.pages.isComplete }
+    }
+
+    /// Makes sure that LMDB can replace the value of a key.
+    @inline(__always)
+    private func admitChange(_ key: MDB_val) throws(StorageError) {
+        guard needsAdmission else { return }
+        try environment.takeUnretainedValue().pages.admitChange(
+            mdb_cursor_txn(pointer), table, key)
+    }
+
     /// Lets the log know of a change, if there is one.
     @inline(__always)
     private func record(_ change: (ChangeRecorder) -> Void) {
@@ -129,8 +143,9 @@ package struct Cursor: ~Copyable {
     package func put(
         _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, append: Bool = false
     ) throws(StorageError) {
-        try prepare(for: key.count + value.count + ValueSeal.size)
         var wrappedKey = MDB_val(key)
+        try admitChange(wrappedKey)
+        try prepare(for: key.count + value.count + ValueSeal.size)
         var place = MDB_val(mv_size: value.count + ValueSeal.size, mv_data: nil)
         let flags = UInt32(MDB_RESERVE | (append ? MDB_APPEND : 0))
         try check(
@@ -143,8 +158,17 @@ package struct Cursor: ~Copyable {
     package func put(
         _ key: UInt64, _ value: UnsafeRawBufferPointer, append: Bool = false
     ) throws(StorageError) {
-        try prepare(for: 8 + value.count + ValueSeal.size)
         var key = key
+        if needsAdmission {
+            let failure = withUnsafeMutablePointer(to: &key) { key -> StorageError? in
+                do throws(StorageError) {
+                    try admitChange(MDB_val(mv_size: 8, mv_data: key))
+                    return nil
+                } catch { return error }
+            }
+            if let failure { throw failure }
+        }
+        try prepare(for: 8 + value.count + ValueSeal.size)
         var place = MDB_val(mv_size: value.count + ValueSeal.size, mv_data: nil)
         let code = withUnsafeMutablePointer(to: &key) { pointer in
             var wrappedKey = MDB_val(mv_size: 8, mv_data: pointer)
@@ -170,8 +194,19 @@ package struct Cursor: ~Copyable {
         return UnsafeRawBufferPointer(stored)
     }
 
+    /// Makes sure that LMDB can remove the entry at the position.
+    @inline(__always)
+    private func admitRemoval() throws(StorageError) {
+        guard needsAdmission else { return }
+        var key = MDB_val()
+        var value = MDB_val()
+        guard mdb_cursor_get(pointer, &key, &value, MDB_GET_CURRENT) == 0 else { return }
+        try environment.takeUnretainedValue().pages.requireHead(of: value, keySize: key.mv_size)
+    }
+
     /// Removes the entry at the position; the cursor is then on the next one (``current()``).
     package func delete() throws(StorageError) {
+        try admitRemoval()
         try prepare()
         record { recorder in
             var key = MDB_val()

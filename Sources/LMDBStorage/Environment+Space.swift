@@ -83,11 +83,7 @@ extension Environment {
         if code < 0 { throw StorageError(rawCode: code, call: "mdb_reader_list", file: path) }
         // A line is the process, the thread and the version, or `-` for a slot that is not reading.
         // Who only keeps the log's version in place reads nothing.
-        var pins: Set<ForeignReader> = []
-        let marker = log.map { LogMarker.read($0.data) }
-        if marker?.id ?? 0 != 0 {
-            pins = (try? LogFile(of: path, isMade: false, isWritten: false))?.notedPins() ?? []
-        }
+        var pins = commits.pinnedVersions()
         return text.text.split(separator: "\n").compactMap { line in
             let words = line.split(separator: " ")
             guard words.count == 3, let process = Int32(words[0]), let version = UInt64(words[2]),

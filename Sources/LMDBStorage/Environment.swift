@@ -51,6 +51,8 @@ package struct EnvironmentOptions: Sendable {
     /// Not for files that are flushed often: the system then takes the right to write away from each page, and a commit
     /// takes more than twice as long. Ignored where a page may lose its place on the device (``FileRoom``).
     package var writesThroughMap: Bool
+    /// Leave durability to LMDB alone, without a log.
+    package var isPlain: Bool
 
     /// The usual largest size of a file: 1 TiB, less beside a sanitizer, which takes most of the address space.
     package static let usualMapSize = isSanitized ? 1 << 32 : 1 << 40
@@ -66,12 +68,13 @@ package struct EnvironmentOptions: Sendable {
     /// The defaults: 1 TiB, 4096 readers, writable, with calls that write.
     package init(
         mapSize: Int = usualMapSize, maxReaders: Int = 4096, readOnly: Bool = false,
-        writesThroughMap: Bool = false
+        writesThroughMap: Bool = false, isPlain: Bool = false
     ) {
         self.mapSize = mapSize
         self.maxReaders = maxReaders
         self.readOnly = readOnly
         self.writesThroughMap = writesThroughMap
+        self.isPlain = isPlain
     }
 }
 
@@ -128,17 +131,20 @@ package final class Environment: Sendable {
     let isUnflushed = Atomic<Bool>(false)
     /// What the open write changes, for the log.
     let changes = ChangeRecorder()
-    /// Nil where nothing is written, and where the file is gone with the process.
-    let log: RedoLog?
+    /// How commits reach the device.
+    let commits: any CommitStrategy
+    /// Verifies pages before LMDB follows them.
+    let pages: PageGuard
     /// Why the open write, or the one before it, can do nothing any more; 0 if nothing has happened.
     let writeFailure = Atomic<Int32>(0)
 
     /// Opens or creates the file.
     ///
-    /// Only the registry calls this, under its lock. `isPrivate` says that no other process finds the file.
+    /// Only the registry calls this, under its lock. `isPrivate` says that no other process finds the file, and
+    /// `isVerified` that all its pages were followed.
     init(
         _ location: FileLocation, options: EnvironmentOptions, tables names: [TableName],
-        entries: [InitialEntry] = [], isPrivate: Bool
+        entries: [InitialEntry] = [], isPrivate: Bool, isVerified: Bool = true
     ) throws(StorageError) {
         self.location = location
         seals = ValueSeals(tables: names.map(\.name))
@@ -175,9 +181,10 @@ package final class Environment: Sendable {
             throw error
         }
         claim = claimed
-        log =
-            isPrivate || options.readOnly || !LMDBLayout.knowsHeaders(pointer)
-            ? nil
+        pages = PageGuard(pointer, location, names.map(\.name), isVerified: isVerified)
+        commits =
+            isPrivate || options.readOnly || options.isPlain || !LMDBLayout.knowsHeaders(pointer)
+            ? PlainCommits(pointer, path, isPrivate: isPrivate)
             : RedoLog(pointer, path, names.map(\.name), changes) { !(region?.isTaken ?? false) }
     }
 
@@ -325,13 +332,10 @@ package final class Environment: Sendable {
 
     /// Waits until every commit so far is on the device.
     package func sync() throws(StorageError) {
-        guard let log, !isLockedHere else {
+        guard !isLockedHere else {
             return try check(mdb_env_sync(pointer, 1), "mdb_env_sync", path)
         }
-        var begun: OpaquePointer?
-        try check(mdb_txn_begin(pointer, nil, 0, &begun), "mdb_txn_begin", path)
-        defer { mdb_txn_abort(begun) }
-        try log.settle()
+        try commits.sync()
     }
 
     /// The oldest version that a read transaction of this process holds; nil when there is none.
@@ -456,7 +460,7 @@ package final class Environment: Sendable {
     ///
     /// Only the registry calls this, when the last lease is gone.
     func close() {
-        log?.close()
+        commits.close()
         readers.withLock { parked in
             for reader in parked.spare { mdb_txn_abort(reader.pointer) }
             parked.spare = []
@@ -468,7 +472,7 @@ package final class Environment: Sendable {
         lockRegion?.closeFile()
         mdb_env_close(pointer)
         if claim >= 0 { Glibc.close(claim) }
-        log?.removeFile()
+        commits.removeFiles()
     }
 }
 

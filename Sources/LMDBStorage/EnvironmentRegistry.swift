@@ -66,14 +66,15 @@ package enum EnvironmentRegistry {
 
     private static func open(
         _ descriptor: Int32, named name: String, _ options: EnvironmentOptions,
-        _ tables: [TableName], _ initial: [InitialEntry], _ entries: inout [Identity: Entry]
+        _ tables: [TableName], _ initial: [InitialEntry], _ entries: inout [Identity: Entry],
+        isVerified: Bool = true
     ) throws(StorageError) -> EnvironmentLease {
         let identity = try identity(of: descriptor, name)
         let environment = try AnonymousFile.withPath(of: descriptor) {
             (path) throws(StorageError) in
             try Environment(
                 FileLocation(anonymous: name, path: path), options: options, tables: tables,
-                entries: initial, isPrivate: true)
+                entries: initial, isPrivate: true, isVerified: isVerified)
         }
         entries[identity] = Entry(environment: environment, leases: 1)
         return EnvironmentLease(environment, identity)
@@ -85,19 +86,22 @@ package enum EnvironmentRegistry {
     /// its pages.
     private static func openCopy(
         of descriptor: Int32, _ location: FileLocation, _ options: EnvironmentOptions,
-        _ tables: [TableName], _ entries: inout [Identity: Entry]
+        _ tables: [TableName], _ entries: inout [Identity: Entry], isVerified: Bool
     ) throws(StorageError) -> EnvironmentLease {
         // On a read-only device there is no writer to report the reader to.
         if Platform.isReadOnlyDevice(descriptor) {
             let environment = try Environment(
-                location, options: options, tables: tables, isPrivate: false)
+                location, options: options, tables: tables, isPrivate: false,
+                isVerified: isVerified)
             let identity = try identity(of: descriptor, location.path)
             entries[identity] = Entry(environment: environment, leases: 1)
             return EnvironmentLease(environment, identity)
         }
         let copy = try AnonymousFile(size: Platform.size(of: location.path))
         try FileSnapshot(data: descriptor, path: location.path).write(to: copy.descriptor)
-        return try open(copy.descriptor, named: location.name, options, tables, [], &entries)
+        return try open(
+            copy.descriptor, named: location.name, options, tables, [], &entries,
+            isVerified: isVerified)
     }
 
     /// Does something with the entries, again with more descriptors where those that the process may have run out.
@@ -166,12 +170,13 @@ package enum EnvironmentRegistry {
         }
         try LogRecovery.prepare(path, isWritable: !options.readOnly)
         try FileHeader.check(descriptor, path: path)
-        try FileHeader.checkPages(descriptor, path: path)
+        let isVerified = try FileHeader.checkPagesAtOpening(descriptor, path: path)
         if options.readOnly, !LockFile.isWritable(path) {
-            return try openCopy(of: descriptor, location, options, tables, &entries)
+            return try openCopy(
+                of: descriptor, location, options, tables, &entries, isVerified: isVerified)
         }
         let environment = try Environment(
-            location, options: options, tables: tables, isPrivate: false)
+            location, options: options, tables: tables, isPrivate: false, isVerified: isVerified)
         // A compaction may have put another file in this one's place before LMDB had it.
         guard Self.identity(of: path) == identity else {
             environment.close()

@@ -45,16 +45,33 @@ enum FileHeader {
     /// The headers and the pages of the first commits.
     private static let largestUnfinished = 8 * 4096
 
-    /// Throws `damaged` unless LMDB can follow every page that the newest version uses.
+    /// Throws `damaged` unless LMDB can follow the pages that the newest version uses: all of them if the file has at most
+    /// ``largestAtOpening`` bytes, otherwise only those that name the tables and list free pages.
     ///
-    /// For files of at most ``largestAtOpening``: some milliseconds. Others may write meanwhile.
-    static func checkPages(_ descriptor: Int32, path: String) throws(StorageError) {
-        guard lseek(descriptor, 0, SEEK_END) <= largestAtOpening else { return }
+    /// Some milliseconds. Others may write meanwhile. Returns whether all pages were followed.
+    static func checkPagesAtOpening(
+        _ descriptor: Int32, path: String
+    ) throws(StorageError) -> Bool {
+        let isSmall = lseek(descriptor, 0, SEEK_END) <= largestAtOpening
+        try checkPages(descriptor, path: path, isSmall ? .all : .names)
+        return isSmall
+    }
+
+    /// Throws `damaged` unless LMDB can follow the pages that the newest version uses.
+    ///
+    /// Others may write meanwhile.
+    static func checkPages(
+        _ descriptor: Int32, path: String, _ scope: PageTree.Scope = .all,
+        withLongValues: Bool = true
+    ) throws(StorageError) {
         for _ in 0..<20 {
             guard let (meta, index) = newest(descriptor) else {
                 throw StorageError(.damaged, call: "its header", file: path)
             }
-            guard var tree = PageTree(descriptor, meta, isSummed: false) else {
+            guard
+                var tree = PageTree(
+                    descriptor, meta, isSummed: false, scope, readsLongValues: withLongValues)
+            else {
                 throw StorageError(rawCode: ENOMEM, call: "mmap", file: path)
             }
             if tree.isSound(header: index) { return }
@@ -66,7 +83,7 @@ enum FileHeader {
         }
     }
 
-    /// Greater files take too long to be looked at whenever they are opened.
+    /// The pages of larger files take too long to follow whenever the file is opened.
     static let largestAtOpening = 32 << 20
 
     /// Throws `severalNames` if a file has hard links: each name would have a lock file of its own.

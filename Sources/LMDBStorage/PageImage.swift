@@ -4,7 +4,7 @@
 /// its nodes follow. A node is two halves of a length or page number, flags, the length of its key, key and data.
 struct PageImage {
     static let headerSize = 16
-    private static let nodeSize = 8
+    static let nodeSize = 8
     /// LMDB's greatest key.
     static let longestKey = 511
     static let tableSize = 48

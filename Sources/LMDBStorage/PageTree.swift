@@ -17,14 +17,32 @@ struct PageTree: ~Copyable {
     private let pageCount: UInt64
     private let lastPage: UInt64
     private let isSummed: Bool
+    private let scope: Scope
+    private let readsLongValues: Bool
     private let taken: UnsafeMutablePointer<UInt64>
     /// The sum of the checksums of all pages that the version uses, but for LMDB's headers.
     private(set) var sum: UInt64 = 0
     /// The page on which the first fault is.
     private(set) var faultyPage: UInt64?
 
+    /// Which pages are followed.
+    enum Scope {
+        case all
+        /// The names of the tables, and the list of free pages.
+        case names
+        /// The pages of one table.
+        case table(String)
+    }
+
     /// Maps an open file; nil where the system refuses.
-    init?(_ descriptor: Int32, _ meta: FileHeader.Meta, isSummed: Bool) {
+    ///
+    /// Without `readsLongValues`, the pages of long values are only known to be in the file.
+    init?(
+        _ descriptor: Int32, _ meta: FileHeader.Meta, isSummed: Bool, _ scope: Scope = .all,
+        readsLongValues: Bool = true
+    ) {
+        self.scope = scope
+        self.readsLongValues = readsLongValues
         let size = Int(lseek(descriptor, 0, SEEK_END))
         let present = UInt64(max(0, size)) / UInt64(meta.pageSize)
         pageSize = meta.pageSize
@@ -70,7 +88,9 @@ struct PageTree: ~Copyable {
         }
         var names = Tree(head: main, isIntegers: false, hasTables: true)
         var list = Tree(head: free, isIntegers: true, hasFreePages: true)
-        return follow(&names) && follow(&list)
+        guard follow(&names) else { return false }
+        if case .table = scope { return true }
+        return follow(&list)
     }
 
     private mutating func follow(_ tree: inout Tree) -> Bool {
@@ -82,7 +102,8 @@ struct PageTree: ~Copyable {
         }
         let head = tree.head
         return tree.entries == head.entries && tree.branchPages == head.branchPages
-            && tree.leafPages == head.leafPages && tree.overflowPages == head.overflowPages
+            && tree.leafPages == head.leafPages
+            && (tree.overflowPages == head.overflowPages || !readsLongValues)
     }
 
     private func page(_ number: UInt64, _ count: Int = 1) -> PageImage {
@@ -159,6 +180,9 @@ struct PageTree: ~Copyable {
             let first = image.load(node.data, UInt64.self)
             let needed = (PageImage.headerSize + node.dataSize - 1) / pageSize + 1
             guard first >= 2, first < pageCount else { return false }
+            guard readsLongValues || tree.hasFreePages else {
+                return take(first, UInt64(needed))
+            }
             let value = page(first)
             guard value.number == first, value.flags == PageImage.Flags.overflow,
                 value.pages >= UInt64(needed), take(first, value.pages)
@@ -174,6 +198,12 @@ struct PageTree: ~Copyable {
             guard node.dataSize == PageImage.tableSize else { return false }
             let head = TreeHead(image, at: node.data)
             guard head.flags & ~8 == 0 else { return false }
+            switch scope {
+            case .all: break
+            case .names: return true
+            case .table(let name):
+                guard node.key.elementsEqual(name.utf8) else { return true }
+            }
             var table = Tree(head: head, isIntegers: head.flags == 8)
             return follow(&table)
         case 0:

@@ -32,6 +32,7 @@ package struct TransactionHandle {
     package func get(
         _ table: Table, _ key: UnsafeRawBufferPointer
     ) throws(StorageError) -> UnsafeRawBufferPointer? {
+        try admit(table)
         var wrapped = MDB_val(key)
         var value = MDB_val()
         return try found(
@@ -59,6 +60,7 @@ package struct TransactionHandle {
     package func stored(
         _ table: Table, _ key: UnsafeRawBufferPointer
     ) throws(StorageError) -> UnsafeRawBufferPointer? {
+        try admit(table)
         var wrapped = MDB_val(key)
         var value = MDB_val()
         let code = mdb_get(pointer, table.dbi, &wrapped, &value)
@@ -77,6 +79,38 @@ package struct TransactionHandle {
         ValueSeal.write(
             to: stored, key, environment._withUnsafeGuaranteedRef { $0.seals.seed(table.dbi) })
         return UnsafeRawBufferPointer(stored)
+    }
+
+    /// Whether some pages of the file were not verified when it was opened.
+    @inline(__always)
+    private var needsAdmission: Bool {
+        environment._withUnsafeGuaranteedRef { !$0.pages.isComplete }
+    }
+
+    /// Makes sure that LMDB can follow a table's pages.
+    @inline(__always)
+    private func admit(_ table: Table) throws(StorageError) {
+        if needsAdmission { try environment.takeUnretainedValue().pages.admit(table.dbi) }
+    }
+
+    /// Makes sure that LMDB can replace or remove the value of a key.
+    @inline(__always)
+    private func admitChange(_ table: Table, _ key: MDB_val) throws(StorageError) {
+        guard needsAdmission else { return }
+        try environment.takeUnretainedValue().pages.admitChange(pointer, table.dbi, key)
+    }
+
+    @inline(__always)
+    private func admitChange(_ table: Table, _ key: UInt64) throws(StorageError) {
+        guard needsAdmission else { return }
+        var key = key
+        let failure = withUnsafeMutablePointer(to: &key) { key -> StorageError? in
+            do throws(StorageError) {
+                try admitChange(table, MDB_val(mv_size: 8, mv_data: key))
+                return nil
+            } catch { return error }
+        }
+        if let failure { throw failure }
     }
 
     /// What comes before each change: takes over what was filled into a place that was lent, and makes sure of room.
@@ -98,6 +132,7 @@ package struct TransactionHandle {
     package func put(
         _ table: Table, _ key: UInt64, _ value: UnsafeRawBufferPointer, append: Bool = false
     ) throws(StorageError) {
+        try admitChange(table, key)
         try prepare(for: 8 + value.count + ValueSeal.size)
         var key = key
         var place = MDB_val(mv_size: value.count + ValueSeal.size, mv_data: nil)
@@ -119,8 +154,9 @@ package struct TransactionHandle {
         _ table: Table, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
         append: Bool = false
     ) throws(StorageError) {
-        try prepare(for: key.count + value.count + ValueSeal.size)
         var wrappedKey = MDB_val(key)
+        try admitChange(table, wrappedKey)
+        try prepare(for: key.count + value.count + ValueSeal.size)
         var place = MDB_val(mv_size: value.count + ValueSeal.size, mv_data: nil)
         let flags = UInt32(MDB_RESERVE | (append ? MDB_APPEND : 0))
         try check(
@@ -133,6 +169,7 @@ package struct TransactionHandle {
     package func reserve(
         _ table: Table, _ key: UInt64, count: Int, append: Bool = false
     ) throws(StorageError) -> UnsafeMutableRawBufferPointer {
+        try admitChange(table, key)
         try prepare(for: 8 + count + ValueSeal.size)
         var key = key
         var wrappedValue = MDB_val(mv_size: count + ValueSeal.size, mv_data: nil)
@@ -157,6 +194,7 @@ package struct TransactionHandle {
     /// False when it was not there.
     @discardableResult  // because: removing what is absent is often fine
     package func delete(_ table: Table, _ key: UInt64) throws(StorageError) -> Bool {
+        try admitChange(table, key)
         try prepare()
         var key = key
         let code = withUnsafeMutablePointer(to: &key) { pointer in
@@ -175,8 +213,9 @@ package struct TransactionHandle {
     package func delete(
         _ table: Table, _ key: UnsafeRawBufferPointer
     ) throws(StorageError) -> Bool {
-        try prepare()
         var wrapped = MDB_val(key)
+        try admitChange(table, wrapped)
+        try prepare()
         guard try removed(mdb_del(pointer, table.dbi, &wrapped, nil)) else { return false }
         record { $0.delete(table.dbi, key) }
         return true
@@ -190,6 +229,9 @@ package struct TransactionHandle {
 
     /// Removes all entries of a table.
     package func drop(_ table: Table) throws(StorageError) {
+        if needsAdmission {
+            try environment.takeUnretainedValue().pages.admitRemoval(of: table.dbi)
+        }
         try prepare()
         try check(mdb_drop(pointer, table.dbi, 0), "mdb_drop", environment)
         record { $0.drop(table.dbi) }
@@ -209,6 +251,7 @@ package struct TransactionHandle {
     ///
     /// Close it (let it go out of scope) before the transaction ends.
     package func cursor(_ table: Table) throws(StorageError) -> Cursor {
+        try admit(table)
         var opened: OpaquePointer?
         try check(mdb_cursor_open(pointer, table.dbi, &opened), "mdb_cursor_open", environment)
         // because: mdb_cursor_open succeeded.

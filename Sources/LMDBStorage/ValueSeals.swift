@@ -14,11 +14,11 @@ import Synchronization
 /// Debian's libxxhash: some 20 bytes per cycle, four times as fast as a CRC-32C with the processor's instruction for it
 /// on values of a few kilobytes, and as fast on short ones. Of its 64 bits 32 are kept: one of four billion changes is
 /// not found.
-enum ValueSeal {
-    static let size = 4
+package enum ValueSeal {
+    package static let size = 4
 
     /// The seed of a table in the checksums of its values.
-    static func seed(_ table: String) -> UInt64 {
+    package static func seed(_ table: String) -> UInt64 {
         var name = table
         return name.withUTF8 { hash(UnsafeRawBufferPointer($0)) } | 1
     }
@@ -27,7 +27,7 @@ enum ValueSeal {
     ///
     /// Keys of eight bytes are their number, whatever the table's order.
     @inline(__always)
-    static func hash(key: UnsafeRawBufferPointer) -> UInt64 {
+    package static func hash(key: UnsafeRawBufferPointer) -> UInt64 {
         key.count == 8 ? key.loadUnaligned(as: UInt64.self) : hash(key)
     }
 
@@ -52,7 +52,9 @@ enum ValueSeal {
 
     /// Writes the checksum after a value.
     @inline(__always)
-    static func write(to place: UnsafeMutableRawBufferPointer, _ key: UInt64, _ seed: UInt64) {
+    package static func write(
+        to place: UnsafeMutableRawBufferPointer, _ key: UInt64, _ seed: UInt64
+    ) {
         let count = place.count - size
         place.storeBytes(
             of: sum(UnsafeRawBufferPointer(rebasing: place[..<count]), key, seed),

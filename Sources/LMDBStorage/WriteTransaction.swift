@@ -66,10 +66,8 @@ package final class WriteTransaction {
     private static func decide(
         _ environment: Environment, _ durability: Durability, _ begun: OpaquePointer?
     ) throws(StorageError) -> CommitMode {
-        var mode = durability == .full ? CommitMode.direct : .unflushed
-        if let log = environment.log {
-            mode = try log.begin(durability, newest: UInt64(mdb_txn_id(begun)) - 1)
-        }
+        let mode = try environment.commits.begin(
+            durability, newest: UInt64(mdb_txn_id(begun)) - 1)
         // Flushing is a setting of the environment, read at commit; the write lock guards it.
         try check(
             mdb_env_set_flags(
@@ -107,22 +105,19 @@ package final class WriteTransaction {
         let lease = lease.take()
         defer { withExtendedLifetime(lease) {} }
         environment.writerThread.store(0, ordering: .relaxed)
-        let log = mode == .logged ? environment.log : nil
         let version = UInt64(mdb_txn_id(ended))
         do throws(StorageError) {
             // Before anybody can see the commit, so that nobody sees one that may still be lost.
-            defer { log?.recorder.end() }
-            try log?.write(version)
+            try environment.commits.prepare(version, mode)
         } catch {
             if let turn { _ = turn.end(isCommit: false) } else { mdb_txn_abort(ended) }
             throw error.named(environment.location)
         }
-        if mode == .checkpointed { environment.log?.pass(version) }
         var code = turn?.end(isCommit: true) ?? mdb_txn_commit(ended)
         // LMDB calls a write that was cut short an input/output error.
         if code == EIO, Platform.hasNoRoom(environment.path) { code = ENOSPC }
         if code == ENOSPC || code == EDQUOT { FileRoom.reclaimWithLock(environment.pointer) }
-        if code != 0, mode == .logged || mode == .checkpointed { environment.log?.withdraw() }
+        if code != 0 { environment.commits.commitFailed(mode) }
         try check(code, "mdb_txn_commit", environment.name)
         // If this process dies before it has, closing the lock file calls them.
         environment.callOthers()
@@ -137,10 +132,7 @@ package final class WriteTransaction {
         environment.seals.forget()
         environment.writerThread.store(0, ordering: .relaxed)
         let hasFailed = environment.writeFailure.load(ordering: .relaxed) != 0
-        if mode == .logged {
-            environment.changes.end()
-            if hasFailed { environment.log?.relax() }
-        }
+        environment.commits.rollBack(mode, isOutOfSpace: hasFailed)
         if hasFailed { FileRoom.reclaim(environment.pointer) }
         if let turn { _ = turn.end(isCommit: false) } else { mdb_txn_abort(ended) }
         lease = nil

@@ -48,6 +48,19 @@ struct LogMarker: Equatable {
         }
     }
 
+    /// Makes an open data file complete without its log.
+    static func end(_ descriptor: Int32, _ path: String) throws(StorageError) {
+        guard Platform.flush(descriptor) else {
+            throw StorageError(rawCode: errno, call: "fdatasync", file: path)
+        }
+        guard LogMarker().write(descriptor) else {
+            throw StorageError(rawCode: errno, call: "pwrite", file: path)
+        }
+        guard Platform.flush(descriptor) else {
+            throw StorageError(rawCode: errno, call: "fdatasync", file: path)
+        }
+    }
+
     /// Whether the open data file is the one that was written, since the machine started.
     func isOfThisRun(_ descriptor: Int32) -> Bool {
         var status = stat()

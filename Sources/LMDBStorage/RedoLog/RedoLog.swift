@@ -25,20 +25,8 @@ import Synchronization
 // Only the thread that holds LMDB's write lock may use what is here, except that Checkpointer's thread finishes a
 // checkpoint that was begun.
 
-/// How the open write reaches the device.
-enum CommitMode {
-    /// LMDB flushes pages and header.
-    case direct
-    /// The log has a record of it.
-    case logged
-    /// The log's next checkpoint brings it to the device.
-    case checkpointed
-    /// Nobody flushes.
-    case unflushed
-}
-
 /// The log of an open environment.
-final class RedoLog: @unchecked Sendable {
+final class RedoLog: CommitStrategy, @unchecked Sendable {
     // Unchecked because: LMDB's write lock guards everything that is not constant.
 
     let environment: OpaquePointer

@@ -13,7 +13,7 @@ import Testing
         getenv(name).flatMap { Int(String(cString: $0)) }
     }
 
-    private static var count: Int { number("MOONPOOL_DAMAGES") ?? 200 }
+    private static var count: Int { number("MOONPOOL_DAMAGES") ?? 60 }
 
     private func open(_ path: String, schema: [ClassSchema]? = nil) throws -> Store {
         try Store(
@@ -75,6 +75,10 @@ import Testing
             (path: "string", ascending: true)
         ]).keys()
         _ = try? store.statistics()
+        _ = try? store.versions()
+        _ = try? store.difference(from: max(1, store.version &- 3), to: store.version)
+        let tokens = observers(of: store)
+        defer { for token in tokens { token.invalidate() } }
         for version in stride(from: store.version, to: max(1, store.version &- 4), by: -1) {
             if let past = try? store.at(version) { readAll(past, .frozen(past)) }
         }
@@ -89,9 +93,63 @@ import Testing
                 _ = try thing.set("tags").insert(.string("q"))
             }
         }
+        _ = try? store.refresh()
+        try? store.write {
+            for thing in try store.objects("Thing").keys().array.prefix(5) {
+                try store.delete(
+                    LiveObject(.store(store), try store.schema.require("Thing"), thing))
+            }
+        }
         try? store.write { try store.deleteAll("Thing") }
+        _ = try? store.refresh()
         _ = try? store.undo()
         _ = try? store.backup(to: path + ".copy", isReplacing: true)
+    }
+
+    private func observers(of store: Store) -> [NotificationToken] {
+        var tokens: [NotificationToken] = []
+        if let token = try? store.objects("Thing").filtered("int > 0").sorted([
+            (path: "string", ascending: true)
+        ]).observe({ change in
+            _ = (change.insertions, change.deletedValues, change.modifiedObjects)
+            for index in change.modifications.indices {
+                _ = try? change.properties(ofModification: index)
+            }
+        }) {
+            tokens.append(token)
+        }
+        if let first = try? store.objects("Thing").first(),
+            let token = try? first.observe({ change in _ = change.properties.map(\.old) })
+        {
+            tokens.append(token)
+        }
+        return tokens
+    }
+
+    /// Compacts a file, and migrates it to another schema.
+    private func rebuild(_ path: String) {
+        _ = try? StoreFiles.compact(path)
+        let classes = [
+            ClassSchema(
+                "Thing",
+                [
+                    Property("id", .int, isPrimary: true), Property("int", .string),
+                    Property("string", .string, isOptional: true, isIndexed: true),
+                    Property("ints", .int, collection: .list),
+                ])
+        ]
+        var configuration = StoreConfiguration(
+            .file(path), schema: classes, schemaVersion: 7,
+            migration: { migration in
+                try migration.each("Thing") { old, new in
+                    try new.set("int", .string("\(try old.value("int"))"))
+                }
+            })
+        configuration.drops = ["Part"]
+        for property in HistoryWorld.single + HistoryWorld.collections {
+            configuration.drops.insert("Thing.\(property.name)")
+        }
+        _ = try? Store(configuration, scheduler: ManualScheduler()).close()
     }
 
     @Test(.timeLimit(.minutes(60)))
@@ -117,6 +175,10 @@ import Testing
             #expect(isFound(copy), "byte \(offset) ^ \(bit)")
             write(changed, to: copy)
             use(copy)
+            if round % 4 == 0 {
+                write(changed, to: copy)
+                rebuild(copy)
+            }
         }
     }
 

@@ -1,0 +1,40 @@
+import CLMDB
+
+// What a log does at each step of a write, beyond what it does by itself.
+extension RedoLog {
+    func prepare(_ version: UInt64, _ mode: CommitMode) throws(StorageError) {
+        switch mode {
+        case .logged:
+            defer { recorder.end() }
+            try write(version)
+        case .checkpointed: pass(version)
+        case .direct, .unflushed: break
+        }
+    }
+
+    func commitFailed(_ mode: CommitMode) {
+        if mode == .logged || mode == .checkpointed { withdraw() }
+    }
+
+    func rollBack(_ mode: CommitMode, isOutOfSpace: Bool) {
+        guard mode == .logged else { return }
+        recorder.end()
+        if isOutOfSpace { relax() }
+    }
+
+    func sync() throws(StorageError) {
+        var begun: OpaquePointer?
+        try check(mdb_txn_begin(environment, nil, 0, &begun), "mdb_txn_begin", dataPath)
+        defer { mdb_txn_abort(begun) }
+        try settle()
+    }
+
+    func pinnedVersions() -> Set<ForeignReader> {
+        guard LogMarker.read(data).id != 0,
+            let log = try? LogFile(of: dataPath, isMade: false, isWritten: false)
+        else { return [] }
+        return log.notedPins()
+    }
+
+    func removeFiles() { removeFile() }
+}
