@@ -195,6 +195,7 @@ let package = Package(
             dependencies: [
                 "TestSupport", "Reference", "EventLoops", "MoonpoolTool", "RealmFixtures",
             ],
+            exclude: ["PowerLoss/recorder.c"],
             swiftSettings: unsafeZone),
     ],
     swiftLanguageModes: [.v6]

@@ -23,7 +23,9 @@ enum FileHeader {
 
     /// Whether a file is what a creation leaves that did not finish: empty, all zeros, or LMDB's headers without content.
     static func isUnfinished(_ descriptor: Int32) -> Bool {
+        // Negative where the system has no size, as for files in /proc.
         let size = Int(lseek(descriptor, 0, SEEK_END))
+        guard size >= 0 else { return false }
         if size == 0 { return true }
         let metas = [meta(descriptor, at: 0), meta(descriptor, at: 4096)]
         let known = metas.compactMap { $0 }.filter { $0.magic == magic }

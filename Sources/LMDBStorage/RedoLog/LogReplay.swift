@@ -86,12 +86,15 @@ struct LogReplay {
         return withBytes(at: LogFile.base, count) { ring in
             var newest: UInt64?
             var offset = 0
+            // A ring of heads without records must not take longer than reading it several times.
+            var rest = 16 * count
             while offset + LogRecord.size <= count {
                 let head = UnsafeRawBufferPointer(rebasing: ring[offset..<offset + LogRecord.size])
                 if let record = LogRecord(head), record.salt == header.salt,
                     record.version > last &+ 1, record.version > newest ?? 0,
-                    offset + LogRecord.size + record.length <= count
+                    offset + LogRecord.size + record.length <= count, rest > 0
                 {
+                    rest -= record.length
                     let end = offset + LogRecord.size + record.length
                     let all = UnsafeRawBufferPointer(rebasing: ring[offset..<end])
                     if LogRecord.sum(all) == record.checksum { newest = record.version }

@@ -1,0 +1,207 @@
+import Glibc
+import Testing
+
+/// Runs the tool with its writes recorded, and makes images of what a power failure leaves of them.
+///
+/// `MOONPOOL_POWER_LOSSES=300` makes that many images in each test, and keeps those on which something is wrong.
+final class PowerLossExperiment {
+    let folder: TemporaryFolder
+    /// The folder whose files are recorded.
+    let device: String
+    private let recorder: String
+    private let present: [String: (inode: UInt64, bytes: [UInt8])]
+
+    static let chosenCount = getenv("MOONPOOL_POWER_LOSSES").flatMap { Int(String(cString: $0)) }
+    static let count = chosenCount ?? 8
+    private static let keptImages = "/tmp/moonpool-power-losses"
+
+    /// `prepare` puts files into the folder that are on the device before anything is recorded.
+    init(_ prepare: (String) throws -> Void = { _ in }) throws {
+        folder = try TemporaryFolder()
+        device = folder.path + "/device"
+        mkdir(device, 0o755)
+        try prepare(device)
+        recorder = folder.path + "/recorder.so"
+        let compiling = try Subprocess(
+            try #require(Self.compiler),
+            ["-shared", "-fPIC", "-O1", "-o", recorder, Self.source, "-ldl"])
+        let compiled = try compiling.finish(within: 300)
+        try #require(compiled.exitCode == 0, "\(compiled.error)")
+        present = Self.files(device)
+    }
+
+    private static let source = Tool.root + "/Tests/ToolTests/PowerLoss/recorder.c"
+
+    /// A C compiler on this machine; nil without one.
+    static let compiler: String? = {
+        let folders = (getenv("PATH").map { String(cString: $0) } ?? "").split(separator: ":")
+        for name in ["clang", "cc", "gcc"] {
+            for folder in folders.map(String.init) + ["/usr/bin"] {
+                if access("\(folder)/\(name)", X_OK) == 0 { return "\(folder)/\(name)" }
+            }
+        }
+        return nil
+    }()
+
+    // MARK: Recording
+
+    /// Starts the tool with its writes recorded.
+    func start(_ arguments: [String], in folder: String? = nil) throws -> Subprocess {
+        try Subprocess(
+            Tool.path, arguments, in: folder ?? self.folder.path,
+            environment: [
+                "LD_PRELOAD": recorder, "RECORDER_FOLDER": device,
+                "RECORDER_TRACE": self.folder.path + "/trace",
+            ])
+    }
+
+    /// Runs the tool to its end, with its writes recorded.
+    func run(_ arguments: [String], in folder: String? = nil) throws {
+        let outcome = try start(arguments, in: folder).finish(within: 300)
+        try #require(outcome.exitCode == 0, "\(arguments): \(outcome.error)")
+    }
+
+    /// What was recorded.
+    func trace() throws -> WriteTrace {
+        let trace = try WriteTrace(Self.bytes(folder.path + "/trace"))
+        // Two flushes at least: otherwise nothing was recorded.
+        try #require(trace.operations.count { $0.kind == .endFlush } > 1)
+        return trace
+    }
+
+    // MARK: Images
+
+    /// The files that a power failure has left, in a folder of their own.
+    struct Image {
+        let folder: String
+        let moment: Int
+        let names: Set<String>
+        let acknowledged: [Int: Int]
+
+        var description: String { "image at \(moment), acknowledged \(acknowledged)" }
+    }
+
+    /// Calls `verify` with images of a trace, some at a time.
+    func inspect(
+        _ trace: WriteTrace, count: Int = PowerLossExperiment.count, seed: UInt64,
+        _ verify: ([Image]) throws -> Void
+    ) throws {
+        var random = SeededGenerator(seed)
+        let moments = trace.moments(count, using: &random)
+        var disk = SimulatedDevice(present)
+        var images: [Image] = []
+        var next = 0
+        for (index, operation) in trace.operations.enumerated() {
+            disk.apply(operation, at: index)
+            while next < moments.count, moments[next] == index {
+                let folder = "\(self.folder.path)/image-\(next)"
+                mkdir(folder, 0o755)
+                let files = disk.image(using: &random)
+                for (name, bytes) in files { try Self.write(bytes, to: "\(folder)/\(name)") }
+                images.append(
+                    Image(
+                        folder: folder, moment: index, names: Set(files.keys),
+                        acknowledged: disk.acknowledged))
+                next += 1
+            }
+            if images.count >= 20 || (index == trace.operations.count - 1 && !images.isEmpty) {
+                try verify(images)
+                for image in images { try Self.remove(image.folder) }
+                images = []
+            }
+        }
+    }
+
+    /// Runs a script over images with a file of the given name: for each, the line that it printed after the folder.
+    ///
+    /// The script gets the file's name and the path of a list of folders.
+    func results(of script: String, on name: String, _ images: [Image]) throws -> [String: String] {
+        let folders = images.filter { $0.names.contains(name) }.map(\.folder)
+        guard !folders.isEmpty else { return [:] }
+        let list = try folder.write(folders.joined(separator: "\n") + "\n", to: "list")
+        let outcome = try Subprocess(Tool.path, [script, name, list]).finish(within: 600)
+        #expect(outcome.exitCode == 0, "\(outcome.error)")
+        var results: [String: String] = [:]
+        for line in outcome.lines {
+            guard let tab = line.firstIndex(of: "\t") else { continue }
+            results[String(line[..<tab])] = String(line[line.index(after: tab)...])
+        }
+        return results
+    }
+
+    /// Notes a fault, and keeps a copy of the image in a long run.
+    func fault(_ image: Image, _ pristine: String?, _ what: String) {
+        var kept = ""
+        if let pristine, Self.chosenCount != nil {
+            mkdir(Self.keptImages, 0o755)
+            kept =
+                "\(Self.keptImages)/\(getpid())-\(UInt64.random(in: 0 ... .max))"
+            _ = try? Subprocess("/bin/cp", ["-r", pristine, kept]).finish()
+        }
+        Issue.record("\(image.description): \(what) \(kept)")
+    }
+
+    /// A copy of an image as it was before anything opened it.
+    func copy(_ image: Image) throws -> String {
+        let target = image.folder + ".copy"
+        let copying = try Subprocess("/bin/cp", ["-r", image.folder, target]).finish()
+        guard copying.exitCode == 0 else { throw SystemFailure("cp") }
+        return target
+    }
+
+    // MARK: Files
+
+    static func remove(_ folder: String) throws {
+        _ = try Subprocess("/bin/rm", ["-rf", folder, folder + ".copy"]).finish()
+    }
+
+    private static func bytes(_ path: String) -> [UInt8] {
+        let file = open(path, O_RDONLY)
+        guard file >= 0 else { return [] }
+        defer { close(file) }
+        let size = Int(lseek(file, 0, SEEK_END))
+        lseek(file, 0, SEEK_SET)
+        return [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+            while count < size {
+                let read = Glibc.read(file, buffer.baseAddress! + count, size - count)
+                if read <= 0 { break }
+                count += read
+            }
+        }
+    }
+
+    private static func write(_ bytes: [UInt8], to path: String) throws {
+        let file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o644)
+        guard file >= 0 else { throw SystemFailure("open \(path)") }
+        defer { close(file) }
+        guard Glibc.write(file, bytes, bytes.count) == bytes.count else {
+            throw SystemFailure("write \(path)")
+        }
+    }
+
+    private static func files(_ folder: String) -> [String: (inode: UInt64, bytes: [UInt8])] {
+        var files: [String: (inode: UInt64, bytes: [UInt8])] = [:]
+        for name in TemporaryFolder.names(in: folder) {
+            var status = stat()
+            guard stat("\(folder)/\(name)", &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+                continue
+            }
+            files[name] = (UInt64(status.st_ino), bytes("\(folder)/\(name)"))
+        }
+        return files
+    }
+}
+
+/// A generator with a seed, so that a run can be repeated.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(_ seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = (state ^ state &>> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed &>> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed &>> 31
+    }
+}
