@@ -59,9 +59,10 @@ package final class EventLoop: @unchecked Sendable {
     /// Fails with what the system says when it has no file descriptors left.
     package init(clock: any LoopClock = SystemClock()) throws(LoopError) {
         self.clock = clock
+        try DescriptorReserve.require()
         handle = .allocate(capacity: 1)
         do {
-            try LoopError.check(uv_loop_init(handle), "uv_loop_init")
+            try LoopError.check(uv_loop_init(handle), "cannot start an event loop")
         } catch {
             handle.deallocate()
             throw error

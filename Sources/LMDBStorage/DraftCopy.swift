@@ -39,7 +39,7 @@ final class DraftCopy {
             }
         } while descriptor < 0 && errno == EEXIST
         guard descriptor >= 0 else {
-            throw StorageError(rawCode: errno, call: "open", file: destination)
+            throw StorageError(rawCode: errno, call: StorageError.creation, file: destination)
         }
         self.path = path
         self.descriptor = descriptor

@@ -159,7 +159,7 @@ package enum EnvironmentRegistry {
             return EnvironmentLease(entry.environment, identity)
         }
         if !wanted.readOnly && access(path, W_OK) != 0 {
-            throw StorageError(rawCode: errno, call: "open", file: path)
+            throw StorageError(rawCode: errno, call: StorageError.writing, file: path)
         }
         if FileHeader.isUnfinished(descriptor) {
             guard !wanted.readOnly else {
@@ -194,7 +194,10 @@ package enum EnvironmentRegistry {
             throw StorageError(rawCode: errno, call: "fstat", file: path)
         }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw StorageError(.notAStore, call: StorageError.irregular, file: path)
+            let isFolder = status.st_mode & S_IFMT == S_IFDIR
+            throw StorageError(
+                .notAStore, call: isFolder ? StorageError.folder : StorageError.irregular,
+                file: path)
         }
         try FileHeader.requireOneName(status, path)
         return Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))

@@ -34,6 +34,9 @@ package enum FileCompaction {
     private static func replace(
         _ path: String, _ versions: VersionPlace
     ) throws(StorageError) -> (before: Int, after: Int) {
+        guard access(path, W_OK) == 0 else {
+            throw StorageError(rawCode: errno, call: StorageError.writing, file: path)
+        }
         let lock = try FileLock(of: path)
         defer { lock.release() }
         let descriptor = Platform.openDescriptor(path, O_RDWR | O_CLOEXEC)

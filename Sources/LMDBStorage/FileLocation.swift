@@ -77,7 +77,9 @@ package struct FileLocation: Sendable, Equatable {
 extension StorageError {
     /// The same error, about the name that the caller used.
     func named(_ location: FileLocation) -> StorageError {
-        guard file == location.path else { return self }
-        return StorageError(self, file: location.name)
+        for companion in ["", "-lock", "-log"] where file == location.path + companion {
+            return StorageError(self, file: location.name + companion)
+        }
+        return self
     }
 }

@@ -72,11 +72,20 @@ package struct StorageError: Error, Equatable, Sendable {
     /// The file, as the caller named it.
     package let file: String
 
-    /// The check that finds folders, pipes and devices.
+    /// The checks that find folders, and pipes and devices.
+    static let folder = "a folder"
     static let irregular = "not a regular file"
+
+    /// The call that creates a file.
+    static let creation = "create"
+    /// The call that opens a file for writing.
+    static let writing = "write"
 
     /// The check that finds files of Realm.
     static let realm = "Realm file"
+
+    /// Whether an existing store may be read and not written.
+    package var isOfWriting: Bool { code == .permission && call == Self.writing }
 
     /// Wraps a raw code of LMDB or the system.
     package init(rawCode: Int32, call: String, file: String) {
@@ -110,7 +119,8 @@ package struct StorageError: Error, Equatable, Sendable {
         case .diskFull: "no space left on the device of '\(file)'"
         case .readersFull: "too many readers of '\(file)'"
         case .notAStore where call == Self.irregular:
-            "'\(file)' is not a store, and no regular file"
+            "'\(file)' is not a store: it is not a regular file"
+        case .notAStore where call == Self.folder: "'\(file)' is a folder, not a store"
         case .notAStore where call == Self.realm:
             "'\(file)' is a Realm file, not a store; look into it with 'moonpool \(file)', import it into a "
                 + "store with store:import(\"\(file)\"), or convert it with 'moonpool import NEW.moonpool "
@@ -118,9 +128,13 @@ package struct StorageError: Error, Equatable, Sendable {
         case .notAStore: "'\(file)' is not a store"
         case .newerFormat: "'\(file)' was written by a newer version"
         case .damaged: "'\(file)' is damaged (\(call))"
+        case .permission where rawCode == EROFS: "'\(file)' is on a read-only file system"
+        case .permission where call == Self.creation:
+            "no permission to create a file in the folder of '\(file)'"
+        case .permission where call == Self.writing: "no permission to write '\(file)'"
         case .permission: "no permission to open '\(file)'"
         case .readOnly: "'\(file)' is open for reading only"
-        case .notFound: "'\(file)' cannot be opened: no such file or folder"
+        case .notFound: Self.absence(of: file)
         case .writeInProgress: "this thread is already writing to '\(file)'"
         case .mapResized: "another process has grown '\(file)' beyond the mapped size of this one"
         case .closed: "'\(file)' is closed"
@@ -136,7 +150,7 @@ package struct StorageError: Error, Equatable, Sendable {
         case .empty: "'\(file)' is empty"
         case .olderFormat: "'\(file)' was written by an earlier build of Moonpool"
         case .system where rawCode == EMFILE || rawCode == ENFILE:
-            "'\(file)' cannot be opened: too many open files"
+            "'\(file)' cannot be opened: too many open files; close some, or raise the limit with ulimit -n"
         case .system where rawCode == ENOMEM:
             "not enough memory or address space to open '\(file)'"
         case .system where rawCode == ELOOP:
@@ -146,8 +160,27 @@ package struct StorageError: Error, Equatable, Sendable {
         case .system where rawCode == EISDIR: "'\(file)' is a folder"
         case .system where rawCode == EIO:
             "the device of '\(file)' reported an error while it was read or written"
-        default: "\(call) failed for '\(file)': \(String(cString: mdb_strerror(rawCode)))"
+        case .system where rawCode == ENOLCK || rawCode == ENOTSUP:
+            "the file system of '\(file)' does not support what a store needs: locks and mapped files (\(call))"
+        case .system where rawCode == ESTALE:
+            "'\(file)' is gone from its file server; open it again"
+        default:
+            "the system cannot use '\(file)': \(String(cString: mdb_strerror(rawCode))) (\(call))"
         }
+    }
+
+    /// What is missing on the way to a file that was not found.
+    private static func absence(of file: String) -> String {
+        var status = stat()
+        var folder = Platform.folder(of: file)
+        while stat(folder, &status) != 0, errno == ENOTDIR { folder = Platform.folder(of: folder) }
+        guard stat(folder, &status) == 0 else {
+            return "there is no store '\(file)' and no folder '\(folder)'"
+        }
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            return "there is no store '\(file)': '\(folder)' is not a folder"
+        }
+        return "there is no store '\(file)'"
     }
 
     private static func classify(_ raw: Int32) -> Code {

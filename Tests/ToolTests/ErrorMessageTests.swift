@@ -128,7 +128,7 @@ import Testing
                 local reader = moonpool.open { path = path, read_only = true }
                 reader:write(function() end)
                 """),
-        Case("file_corrupt", "'.'", "not a store", "no regular file", by: "moonpool.open '.'"),
+        Case("file_corrupt", "'.'", "is a folder", "not a store", by: "moonpool.open '.'"),
         Case(
             "file_corrupt", "text.moonpool",
             by: """

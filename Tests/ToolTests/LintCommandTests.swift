@@ -105,7 +105,9 @@ import Testing
         )
         let store = try Tool.run(["luals", "/no/such/zoo.moonpool"])
         #expect(store.exitCode == 1)
-        #expect(store.error == "moonpool: there is no store '/no/such/zoo.moonpool'\n")
+        #expect(
+            store.error
+                == "moonpool: there is no store '/no/such/zoo.moonpool' and no folder '/no/such'\n")
         #expect(store.output == "")
         #expect(try Tool.run(["luals", "--outptu", "/tmp"]).exitCode == 64)
     }

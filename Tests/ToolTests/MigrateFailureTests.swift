@@ -205,7 +205,7 @@ import Testing
         #expect(try run("status").lines.last == "2 pending, schema version 1")
         let up = try run("up")
         #expect(up.exitCode == 1)
-        #expect(up.error.contains("no permission to open '\(shop.store)'"), "\(up.error)")
+        #expect(up.error.contains("no permission to write '\(shop.store)'"), "\(up.error)")
     }
 
     @Test func `undo refuses a store that another process has open`() throws {

@@ -22,10 +22,9 @@ struct CheckCommand: ParsableCommand {
     func run() throws {
         CommandInterruption.begin()
         try CommandFailure.shown {
-            guard try !ProcessServices.exists(store) || !StoreFiles.isEmpty(store) else {
+            guard try !StoreFiles.isEmpty(store) else {
                 return ProcessServices.writeOutput("\(store) is empty\n")
             }
-            try CommandStore.requireFile(store)
             if RealmCopy.isRealm(store) { return try checkRealm() }
             // Before opening: LMDB trusts the pages that it maps, and a damaged page would crash the process.
             try report(StoreFiles.verifyPages(store))

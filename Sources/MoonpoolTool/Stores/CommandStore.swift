@@ -9,21 +9,10 @@ enum CommandStore {
     ///
     /// Throws `invalid_argument` if a read-only file does not exist.
     static func open(_ path: String, isReadOnly: Bool) throws -> Store {
-        if isReadOnly { try requireFile(path) }
+        // Opening it would create a store, which a reading command must not do.
+        if isReadOnly { try StoreFiles.requireStore(path) }
         return try Store(
             StoreConfiguration(.file(path), isReadOnly: isReadOnly), scheduler: UnwokenThread())
-    }
-
-    /// Throws `invalid_argument` for a file that does not exist, cannot be read, or is empty.
-    static func requireFile(_ path: String) throws {
-        guard ProcessServices.exists(path) else {
-            throw StoreError(.invalidArgument, "there is no store '\(path)'")
-        }
-        // Opening it would create a store, which a reading command must not do.
-        guard try !StoreFiles.isEmpty(path) else {
-            throw StoreError(
-                .invalidArgument, "'\(path)' is empty: it does not contain a store yet")
-        }
     }
 
     /// Opens an in-memory store for a dry run.

@@ -31,7 +31,7 @@ struct WatchCommand: ParsableCommand {
 
     func run() throws {
         let status = try CommandFailure.shown {
-            try CommandStore.requireFile(store)
+            try StoreFiles.requireStore(store)
             return try WatchSession(store, query, isJSON: json).run()
         }
         ProcessServices.exit(status)

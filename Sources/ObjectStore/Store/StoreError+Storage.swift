@@ -47,6 +47,9 @@ extension StoreError {
         case .newerFormat:
             code = .fileFormatTooNew
             advice = " of Moonpool; update to open it"
+        case .permission where error.isOfWriting:
+            code = .invalidArgument
+            advice = "; it can be opened for reading only"
         case .readOnly: code = .readOnly
         case .writeInProgress: code = .alreadyInWrite
         case .closed: code = .closed

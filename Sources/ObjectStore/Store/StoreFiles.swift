@@ -37,6 +37,14 @@ package enum StoreFiles {
         try StoreError.wrapping { () throws(StorageError) in try ColumnFile.isEmpty(path: path) }
     }
 
+    /// Throws `invalid_argument` for a file that does not exist, cannot be read, or is empty.
+    package static func requireStore(_ path: String) throws {
+        guard try !isEmpty(path) else {
+            throw StoreError(
+                .invalidArgument, "'\(path)' is empty: it does not contain a store yet")
+        }
+    }
+
     /// Looks at the pages of a file before it is opened: what is wrong with them, at most `limit` faults.
     ///
     /// A file whose pages are sound may be opened, and ``Store/verify(atMost:)`` looks at what is on them. Others may use

@@ -23,9 +23,7 @@ package struct MigrationMerge {
 
     /// The candidate that a store has not applied, if there is exactly one.
     package func unapplied(inStore store: String) throws -> MigrationFile? {
-        guard ProcessServices.size(of: store) ?? 0 > 0 else {
-            throw StoreError(.invalidArgument, "there is no store '\(store)'")
-        }
+        try StoreFiles.requireStore(store)
         let log = try module.withStore(StoreConfiguration(.file(store), isReadOnly: true)) {
             try $0.store.migrationLog()
         }

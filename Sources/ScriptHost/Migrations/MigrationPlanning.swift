@@ -104,9 +104,7 @@ package struct MigrationPlanning {
     private func withExisting<Result>(
         _ store: String, _ body: (StoreHandle) throws -> Result
     ) throws -> Result {
-        guard ProcessServices.size(of: store) ?? 0 > 0 else {
-            throw StoreError(.invalidArgument, "there is no store '\(store)'")
-        }
+        try StoreFiles.requireStore(store)
         return try module.withStore(
             StoreConfiguration(.file(store), isReadOnly: true), body)
     }

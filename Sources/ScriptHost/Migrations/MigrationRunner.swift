@@ -63,13 +63,11 @@ package final class MigrationRunner {
     func withExisting<Result>(
         isReadOnly: Bool = false, _ body: (StoreHandle) throws -> Result
     ) throws -> Result {
-        guard let size = ProcessServices.size(of: store) else {
-            throw StoreError(.invalidArgument, "there is no store '\(store)'")
-        }
         // An empty file is a new store, which has to be created first.
+        let isEmpty = try StoreFiles.isEmpty(store)
         return try limitingWaits {
             try module.withStore(
-                StoreConfiguration(.file(store), isReadOnly: isReadOnly && size > 0), body)
+                StoreConfiguration(.file(store), isReadOnly: isReadOnly && !isEmpty), body)
         }
     }
 

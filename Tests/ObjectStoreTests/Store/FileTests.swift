@@ -230,7 +230,7 @@ import Testing
     @Test func `a read-only store of a missing file is an error and makes none`() throws {
         let missing = folder.file("missing.moonpool")
         let error = storeError(.invalidArgument) { _ = try open(missing, isReadOnly: true) }
-        #expect(error?.message.contains("no such file") == true)
+        #expect(error?.message.contains("there is no store") == true)
         #expect(size(missing) == -1)
         #expect(size(missing + "-lock") == -1)
     }
