@@ -168,6 +168,7 @@ package enum EnvironmentRegistry {
             try creation.complete()
             return nil
         }
+        if !options.readOnly { try LockFile.requireOwn(at: location.logPath) }
         try LogRecovery.prepare(path, isWritable: !options.readOnly)
         try FileHeader.check(descriptor, path: path)
         let isVerified = try FileHeader.checkPagesAtOpening(descriptor, path: path)

@@ -1,4 +1,5 @@
 import CLMDB
+import Synchronization
 
 #if canImport(Glibc)
     import Glibc
@@ -6,14 +7,29 @@ import CLMDB
     import Darwin
 #endif
 
-/// Whether an open data file is still the one that its path leads to.
+/// Verifies that an open data file is still the one that its path leads to.
 ///
 /// The commits of a process that keeps writing to a renamed, deleted or replaced file would be lost, or would conflict with
 /// those of a process that has opened the file under its new name with another lock file.
-struct FilePlace: Sendable {
+///
+/// Every write verifies this. Looking a path up takes three times as long as asking for the state of an open file, so that
+/// is done only where it may have another result: when the file's own time of change is another one (renaming, removing or
+/// replacing the file changes that), and 20 times a second for the folders on the path.
+final class FilePlace: Sendable {
     private let path: String
+    private let descriptor: Int32
     private let device: UInt64
     private let inode: UInt64
+    /// Whether renaming a file changes its time of change, as far as is known of the file system.
+    private let isLocal: Bool
+    /// The file's time of change when its path was looked up; 0 where the file may have changed again at that time.
+    private let knownChange = Atomic<Int64>(0)
+    /// When the path is looked up in any case, by the monotonic clock.
+    private let nextLookup = Atomic<UInt64>(0)
+
+    private static let pause: UInt64 = 50_000_000
+    /// Longer than a tick of the clock that file systems use.
+    private static let tick: Int64 = 30_000_000
 
     /// Of an environment's data file.
     ///
@@ -26,8 +42,10 @@ struct FilePlace: Sendable {
         guard fstat(descriptor, &status) == 0 else {
             throw StorageError(rawCode: errno, call: "fstat", file: path)
         }
+        self.descriptor = descriptor
         device = UInt64(status.st_dev)
         inode = UInt64(status.st_ino)
+        isLocal = shim_keeps_places(descriptor) != 0
         // Another process may have written a commit to the file and not yet to the lock file.
         for attempt in 0..<200 {
             if try Self.agree(environment, path) { return }
@@ -47,6 +65,18 @@ struct FilePlace: Sendable {
     @inline(__always)
     @discardableResult  // because: most callers need no more than the check
     func verify() throws(StorageError) -> stat {
+        let known = knownChange.load(ordering: .relaxed)
+        var status = stat()
+        if known != 0, fstat(descriptor, &status) == 0, status.st_nlink == 1,
+            status.changeTime == known,
+            Platform.monotonicNanoseconds() < nextLookup.load(ordering: .relaxed)
+        {
+            return status
+        }
+        return try lookUp()
+    }
+
+    private func lookUp() throws(StorageError) -> stat {
         var status = stat()
         guard stat(path, &status) == 0 else {
             let code = errno
@@ -56,6 +86,13 @@ struct FilePlace: Sendable {
         guard UInt64(status.st_ino) == inode, UInt64(status.st_dev) == device else {
             throw replaced
         }
+        guard isLocal else { return status }
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        let change = status.changeTime
+        let isOver = now.nanoseconds - change > Self.tick
+        nextLookup.store(Platform.monotonicNanoseconds() &+ Self.pause, ordering: .relaxed)
+        knownChange.store(isOver ? change : 0, ordering: .relaxed)
         return status
     }
 
@@ -79,5 +116,22 @@ struct FilePlace: Sendable {
         let inLock = UInt64(mdb_txn_id(begun))
         mdb_txn_abort(begun)
         return before <= inLock && inLock <= inFile()
+    }
+}
+
+extension timespec {
+    fileprivate var nanoseconds: Int64 {
+        Int64(tv_sec) &* 1_000_000_000 &+ Int64(tv_nsec)
+    }
+}
+
+extension stat {
+    /// When the file, its names or its access were last changed, in nanoseconds since 1970.
+    fileprivate var changeTime: Int64 {
+        #if canImport(Darwin)
+            st_ctimespec.nanoseconds
+        #else
+            st_ctim.nanoseconds
+        #endif
     }
 }

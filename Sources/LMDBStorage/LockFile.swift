@@ -53,6 +53,15 @@ enum LockFile {
         guard status.st_nlink <= 1 else { throw foreign(path, "a hard link to another file") }
     }
 
+    /// Throws `foreignCompanion` for a path that leads to anything but a regular file with one name; nothing may be there.
+    static func requireOwn(at path: String) throws(StorageError) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return }
+        guard status.st_mode & S_IFMT != S_IFLNK else { throw foreign(path, "a symbolic link") }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw foreign(path, "not a regular file") }
+        guard status.st_nlink <= 1 else { throw foreign(path, "a hard link to another file") }
+    }
+
     static func foreign(_ path: String, _ what: String) -> StorageError {
         StorageError(.foreignCompanion, call: what, file: path)
     }

@@ -124,17 +124,13 @@ import Testing
         for isHard in [false, true] {
             unlink(path + suffix)
             if isHard { link(victim, path + suffix) } else { symlink(victim, path + suffix) }
+            #expect(code { _ = try open(path) } == .foreignCompanion)
             if suffix == "-lock" {
-                #expect(code { _ = try open(path) } == .foreignCompanion)
                 #expect(
                     code { _ = try FileCompaction.compact(path: path, versions: Self.versions) }
                         == .foreignCompanion)
             } else {
                 #expect(code { _ = try LogFile(of: path, isMade: true) } == .foreignCompanion)
-                // A log is an advantage only: commits go on without it.
-                let lease = try open(path)
-                lease.environment.log?.pace.threshold = 0
-                try put(lease, 2)
             }
             #expect(Platform.size(of: victim) == 3)
         }
@@ -162,6 +158,30 @@ import Testing
         #expect(code { try put(lease, 3) } == .replaced)
         // Under its new name this process still has it open.
         #expect(code { _ = try open(path + "2") } == .inUse)
+    }
+
+    @Test(arguments: [true, false])
+    func `a file that is renamed after many writes is noticed at the next one`(
+        throughMap: Bool
+    ) throws {
+        defer { remove() }
+        let lease = try EnvironmentRegistry.open(
+            path: path, options: EnvironmentOptions(writesThroughMap: throughMap),
+            tables: Self.tables)
+        // So long that the path is not looked up for each write any more.
+        let end = Platform.monotonicNanoseconds() + 150_000_000
+        var key: UInt64 = 0
+        while Platform.monotonicNanoseconds() < end {
+            key += 1
+            try put(lease, key % 50)
+        }
+        rename(path, path + "2")
+        #expect(code { try put(lease, 2) } == .replaced)
+        rename(path + "2", path)
+        try put(lease, 2)
+        link(path, path + "2")
+        unlink(path)
+        #expect(code { try put(lease, 2) } == .replaced)
     }
 
     @Test func `compacting a link keeps the link, and the owner and mode of its target`() throws {
