@@ -191,6 +191,9 @@ let package = Package(
             name: "REPLTests", dependencies: ["REPL", "TestSupport", "TestThreads"],
             swiftSettings: unsafeZone),
         .testTarget(
+            name: "FuzzTests", dependencies: ["Transfer", "ObjectStore"], exclude: ["Corpus"],
+            swiftSettings: unsafeZone),
+        .testTarget(
             name: "ToolTests",
             dependencies: [
                 "TestSupport", "Reference", "EventLoops", "MoonpoolTool", "RealmFixtures",
