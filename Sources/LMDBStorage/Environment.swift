@@ -241,6 +241,16 @@ package final class Environment: Sendable {
             mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &begun), "mdb_txn_begin", path)
         do throws(StorageError) {
             let tables = try FileCreation.open(names, 0, begun, path)
+            for (name, table) in zip(names, tables) {
+                // LMDB takes the order from the file, whatever it was asked for.
+                var flags: UInt32 = 0
+                try check(mdb_dbi_flags(begun, table.dbi, &flags), "mdb_dbi_flags", path)
+                let isOrdered = flags & UInt32(MDB_INTEGERKEY) != 0
+                guard isOrdered == (name.order == .integers) else {
+                    throw StorageError(
+                        .damaged, call: "the order of table \(name.name)", file: path)
+                }
+            }
             try check(mdb_txn_commit(begun), "mdb_txn_commit", path)
             return tables
         } catch {

@@ -8,8 +8,8 @@ import CLMDB
 
 /// Puts a compact copy of a file in the file's place.
 ///
-/// Nobody may have the file open: whoever had would go on with the old one. LMDB marks an open file by a lock on
-/// the first byte of its lock file; holding that lock for writing keeps everybody out, and those who come meanwhile
+/// No process may have the file open: it would continue with the old one. LMDB marks an open file by a lock on the first
+/// byte of its lock file. Holding that lock for writing keeps other processes out; those that open the file meanwhile
 /// wait.
 package enum FileCompaction {
     /// Compacts the file; its size before and after.
@@ -67,7 +67,7 @@ package enum FileCompaction {
         return (before, Int(status.st_size))
     }
 
-    /// Lets LMDB set up the lock file anew for those who wait to open the file.
+    /// Lets LMDB set up the lock file again for the processes that wait to open the file.
     static func announce(_ path: String) throws(StorageError) {
         var created: OpaquePointer?
         try check(mdb_env_create(&created), "mdb_env_create", path)

@@ -6,8 +6,8 @@
 
 /// A file by the name that the caller used and by the path behind all symbolic links.
 ///
-/// The names of the lock file and of the log are formed from the path, so that everyone who opens a file through
-/// a link uses the same lock as everyone else. Errors show the name.
+/// The names of the lock file and of the log are formed from the path, so that processes that open a file through a link use
+/// the same lock as all others. Errors show the name.
 package struct FileLocation: Sendable, Equatable {
     /// The path as the caller wrote it.
     package let name: String

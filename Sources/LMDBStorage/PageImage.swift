@@ -1,6 +1,6 @@
-/// The bytes of one of LMDB's pages, read from the file and believed in nothing.
+/// The bytes of one of LMDB's pages, which may be damaged.
 ///
-/// A page begins with its number (8 bytes), two unused bytes, its flags, and the bounds of its free room; the places of
+/// A page begins with its number (8 bytes), two unused bytes, its flags, and the bounds of its free space; the offsets of
 /// its nodes follow. A node is two halves of a length or page number, flags, the length of its key, key and data.
 struct PageImage {
     static let headerSize = 16
@@ -17,7 +17,7 @@ struct PageImage {
     }
 
     enum NodeFlags {
-        /// The data lies on pages of its own.
+        /// The data is on pages of its own.
         static let big: UInt16 = 1
         /// The data is the head of another tree.
         static let table: UInt16 = 2
@@ -39,7 +39,7 @@ struct PageImage {
     private var lower: Int { Int(load(12, UInt16.self)) }
     private var upper: Int { Int(load(14, UInt16.self)) }
 
-    /// Whether the bounds of the free room can be.
+    /// Whether the bounds of the free space are possible.
     var hasBounds: Bool {
         lower >= Self.headerSize && lower % 2 == 0 && lower <= upper && upper <= bytes.count
     }
@@ -57,6 +57,30 @@ struct PageImage {
         let dataSize: Int
         /// Where the data, or the number of its first page, begins.
         let data: Int
+        /// The bytes that the node takes: an even number.
+        let range: Range<Int>
+    }
+
+    /// Whether the nodes fill the page from the end of its free space to its own end, each byte once.
+    ///
+    /// LMDB moves nodes by their sizes when it adds or removes one: where nodes overlap, it would write beyond the page.
+    func isPacked(isLeaf: Bool) -> Bool {
+        let count = nodeCount
+        return withUnsafeTemporaryAllocation(of: UInt32.self, capacity: max(count, 1)) { ranges in
+            for index in 0..<count {
+                guard let range = node(index, isLeaf: isLeaf)?.range else { return false }
+                // Both are at most 65,536, which no range begins with.
+                ranges[index] = UInt32(range.lowerBound) << 16 | UInt32(range.count & 0xFFFF)
+            }
+            var nodes = UnsafeMutableBufferPointer(rebasing: ranges[..<count])
+            nodes.sort()
+            var end = upper
+            for node in nodes {
+                guard node >> 16 == UInt32(end) else { return false }
+                end += Int(node & 0xFFFF)
+            }
+            return end == bytes.count
+        }
     }
 
     /// A node; nil where it does not lie on the page.
@@ -68,13 +92,14 @@ struct PageImage {
         let keySize = Int(load(place + 6, UInt16.self))
         let data = place + Self.nodeSize + keySize
         guard keySize <= Self.longestKey, data <= bytes.count else { return nil }
-        if isLeaf {
-            let size = flags & NodeFlags.big != 0 ? 8 : Int(low)
-            guard data + size <= bytes.count else { return nil }
-        }
+        var end = data
+        if isLeaf { end += flags & NodeFlags.big != 0 ? 8 : Int(low) }
+        end += end & 1
+        guard end <= bytes.count else { return nil }
         return Node(
             key: UnsafeRawBufferPointer(rebasing: bytes[place + Self.nodeSize..<data]),
-            flags: flags, child: low | UInt64(flags) << 32, dataSize: Int(low), data: data)
+            flags: flags, child: low | UInt64(flags) << 32, dataSize: Int(low), data: data,
+            range: place..<end)
     }
 }
 

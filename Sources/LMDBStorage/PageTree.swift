@@ -6,10 +6,10 @@ import CXXHash
     import Darwin
 #endif
 
-/// Follows every page that a version of a file uses and believes nothing of it.
+/// Verifies every page that a version of a file uses.
 ///
-/// LMDB believes the pages that it maps: a damaged one ends the process by a signal or an assertion, or makes it read for
-/// ever. So the pages are looked at before LMDB sees them. Also computes a checksum over all of them.
+/// LMDB trusts the pages that it maps: a damaged one ends the process by a signal or an assertion, or makes it read without
+/// end. So the pages are verified before LMDB sees them. Also computes a checksum over all of them.
 struct PageTree: ~Copyable {
     private let base: UnsafeMutableRawPointer
     private let length: Int
@@ -138,7 +138,7 @@ struct PageTree: ~Copyable {
         let isLeaf = depth == tree.head.depth
         guard image.number == number,
             image.flags == (isLeaf ? PageImage.Flags.leaf : PageImage.Flags.branch),
-            image.hasBounds, image.nodeCount >= (isLeaf ? 1 : 2)
+            image.hasBounds, image.nodeCount >= (isLeaf ? 1 : 2), image.isPacked(isLeaf: isLeaf)
         else {
             faultyPage = number
             return false
@@ -225,7 +225,7 @@ struct PageTree: ~Copyable {
             let number = list.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
             guard number >= 2, number < before else { return false }
             before = number
-            // Pages that were taken and given back in one go may lie behind the file's end.
+            // Pages that one write has taken and released may be beyond the file's end.
             if number < pageCount, !take(number, 1) { return false }
         }
         return true

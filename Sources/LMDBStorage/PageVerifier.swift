@@ -221,6 +221,9 @@ package struct PageVerifier {
             return add("page \(number) of \(tree.name) has impossible bounds")
         }
         if isLeaf { count.leafPages += 1 } else { count.branchPages += 1 }
+        if !image.isPacked(isLeaf: isLeaf) {
+            add("the entries of page \(number) of \(tree.name) overlap, or leave a gap")
+        }
         for index in 0..<image.nodeCount {
             guard let node = image.node(index, isLeaf: isLeaf) else {
                 return add(

@@ -19,9 +19,9 @@ package struct StorageError: Error, Equatable, Sendable {
         /// Makes a code from its word.
         package init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The map has no room for another page: the configured maximum size is reached.
+        /// The map has no space for another page: the configured maximum size is reached.
         package static let mapFull = Code(rawValue: "map_full")
-        /// The device has no room.
+        /// The device has no space.
         package static let diskFull = Code(rawValue: "disk_full")
         /// Every reader slot is taken.
         package static let readersFull = Code(rawValue: "readers_full")
@@ -43,11 +43,11 @@ package struct StorageError: Error, Equatable, Sendable {
         package static let mapResized = Code(rawValue: "map_resized")
         /// The environment or snapshot is closed.
         package static let closed = Code(rawValue: "closed")
-        /// There is a file already where one was to be made.
+        /// A file with that name exists already.
         package static let exists = Code(rawValue: "exists")
-        /// Somebody else has the file open.
+        /// Another process or store has the file open.
         package static let inUse = Code(rawValue: "in_use")
-        /// The file at the path is another one than processes have open under that name, or none is there any more.
+        /// The path no longer leads to the file that processes have open under it.
         package static let replaced = Code(rawValue: "replaced")
         /// The file is not whole without its log, and may not be written.
         package static let needsRecovery = Code(rawValue: "needs_recovery")

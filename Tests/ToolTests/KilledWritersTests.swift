@@ -71,7 +71,7 @@ import Testing
                 Subprocess(Tool.path, [writer, store, "a", first]),
                 Subprocess(Tool.path, [writer, store, "b", second]),
             ]
-            // One is killed and begun again while the other goes on, now and then.
+            // One may be killed long before the other.
             for process in writers.shuffled(using: &random) {
                 let enough = Int.random(in: 1...80, using: &random)
                 try process.wait { process.output.utf8.count { $0 == 10 } >= enough }
@@ -94,7 +94,7 @@ import Testing
             for index in 0..<2 {
                 #expect(found[index] >= promised[index], "round \(round)")
                 #expect(found[index] <= promised[index] + 1, "round \(round)")
-                // Nobody waits for the others: the machine may stop before they are on the disk.
+                // No writer waits for the others: the machine may stop before they are on the disk.
                 if [first, second][index] == "full" {
                     #expect(
                         kept[index] >= promised[index],

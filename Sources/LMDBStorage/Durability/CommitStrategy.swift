@@ -6,7 +6,7 @@ enum CommitMode {
     case logged
     /// The log's next checkpoint brings it to the device.
     case checkpointed
-    /// Nobody flushes.
+    /// Nothing is flushed.
     case unflushed
 }
 
@@ -36,14 +36,14 @@ protocol CommitStrategy: AnyObject, Sendable {
     /// Called without the write lock.
     func sync() throws(StorageError)
 
-    /// The versions that processes hold only for the sake of durability; nobody reads them.
+    /// The versions that processes hold only for the sake of durability, without reading them.
     func pinnedVersions() -> Set<ForeignReader>
 
-    /// Completes the data file, as far as nobody else has the write lock, before the file is closed.
+    /// Completes the data file, unless another process has the write lock, before the file is closed.
     ///
     /// Called without the write lock.
     func close()
 
-    /// Removes files that nobody needs any more, after the file was closed.
+    /// Removes files that no process needs any more, after the file was closed.
     func removeFiles()
 }

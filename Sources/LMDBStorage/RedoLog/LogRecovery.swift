@@ -21,11 +21,11 @@ enum LogRecovery {
             do throws(StorageError) {
                 let lock = try FileLock(of: path)
                 defer { lock.release() }
-                // Those who waited for the lock must not find one from before.
+                // Processes that waited for the lock must not find what it said before.
                 if try prepare(path, lock) { try FileCompaction.announce(path) }
                 return
             } catch {
-                // Somebody else is at it, or has opened the file since.
+                // Another process recovers the file, or has opened it since.
                 guard error.code == .inUse, rest > 0 else { throw error }
                 rest -= 10
                 usleep(10_000)
@@ -108,7 +108,7 @@ enum LogRecovery {
         log?.remove()
     }
 
-    /// Throws unless the file is sound without the log that it should have: copied while nobody wrote, say.
+    /// Throws unless the file is sound without the log that it should have: a copy, for example.
     private static func verify(_ path: String) throws(StorageError) {
         guard try PageVerifier.faultsAsItIs(path: path, atMost: 1).isEmpty else {
             throw StorageError(

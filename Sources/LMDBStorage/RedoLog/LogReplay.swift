@@ -6,7 +6,7 @@ import CLMDB
     import Darwin
 #endif
 
-/// Does again what a log has on top of its checkpoint; nobody else has the data file open.
+/// Applies the records of a log to its checkpoint; no other process has the data file open.
 struct LogReplay {
     let path: String
     let data: Int32
@@ -165,13 +165,13 @@ struct LogReplay {
         guard fstat(data, &status) == 0 else {
             throw StorageError(rawCode: errno, call: "fstat", file: path)
         }
-        var room = 2 * Int(status.st_size) + 1 << 30
+        var space = 2 * Int(status.st_size) + 1 << 30
         while true {
             var created: OpaquePointer?
             try check(mdb_env_create(&created), "mdb_env_create", path)
             // because: mdb_env_create succeeded.
             let environment = created!
-            var code = mdb_env_set_mapsize(environment, room)
+            var code = mdb_env_set_mapsize(environment, space)
             if code == 0 { code = mdb_env_set_maxdbs(environment, UInt32(header.tables.count + 1)) }
             if code == 0 {
                 let flags = MDB_NOSUBDIR | MDB_NOTLS | MDB_NOLOCK | MDB_NOSYNC
@@ -179,10 +179,10 @@ struct LogReplay {
             }
             if code == 0 { return environment }
             mdb_env_close(environment)
-            guard code == ENOMEM, room > Int(status.st_size) + 1 << 25 else {
+            guard code == ENOMEM, space > Int(status.st_size) + 1 << 25 else {
                 throw StorageError(rawCode: code, call: "mdb_env_open", file: path)
             }
-            room = Int(status.st_size) + (room - Int(status.st_size)) / 2
+            space = Int(status.st_size) + (space - Int(status.st_size)) / 2
         }
     }
 

@@ -178,7 +178,7 @@ struct PowerLossTests {
                         try #require(copying.finish().exitCode == 0)
                     }
                 }
-                // Recovers the store and goes on from there.
+                // Recovers the store and continues from there.
                 try second.run([script, second.device + "/a.moonpool", "1", "125", "full"])
                 seed += 1
                 try verify(

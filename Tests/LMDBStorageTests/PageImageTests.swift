@@ -1,0 +1,109 @@
+import Glibc
+import TestThreads
+import Testing
+
+@testable import LMDBStorage
+
+/// Pages as LMDB writes them, and with entries that do not fit together.
+@Suite struct PageImageTests {
+    let path = "/tmp/moonpool-image-\(getpid())-\(UInt64.random(in: 0 ... .max))"
+    private static let tables = [TableName("names", .bytes)]
+
+    private func remove() { for suffix in ["", "-lock", "-log"] { unlink(path + suffix) } }
+
+    private func open() throws -> EnvironmentLease {
+        try EnvironmentRegistry.open(
+            path: path, options: EnvironmentOptions(), tables: Self.tables)
+    }
+
+    private func change(_ count: Int, using random: inout SeededGenerator) throws {
+        let lease = try open()
+        let table = lease.environment.tables[0]
+        let write = try WriteTransaction(lease, durability: .memory)
+        for _ in 0..<count {
+            let key = Array("key \(Int.random(in: 0..<400, using: &random))".utf8)
+            let length = Int.random(in: 0..<900, using: &random)
+            let value = [UInt8](repeating: 1, count: length)
+            try key.withUnsafeBytes { key in
+                if length % 3 == 0 {
+                    try write.handle.delete(table, key)
+                } else {
+                    try value.withUnsafeBytes { try write.handle.put(table, key, $0) }
+                }
+            }
+        }
+        try write.commit()
+    }
+
+    /// The pages of a file by number, of the given kind.
+    private func pages(_ flags: UInt16) -> [(number: Int, bytes: [UInt8])] {
+        let file = Platform.openDescriptor(path, O_RDONLY)
+        defer { close(file) }
+        var found: [(Int, [UInt8])] = []
+        for number in 2..<Int(lseek(file, 0, SEEK_END)) / 4096 {
+            var bytes = [UInt8](repeating: 0, count: 4096)
+            _ = pread(file, &bytes, bytes.count, off_t(number * 4096))
+            let isOne = bytes.withUnsafeBytes {
+                let image = PageImage($0)
+                return image.number == UInt64(number) && image.flags == flags && image.hasBounds
+            }
+            if isOne { found.append((number, bytes)) }
+        }
+        return found
+    }
+
+    @Test func `the entries of every page that LMDB writes fill the page`() throws {
+        defer { remove() }
+        var random = SeededGenerator(seed: 3)
+        for _ in 0..<30 { try change(60, using: &random) }
+        for flags in [PageImage.Flags.branch, PageImage.Flags.leaf] {
+            let found = pages(flags)
+            #expect(!found.isEmpty)
+            for page in found {
+                page.bytes.withUnsafeBytes { bytes in
+                    let image = PageImage(bytes)
+                    #expect(
+                        image.isPacked(isLeaf: flags == PageImage.Flags.leaf), "page \(page.number)"
+                    )
+                }
+            }
+        }
+        #expect(try PageVerifier.faults(path: path, atMost: 3) == [])
+    }
+
+    @Test func `an entry at the place of another one, or of another size, is damage`() throws {
+        defer { remove() }
+        var random = SeededGenerator(seed: 4)
+        for _ in 0..<10 { try change(80, using: &random) }
+        // Now every page is in use.
+        let versions = VersionPlace(table: TableName("none", .integers), name: "none") { _ in nil }
+        _ = try FileCompaction.compact(path: path, versions: versions)
+        let base = FileImage(path)
+        let names = pages(PageImage.Flags.leaf).filter { page in
+            page.bytes.withUnsafeBytes { PageImage($0).nodeCount > 2 }
+        }
+        for isSize in [true, false] {
+            base.write(path)
+            let page = try #require(names.last)
+            let file = Platform.openDescriptor(path, O_RDWR)
+            var first: UInt16 = 0
+            _ = pread(file, &first, 2, off_t(page.number * 4096 + 16))
+            if isSize {
+                // The length of the first entry's data, four bytes less.
+                var length: UInt16 = 0
+                let offset = off_t(page.number * 4096 + Int(first))
+                _ = pread(file, &length, 2, offset)
+                length = length > 4 ? length - 4 : length + 4
+                _ = pwrite(file, &length, 2, offset)
+            } else {
+                _ = pwrite(file, &first, 2, off_t(page.number * 4096 + 18))
+            }
+            close(file)
+            #expect(try !PageVerifier.faults(path: path, atMost: 3).isEmpty)
+            do {
+                _ = try open()
+                Issue.record("page \(page.number) is damaged")
+            } catch let error as StorageError { #expect(error.code == .damaged) }
+        }
+    }
+}
