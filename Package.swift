@@ -69,6 +69,7 @@ let package = Package(
         .target(
             name: "ObjectStore", dependencies: ["ColumnStorage", "Decimals"], swiftSettings: safe),
 
+        .target(name: "Charts", swiftSettings: safe),
         .target(name: "CLuaShims", dependencies: ["CLua"]),
         .target(name: "LuaHost", dependencies: ["CLuaShims"], swiftSettings: unsafeZone),
         .target(name: "EventLoops", dependencies: ["CUV"], swiftSettings: unsafeZone),
@@ -87,7 +88,9 @@ let package = Package(
             swiftSettings: safe),
         .target(
             name: "StoreBindings",
-            dependencies: ["ObjectStore", "LuaHost", "Decimals", "Transfer", "DataFormats"],
+            dependencies: [
+                "ObjectStore", "LuaHost", "Decimals", "Transfer", "DataFormats", "Charts",
+            ],
             swiftSettings: safe),
         .target(
             name: "ScriptHost",
@@ -115,7 +118,7 @@ let package = Package(
             name: "REPL",
             dependencies: [
                 "ScriptHost", "StoreBindings", "ObjectStore", "LuaHost", "EventLoops",
-                "LineEditing", "Reference", "DataFormats",
+                "LineEditing", "Reference", "DataFormats", "Charts",
             ],
             swiftSettings: safe),
         .executableTarget(
@@ -138,6 +141,7 @@ let package = Package(
             name: "ColumnStorageTests",
             dependencies: ["ColumnStorage", "LMDBStorage", "TestThreads"],
             swiftSettings: unsafeZone),
+        .testTarget(name: "ChartsTests", dependencies: ["Charts"], swiftSettings: unsafeZone),
         .testTarget(
             name: "DecimalsTests", dependencies: ["Decimals"], swiftSettings: unsafeZone),
         .testTarget(

@@ -15,7 +15,7 @@ extension Session {
             write(printed.text + "\n")
             isShortened = isShortened || printed.isShortened && !printed.text.contains(".last")
         }
-        if isShortened, !isGenerous {
+        if isShortened, !isGenerous, !screen.isPicture {
             write(style.paint(".last shows the rest", .dim) + "\n")
         }
     }
@@ -41,10 +41,10 @@ extension Session {
             rows: max(5, min(40, window.rows - 8)), columns: max(20, window.columns))
         if isGenerous { limits = limits.generous() }
         // Output to a file is not limited to the width of the window.
-        if screen.isRedirected { limits.columns = 1_000 }
+        if screen.isRedirected, !screen.isPicture { limits.columns = 1_000 }
         var printer = ValuePrinter(
             context.storeModule, limits: limits, style: style, functionInfo: functionInfo)
-        printer.remedy = ": .last shows them"
+        if !screen.isPicture { printer.remedy = ": .last shows them" }
         return printer
     }
 

@@ -1,3 +1,4 @@
+import Charts
 import EventLoops
 import LineEditing
 import LuaHost
@@ -47,7 +48,7 @@ package final class Session {
     /// The entries, for `.save`.
     var script = SessionScript()
     /// The recorder of the transcript; nil while nothing is recorded.
-    private(set) var transcript: TranscriptRecorder?
+    private(set) var transcript: (any SessionRecorder)?
     /// Reloads changed modules automatically, if enabled.
     var automaticReload: AutomaticReload?
     /// Whether the last entry failed.
@@ -84,8 +85,11 @@ package final class Session {
         installHelp()
     }
 
-    /// The style of output: plain if output is redirected.
-    var style: Style { screen.isRedirected ? .plain : screenStyle }
+    /// The style of output: plain if output is redirected to text.
+    var style: Style {
+        screen.isPicture
+            ? Style(isColored: true) : screen.isRedirected ? .plain : screenStyle
+    }
 
     /// Writes output of an entry.
     func write(_ text: String) { screen.write(text) }
@@ -105,7 +109,10 @@ package final class Session {
 
     private func runUnlabelled(_ entry: String) {
         if entry.allSatisfy(\.isWhitespace) { return }
-        if !entry.hasPrefix(".transcript") { transcript?.typed(entry) }
+        if !entry.hasPrefix(".transcript") {
+            let shown = prompt.unicodeScalars.filter { $0 != LineEditor.promptEscape }
+            transcript?.typed(entry, prompt: String(String.UnicodeScalarView(shown)))
+        }
         isRunning = true
         hasFailed = false
         framesBelow = 0
@@ -128,6 +135,7 @@ package final class Session {
         noteObservers()
         noticeStoreOfUser()
         advanceTutorial(after: entry)
+        screen.endEntry(columns: window.columns)
         screen.endPage(window: window)
         transcript?.save()
         modules.noteLoaded()
@@ -205,8 +213,16 @@ package final class Session {
             }
         }
         lastValues = values
-        print(values, isGenerous: screen.isRedirected)
+        if screen.isPicture, let chart = drawing(of: values) { screen.draw(chart.svg) }
+        print(values, isGenerous: screen.isRedirected && !screen.isPicture)
         screen.endOnce()
+    }
+
+    /// Returns the chart that a single value is.
+    private func drawing(of values: [LuaValue]) -> Chart? {
+        guard values.count == 1 else { return nil }
+        // because: sections that cannot be read print their error as text.
+        return try? context.storeModule.chart(of: values[0])
     }
 
     /// Prints an error.
@@ -232,7 +248,7 @@ package final class Session {
     func end() { wantsToEnd = true }
 
     /// Starts recording a transcript, or stops it if `recorder` is nil.
-    func record(to recorder: TranscriptRecorder?) {
+    func record(to recorder: (any SessionRecorder)?) {
         transcript = recorder
         guard let recorder else {
             screen.didPage = { _ in }

@@ -58,6 +58,12 @@ struct ModuleFunctions {
             }
             throw call.typeError(1, "object, Results or collection")
         }
+        add("svg") { call in
+            guard let chart = try weak.module().chart(of: call[1]) else {
+                throw call.typeError(1, "plot, histogram or Sections")
+            }
+            return call.answer(.text(chart.svg))
+        }
         EffectFunctions(module).install()
         add("reference") { call in try weak.module().makeReference(call) }
         table["null"] = module.null

@@ -199,7 +199,7 @@ import Testing
         #expect(Int(classes[1][2].filter { $0 != "," }) ?? 0 > 400)
         #expect(classes[2].suffix(2) == ["dogs,", "name"])
         #expect(
-            try session.run(".schema") == """
+            try session.run(".schema --tree") == """
                 Dog (50 objects)
                 ├─ id     int primary
                 ├─ age    int?
@@ -213,7 +213,7 @@ import Testing
         #expect(try session.run(".schema Dog --dot").hasPrefix("digraph"))
         #expect(
             try session.run(".schema --xml")
-                == "expected --lua, --mermaid or --dot, got '--xml'")
+                == "expected --tree, --lua, --mermaid or --dot, got '--xml'")
         #expect(
             try session.run(".schema Dog --lua") == """
                 Dog = {

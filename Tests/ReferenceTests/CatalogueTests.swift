@@ -93,7 +93,7 @@ import Testing
               ["moonpool.json"] = moonpool.json, ["moonpool.migrate"] = moonpool.migrate, ["moonpool.csv"] = moonpool.csv, store = store,
               ["frozen store"] = store:freeze(), object = rex, ["unmanaged object"] = moonpool.new("Dog"),
               Results = dogs, list = rex.marks, set = rex.tags, map = rex.notes, Values = rex.marks:sorted(),
-              Sections = dogs:group_by("breed"), ["mixed list"] = rex.extra, ["mixed map"] = rex.extra[2],
+              plot = dogs:plot("id", "age"), Sections = dogs:group_by("breed"), ["mixed list"] = rex.extra, ["mixed map"] = rex.extra[2],
               token = token, computed = moonpool.computed(function() end), change = change,
               timer = moonpool.after(60, function() end),
               date = moonpool.date(0), uuid = moonpool.uuid(), object_id = moonpool.object_id(),
@@ -147,6 +147,7 @@ import Testing
     /// Types of which a script gets or gives tables, or has globals: nothing that declares its names.
     static let tables: Set = [
         "prompt", "section change", "open options", "property declaration", "observe options",
+        "plot options",
         "write options", "import options", "export options", "csv options", "json options",
     ]
 

@@ -30,7 +30,10 @@ extension MetaCommand {
         },
         MetaCommand(
             "transcript", "[FILE]",
-            "Record input and output for `moonpool transcript FILE`. Without FILE, stop recording.",
+            """
+            Record input and output for `moonpool transcript FILE`, or as a picture in FILE.svg or FILE.html. Without FILE, \
+            stop recording.
+            """,
             argument: .file, isUnsaved: true
         ) { session, path in
             if let recorder = session.transcript {
@@ -42,9 +45,15 @@ extension MetaCommand {
                 throw CommandError("expected a file name: .transcript FILE")
             }
             guard !path.isEmpty else { return }
-            let recorder = try TranscriptRecorder(
-                path, columns: session.window.columns,
-                firstEntry: session.evaluator.nextNumber)
+            let recorder: any SessionRecorder
+            if let format = PictureFormat(path: path) {
+                recorder = try PictureRecorder(
+                    path, format, style: session.style, columns: session.window.columns)
+            } else {
+                recorder = try TranscriptRecorder(
+                    path, columns: session.window.columns,
+                    firstEntry: session.evaluator.nextNumber)
+            }
             session.write("recording to \(recorder.path); stop with .transcript\n")
             session.record(to: recorder)
         },

@@ -9,8 +9,9 @@ extension MetaCommand {
 
     static let looking: [MetaCommand] = [
         MetaCommand(
-            "schema", "[class] [--lua | --mermaid | --dot]",
-            "Show the classes as a tree, as Lua, or as a diagram.", argument: .schema,
+            "schema", "[class] [--tree | --lua | --mermaid | --dot]",
+            "Show the classes as boxes with their links, one class as a tree, or the schema in another form.",
+            argument: .schema,
             isPaged: true
         ) { session, text in try session.writeSchema(text.split(separator: " ").map(String.init)) },
         MetaCommand(
@@ -92,15 +93,20 @@ extension Session {
         var format: SchemaFormat?
         var classes = schema.classes
         var name: String?
+        var isTree = false
         for word in words {
             guard word.hasPrefix("-") else {
                 classes = [try schema.require(word)]
                 name = word
                 continue
             }
+            if word == "--tree" {
+                isTree = true
+                continue
+            }
             let formats: [SchemaFormat] = [.lua, .mermaid, .dot]
             guard let found = formats.first(where: { "--\($0.rawValue)" == word }) else {
-                throw CommandError("expected --lua, --mermaid or --dot, got '\(word)'")
+                throw CommandError("expected --tree, --lua, --mermaid or --dot, got '\(word)'")
             }
             format = found
         }
@@ -111,6 +117,12 @@ extension Session {
             let document =
                 try name.map { try SchemaDocument(schema, className: $0) } ?? SchemaDocument(schema)
             write(document.text(as: format))
+        case nil where name == nil && !isTree && classes.count <= SchemaDiagram.mostClasses:
+            let view = store.view
+            let diagram = SchemaDiagram(schema: schema) { view.table($0).count }.diagram
+            if screen.isPicture { screen.draw(diagram.svg) }
+            let chart = style.chart(columns: max(20, window.columns - 1), rows: window.rows)
+            for line in diagram.lines(chart) { write(line + "\n") }
         case nil:
             let view = store.view
             let tree = SchemaTree(

@@ -21,7 +21,8 @@ extension MetaCommand {
             session.screen.writeToScreen("output mode: \(session.mode.rawValue)\n")
         },
         MetaCommand(
-            "once", "FILE | '|'COMMAND", "Write the next result to a file or a program.",
+            "once", "FILE | '|'COMMAND",
+            "Write the next result to a file or a program; FILE.svg and FILE.html become pictures.",
             argument: .file
         ) { session, path in
             guard !path.isEmpty else {

@@ -61,7 +61,7 @@ struct Completer {
         case .words(let words): return make(argument, words)
         case .schema:
             let word = argument.split(separator: " ", omittingEmptySubsequences: false).last
-            return make(String(word ?? ""), classNames + ["--lua", "--mermaid", "--dot"])
+            return make(String(word ?? ""), classNames + ["--tree", "--lua", "--mermaid", "--dot"])
         case .module: return make(argument, session.modules.names + ["on", "off"])
         case .number: return make(argument, observerNames)
         case .some(.none), nil: return nil

@@ -10,6 +10,14 @@ final class ResultScreen {
     private(set) var file: String?
     /// Whether the file is for one entry only.
     private var isOnce = false
+    /// Whether the entry has written to the file.
+    private var hasWritten = false
+    /// The format of the picture that the file becomes; nil for text.
+    private var picture: PictureFormat?
+    /// The text of the picture, with its colors.
+    private var pictureText = ""
+    /// The document that replaces the text of the picture.
+    private var drawing: String?
     /// The program that the next results go to.
     private var command: String?
     /// Gets a text that goes to the pager instead of the screen.
@@ -27,10 +35,16 @@ final class ResultScreen {
     /// Whether results go elsewhere than to the screen.
     var isRedirected: Bool { file != nil || command != nil }
 
+    /// Whether results become a picture.
+    var isPicture: Bool { picture != nil }
+
     /// Shows text of an entry: results and what commands answer.
     func write(_ text: String) {
         if let file {
-            if let message = ProcessServices.write(text, to: file, appending: true) {
+            hasWritten = true
+            if picture != nil {
+                pictureText += text
+            } else if let message = ProcessServices.write(text, to: file, appending: true) {
                 self.file = nil
                 output.write("cannot write \(file): \(message); what follows comes here\n")
                 output.write(text)
@@ -56,11 +70,19 @@ final class ResultScreen {
 
     /// Sends what is shown to a file from now on, or back to the screen; what is there already is replaced.
     ///
-    /// With `isOnce`, until the end of the next entry that shows something.
+    /// With `isOnce`, until the end of the next entry that shows something. A file whose name ends in `.svg` or `.html`
+    /// becomes a picture of that entry.
     func redirect(to path: String?, isOnce: Bool = false) throws {
         file = nil
         command = nil
+        (picture, drawing, pictureText, hasWritten) = (nil, nil, "", false)
         guard let path else { return }
+        let format = PictureFormat(path: path)
+        if format != nil, !isOnce {
+            throw CommandError(
+                "a picture shows one result: use .once \(path), or .transcript \(path) for the session"
+            )
+        }
         if path.hasPrefix("|") {
             guard isOnce, output.hasPrograms else {
                 throw CommandError("only .once at a terminal gives a result to a program")
@@ -73,14 +95,37 @@ final class ResultScreen {
             throw CommandError("cannot write \(path): \(message)")
         }
         file = full
+        picture = format
         self.isOnce = isOnce
+    }
+
+    /// Replaces the text of the picture by an SVG document.
+    func draw(_ document: String) {
+        hasWritten = true
+        drawing = document
     }
 
     /// An entry that has shown results has ended.
     func endOnce() {
-        if isOnce { file = nil }
         waitingCommand = command
         command = nil
+    }
+
+    /// Ends the redirection of one entry if it has shown something, and writes its picture.
+    func endEntry(columns: Int) {
+        guard isOnce, hasWritten, let file else { return }
+        self.file = nil
+        guard let picture else { return }
+        let document =
+            switch (drawing, picture) {
+            case (let drawing?, .svg): drawing
+            case (let drawing?, .html): TerminalPicture.page(drawing)
+            case (nil, _): TerminalPicture(text: pictureText, columns: columns).document(picture)
+            }
+        (self.picture, drawing, pictureText) = (nil, nil, "")
+        if let message = ProcessServices.write(document, to: file) {
+            output.write("cannot write '\(file)': \(message)\n")
+        }
     }
 
     // MARK: - Pages

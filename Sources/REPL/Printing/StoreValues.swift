@@ -1,3 +1,4 @@
+import Charts
 import LuaHost
 import ObjectStore
 import StoreBindings
@@ -10,7 +11,11 @@ struct StoreValues {
 
     /// What a value is for the printer; nil for what the store does not know.
     func describe(_ value: LuaValue, limits: PrintLimits) -> Described? {
-        if case .table(let table) = value { return grid(of: table, limits) }
+        if case .table(let table) = value {
+            // because: only sections have errors, and they are no tables.
+            if let chart = try? module.chart(of: value) { return .chart(chart) }
+            return grid(of: table, limits)
+        }
         do {
             switch module.inspect(value) {
             case .object(let object): return try record(object, limits)
@@ -24,7 +29,8 @@ struct StoreValues {
             case .values(let values): return try describe(values, limits)
             case .nested(let nested): return try describe(nested, limits)
             case .text(let text): return .text(text)
-            case .store, .token, nil: return nil
+            case .store, .token: return nil
+            case nil: return try module.chart(of: value).map(Described.chart)
             }
         } catch {
             return .text(Self.invalid(value, error))
@@ -214,7 +220,7 @@ struct StoreValues {
                 rows: shown.map { section in
                     [
                         section.key, ValueText.count(section.count),
-                        Bar.text(section.count, of: greatest, width: Self.barWidth),
+                        BarChart.text(section.count, of: greatest, width: Self.barWidth),
                     ]
                 },
                 count: count, thing: ("section", "sections")))
@@ -290,6 +296,7 @@ struct StoreValues {
 
     private func grid(of table: LuaTable, _ limits: PrintLimits) -> Described? {
         let count = table.count
+        guard count > 0 else { return nil }
         var objects: [LiveObject] = []
         for index in 1...min(count, limits.rows) {
             guard case .object(let object)? = module.inspect(table[index]),

@@ -1,3 +1,6 @@
+import Charts
+import LineEditing
+
 /// Colours of the prompt and of printed values; plain where nobody wants them.
 package struct Style: Sendable {
     /// What a piece of text is.
@@ -19,6 +22,26 @@ package struct Style: Sendable {
     func paint(_ text: String, _ role: Role) -> String {
         guard let code = code(role), !text.isEmpty else { return text }
         return "\u{1B}[\(code)m\(text)\u{1B}[0m"
+    }
+
+    /// Colors of data series, chosen for contrast with their neighbors.
+    private static let series = ["36", "33", "35", "32", "34", "31", "96", "93"]
+
+    /// Returns how charts are drawn in a window.
+    func chart(columns: Int, rows: Int) -> ChartStyle {
+        ChartStyle(
+            columns: columns, rows: rows, isColored: isColored, width: TerminalText.width
+        ) { text, ink in
+            switch ink {
+            case .axis: paint(text, .dim)
+            case .title: paint(text, .strong)
+            case .name: paint(text, .key)
+            case .detail: paint(text, .string)
+            case .series(let index):
+                isColored && !text.isEmpty
+                    ? "\u{1B}[\(Self.series[index % Self.series.count])m\(text)\u{1B}[0m" : text
+            }
+        }
     }
 
     /// The numbers of a colour's SGR sequence; nil where nothing is coloured.

@@ -1,3 +1,4 @@
+import Charts
 import LuaHost
 
 /// A property's value as it is shown.
@@ -22,6 +23,8 @@ enum Described {
     case record(name: String, fields: [Field], remark: String?)
     /// Results, lists of objects.
     case grid(Grid)
+    /// A plot or a histogram.
+    case chart(Chart)
     /// A list or a set of values, or a map; as many as are shown, and how many there are.
     case sequence(name: String, items: [Field], count: Int)
 }
@@ -149,6 +152,9 @@ struct ValuePrinter {
                 open: piece(name + " {", .type),
                 items: items.map { ($0.name.map(named), .piece(piece($0.text, $0.role))) },
                 rest: rest, close: piece("}", .type))
+        case .chart(let chart):
+            guard depth == 0 else { return .piece(piece("chart", .type)) }
+            return .block(lines(of: chart))
         case .grid(let grid):
             if grid.isShortened { report.isShortened = true }
             guard depth == 0 else { return .piece(piece(grid.title, .type)) }
@@ -160,6 +166,9 @@ struct ValuePrinter {
     {
         if path.contains(table) { return .piece(piece("<cycle>", .dim)) }
         if let metatable = table.metatable, metatable["__tostring"] != .nil {
+            if depth == 0, case .chart(let chart)? = describe(.table(table), limits) {
+                return .block(lines(of: chart))
+            }
             return .piece(piece(text(of: .table(table), report), .type))
         }
         if depth == 0, let grid = objectGrid(table) {
@@ -205,6 +214,15 @@ struct ValuePrinter {
         }
         guard case .grid(let grid)? = describe(.table(table), limits) else { return nil }
         return grid
+    }
+
+    private static let mostChartRows = 20
+
+    private func lines(of chart: Chart) -> [String] {
+        chart.lines(
+            style.chart(
+                columns: min(max(limits.columns - 1, 20), 200),
+                rows: min(limits.rows, Self.mostChartRows)))
     }
 
     private func named(_ name: String) -> Piece { piece(ValueText.key(LuaString(name)), .key) }

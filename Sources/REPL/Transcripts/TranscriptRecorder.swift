@@ -2,10 +2,10 @@ import EventLoops
 import LineEditing
 import Synchronization
 
-/// Writes what is typed and shown into a file, as it comes.
+/// Records a session as text that `moonpool transcript` runs again.
 ///
-/// Any thread. A file that cannot be written any more ends the recording.
-final class TranscriptRecorder: Sendable {
+/// Writes as text arrives. A file that cannot be written ends the recording.
+final class TranscriptRecorder: SessionRecorder {
     private struct State {
         var text: String
         var unfinished = ""
@@ -13,13 +13,12 @@ final class TranscriptRecorder: Sendable {
         var failure: String?
     }
 
-    /// The file.
     let path: String
     private let state: Mutex<State>
 
     private static let buffered = 16 << 10
 
-    /// Begins the file; throws what the system says.
+    /// Creates the file; throws if it cannot be written.
     init(_ path: String, columns: Int, firstEntry: Int = 1) throws {
         self.path = FileNames.expanded(path)
         state = Mutex(State(text: ""))
@@ -31,11 +30,9 @@ final class TranscriptRecorder: Sendable {
 
     deinit { _ = end() }
 
-    /// Writes what is kept so far.
     func save() { state.withLock { save(&$0) } }
 
-    /// An entry is about to be run.
-    func typed(_ entry: String) {
+    func typed(_ entry: String, prompt: String) {
         state.withLock { state in
             endLine(&state)
             state.entries += 1
@@ -44,7 +41,6 @@ final class TranscriptRecorder: Sendable {
         }
     }
 
-    /// Something was shown.
     func shown(_ text: String) {
         state.withLock { state in
             state.unfinished += TerminalText.plain(text)
@@ -55,7 +51,6 @@ final class TranscriptRecorder: Sendable {
         }
     }
 
-    /// Ends the file; how many entries are in it, or what went wrong.
     func end() -> Result<Int, CommandError> {
         state.withLock { state in
             endLine(&state)

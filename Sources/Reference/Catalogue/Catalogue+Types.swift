@@ -52,6 +52,19 @@ extension Catalogue {
         "Sections", "Sections",
         "The objects of a query, grouped by a value: an ordered array of { key =, objects = }.",
         element: "object")
+    static let plotType = CatalogueType(
+        "plot", "Plot",
+        "A drawing of two properties. It prints as text; the prompt draws it in color at the width of the window.",
+        example: """
+            local plot = dogs:plot("name", "age", { title = "ages" })
+            print(tostring(plot):match("ages"))  --> ages
+            """)
+    static let plotOptions = CatalogueType(
+        "plot options", "PlotOptions", "The options of plot.",
+        example: """
+            local plot = dogs:plot("id", "age", { by = "breed", lines = true, title = "dogs" })
+            print(plot:svg():match("boxer"))  --> boxer
+            """)
     static let mixedList = CatalogueType(
         "mixed list", "MixedList", "A list inside a mixed value, modified in place.")
     static let mixedMap = CatalogueType(
@@ -232,7 +245,7 @@ extension Catalogue {
     package static let types: [CatalogueType] = [
         moonpool, json, csv, migrate, openOptions, propertyOptions, store, frozenStore,
         writeOptions, object, unmanaged, results, list, set, map, valuesType, sectionsType,
-        mixedList, mixedMap, observeOptions, token, computed, change, objectChange, propertyChange,
+        plotType, plotOptions, mixedList, mixedMap, observeOptions, token, computed, change, objectChange, propertyChange,
         sectionChange, timer, worker, reference, recording, date, uuid, objectID, decimal, data,
         null,
         migration, importOptions, csvOptions, jsonOptions, exportOptions, importReport, prompt,

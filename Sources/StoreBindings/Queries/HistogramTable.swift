@@ -1,7 +1,8 @@
+import Charts
 import LuaHost
 import ObjectStore
 
-/// A histogram as scripts get it: an array of bars that prints as a picture.
+/// A histogram as scripts get it: an array of bars that prints as a chart.
 enum HistogramTable {
     static let method = LuaMethod<ResultsHandle>("histogram") { results, call in
         let path = try call.text(2)
@@ -12,6 +13,9 @@ enum HistogramTable {
         let histogram = try results.results.histogram(path, bars: limit)
         return call.answer(.table(table(histogram, path, results, call.state)))
     }
+
+    /// The field of the metatable that holds the chart.
+    static let chartKey = "__chart"
 
     private static func table(
         _ histogram: Histogram, _ path: String, _ results: ResultsHandle, _ state: LuaState
@@ -27,36 +31,26 @@ enum HistogramTable {
         let table = state.makeTable(bars)
         table["missing"] = .integer(Int64(histogram.missing))
         table["others"] = .integer(Int64(histogram.others))
-        let picture = picture(of: histogram, path)
-        let metatable = state.makeTable(fields: 1)
+        let chart = Chart.bars(chart(of: histogram, path))
+        let metatable = state.makeTable(fields: 2)
         metatable["__tostring"] = .function(
-            state.makeFunction("tostring") { $0.answer(.text(picture)) })
+            state.makeFunction("tostring") {
+                $0.answer(.text(chart.lines(ChartStyle()).joined(separator: "\n")))
+            })
+        metatable[chartKey] = state.userdata(PlotHandle(chart), PlotHandle.type)
         table.metatable = metatable
         return table
     }
 
-    private static let longest = 40
-    private static let eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"]
-
-    private static func picture(of histogram: Histogram, _ path: String) -> String {
-        var rows = histogram.bars.map { (label($0), $0.count) }
-        if histogram.others > 0 { rows.append(("others", histogram.others)) }
-        if histogram.missing > 0 { rows.append(("nil", histogram.missing)) }
-        guard !rows.isEmpty else { return "\(path): no values" }
-        let width = rows.map(\.0.count).max() ?? 0
-        let greatest = max(rows.map(\.1).max() ?? 1, 1)
-        let lines = rows.map { label, count in
-            let gap = String(repeating: " ", count: width - label.count)
-            return "\(gap)\(label) │\(bar(count, of: greatest)) \(count)"
+    private static func chart(of histogram: Histogram, _ path: String) -> BarChart {
+        var bars = histogram.bars.map { BarChart.Bar(label: label($0), count: $0.count) }
+        if histogram.others > 0 {
+            bars.append(BarChart.Bar(label: "others", count: histogram.others))
         }
-        return ([path] + lines).joined(separator: "\n")
-    }
-
-    private static func bar(_ count: Int, of greatest: Int) -> String {
-        let length = Int(Double(count) / Double(greatest) * Double(longest * 8))
-        // What there is can be seen, however little it is.
-        if length == 0 { return count > 0 ? eighths[1] : "" }
-        return String(repeating: "█", count: length / 8) + eighths[length % 8]
+        if histogram.missing > 0 {
+            bars.append(BarChart.Bar(label: "nil", count: histogram.missing))
+        }
+        return BarChart(title: path, bars: bars)
     }
 
     private static func label(_ bar: Histogram.Bar) -> String {
@@ -64,11 +58,15 @@ enum HistogramTable {
             ? text(bar.lower) : "\(text(bar.lower)) – \(text(bar.upper))"
     }
 
-    private static func text(_ value: Value) -> String {
+    /// Returns a value as the label of a bar, on one line.
+    static func text(_ value: Value) -> String {
         switch value {
         case .double(let number): Int64(exactly: number).map { "\($0)" } ?? "\(number)"
         case .string(let text):
             String(text.map { $0.isNewline || $0 == "\t" ? " " : $0 }.prefix(24))
+        case .date(let moment):
+            // Midnight says nothing.
+            moment.description.replacing("T00:00:00Z", with: "")
         default: value.summary
         }
     }

@@ -113,7 +113,7 @@ final class ResultsHandle {
 
     private static let own: [LuaMethod<ResultsHandle>] = [
         LuaMethod("explain") { results, call in call.answer(.text(try results.results.explain())) },
-        HistogramTable.method,
+        HistogramTable.method, PlotHandle.method,
         LuaMethod("freeze") { results, call in
             if results.frozen != nil { return call.answerArgument(1) }
             let space = try results.handle.frozenSpace()

@@ -164,6 +164,33 @@ extension Catalogue {
                 print(#bars, bars[1].count)  --> 2 1
                 """),
         .method(
+            "plot", of: [results], ["(x: string, y: string, options?: PlotOptions): Plot"],
+            "Draws two properties against each other: numbers, dates, strings or booleans on each axis.",
+            errors: [.unknownProperty, .invalidQuery, .invalidArgument],
+            example: """
+                local plot = dogs:plot("id", "age")
+                print(plot:svg():match("^<svg") ~= nil)  --> true
+                """),
+        .field(
+            "by", of: [plotOptions], "string?",
+            "A property whose values divide the objects into series of different colors."),
+        .field("lines", of: [plotOptions], "boolean?", "Connect the points of a series by lines."),
+        .field("title", of: [plotOptions], "string?", "The title above the plot."),
+        .method(
+            "svg", of: [plotType], ["(): string"], "Returns the plot as an SVG document.",
+            example: """
+                local file <close> = assert(io.open("ages.svg", "w"))
+                file:write(dogs:plot("id", "age", { by = "breed" }):svg())
+                """),
+        .function(
+            "svg", of: moonpool, ["(chart: any): string"],
+            "Returns a plot, a histogram or sections as an SVG document.",
+            errors: [.invalidArgument],
+            example: """
+                local document = moonpool.svg(dogs:group_by("breed"))
+                print(document:find("boxer") ~= nil)  --> true
+                """),
+        .method(
             "explain", of: [results, valuesType], ["(): string"],
             "Describes how the query runs and what observing it costs.",
             example: """

@@ -1,0 +1,139 @@
+/// The values of two properties of each object, for a plot.
+package struct PlotPoints: Sendable {
+    /// An axis: the type of its property, and the texts that its numbers are indexes of.
+    package struct Axis: Sendable, Equatable {
+        /// The type of the property.
+        package let type: PropertyType
+        /// The texts in order; empty for numbers and dates.
+        package internal(set) var texts: [String] = []
+    }
+
+    /// The points of the objects with one value of the grouping property.
+    package struct Group: Sendable {
+        /// The value; nil without a grouping property.
+        package let name: String?
+        /// The coordinates; dates are seconds since 1970.
+        package internal(set) var points: [(x: Double, y: Double)] = []
+    }
+
+    /// The horizontal axis.
+    package internal(set) var x: Axis
+    /// The vertical axis.
+    package internal(set) var y: Axis
+    /// The groups, largest first.
+    package internal(set) var groups: [Group] = []
+    /// The number of objects without a value, or with a number that is not finite.
+    package internal(set) var missing = 0
+}
+
+extension Results {
+    /// The greatest number of groups and of texts on an axis.
+    package static let mostPlotNames = 50
+
+    /// Reads two properties, and one to group by, of each object.
+    ///
+    /// Costs a read per object and property. Throws `unknown_property` for an unknown path, and `invalid_query` for lists,
+    /// for types that have no position on an axis, and for more than ``mostPlotNames`` texts or groups.
+    package func plotPoints(x: String, y: String, group: String?) throws -> PlotPoints {
+        let horizontal = try axis(x)
+        let vertical = try axis(y)
+        let grouping = try group.map { try axis($0, isGroup: true) }
+        if let (store, _) = source.tracked {
+            for path in [x, y] + [group].compactMap(\.self) {
+                try store.noteRead(of: query, path: path)
+            }
+        }
+        var points = PlotPoints(
+            x: PlotPoints.Axis(type: horizontal.type), y: PlotPoints.Axis(type: vertical.type))
+        var groups: [String?: [(x: Double, y: Double)]] = [:]
+        for key in try keys() {
+            guard let px = try horizontal.number(key), let py = try vertical.number(key) else {
+                points.missing += 1
+                continue
+            }
+            let name = try grouping.map { try $0.text(key) }
+            groups[name, default: []].append((px, py))
+        }
+        points.x.texts = horizontal.texts
+        points.y.texts = vertical.texts
+        points.groups = groups.map { PlotPoints.Group(name: $0.key, points: $0.value) }.sorted {
+            $0.points.count != $1.points.count
+                ? $0.points.count > $1.points.count : ($0.name ?? "") < ($1.name ?? "")
+        }
+        return points
+    }
+
+    private func axis(_ path: String, isGroup: Bool = false) throws -> PlotAxisReader {
+        let (compiled, bound, type) = try read(path, for: "a plot")
+        switch type {
+        case .int, .float, .double, .decimal, .date, .mixed, .string, .bool: break
+        default:
+            guard isGroup, type != .data, type != .object else {
+                throw StoreError(
+                    .invalidQuery,
+                    "'\(path)' is \(type.rawValue); a plot needs numbers, dates, strings or bools")
+            }
+        }
+        return PlotAxisReader(path: path, type: type) { compiled.value(bound, $0) }
+    }
+}
+
+/// Reads the coordinate of one axis.
+private final class PlotAxisReader {
+    let path: String
+    let type: PropertyType
+    private(set) var texts: [String] = []
+    private var indexes: [String: Int] = [:]
+    private let value: (ObjectKey) -> Scalar
+
+    init(path: String, type: PropertyType, value: @escaping (ObjectKey) -> Scalar) {
+        self.path = path
+        self.type = type
+        self.value = value
+    }
+
+    /// Returns the position on the axis; nil for an object without a value.
+    func number(_ key: ObjectKey) throws -> Double? {
+        let scalar = value(key)
+        if let number = scalar.double {
+            guard number.isFinite else { return nil }
+            return type == .date ? number / 1e6 : number
+        }
+        switch scalar {
+        case .bool(let flag): return Double(try index(of: flag ? "true" : "false"))
+        case .bytes(let bytes): return Double(try index(of: String(decoding: bytes, as: UTF8.self)))
+        default: return nil
+        }
+    }
+
+    /// Returns the value as text, for the name of a group.
+    func text(_ key: ObjectKey) throws -> String {
+        let text: String
+        switch value(key) {
+        case .bytes(let bytes): text = String(decoding: bytes, as: UTF8.self)
+        case .bool(let flag): text = "\(flag)"
+        case .int(let number) where type == .date:
+            text = Timestamp(microseconds: number).description
+        case .int(let number): text = "\(number)"
+        case .double(let number): text = "\(number)"
+        case .decimal(let number): text = "\(number)"
+        case .mixed(let value): text = value.summary
+        case .null, .nothing, .link: text = "nil"
+        }
+        _ = try index(of: text)
+        return text
+    }
+
+    private func index(of text: String) throws -> Int {
+        if let index = indexes[text] { return index }
+        guard texts.count < Results.mostPlotNames else {
+            throw StoreError(
+                .invalidQuery,
+                "'\(path)' has more than \(Results.mostPlotNames) different values; group_by and histogram count them"
+            )
+        }
+        indexes[text] = texts.count
+        texts.append(text)
+        return texts.count - 1
+    }
+}

@@ -1,0 +1,33 @@
+import Charts
+import ObjectStore
+
+/// The classes of a schema as boxes with their counts, and their links as lines.
+struct SchemaDiagram {
+    let schema: Schema
+    /// Returns the number of objects of a class.
+    let count: (ClassSchema) -> Int
+
+    /// More classes than this are hard to follow as boxes; a tree lists them better.
+    static let mostClasses = 40
+
+    var diagram: BoxDiagram {
+        BoxDiagram(boxes: schema.classes.map(box))
+    }
+
+    private func box(_ found: ClassSchema) -> BoxDiagram.Box {
+        let objects = ValueText.count(count(found))
+        return BoxDiagram.Box(
+            title: found.name, remark: found.isEmbedded ? "embedded \(objects)" : objects,
+            rows: found.properties.map { property in
+                // Backlinks follow from the links of the other class.
+                let target = property.isBacklinks ? nil : schema.target(of: property)
+                let text = PropertySyntax.text(of: property)
+                return BoxDiagram.Row(
+                    property.name,
+                    property.isBacklinks ? text.replacing("backlinks ", with: "← ") : text,
+                    link: target.flatMap { target in
+                        schema.classes.firstIndex { $0.table == target.table }
+                    })
+            })
+    }
+}

@@ -1,0 +1,91 @@
+import Charts
+import LuaHost
+import ObjectStore
+
+/// A chart in the hands of a script: prints as text and renders as SVG.
+final class PlotHandle {
+    let chart: Chart
+
+    init(_ chart: Chart) { self.chart = chart }
+
+    static let type: LuaClass<PlotHandle> = LuaClass(
+        name: "Plot",
+        methods: [
+            LuaMethod("svg") { plot, call in call.answer(.text(plot.chart.svg)) }
+        ],
+        metamethods: [
+            LuaMethod("__tostring") { plot, call in
+                call.answer(.text(plot.chart.lines(ChartStyle()).joined(separator: "\n")))
+            }
+        ])
+
+    private static let options = ["by", "lines", "title"]
+
+    /// `results:plot("date", "price", { by = "symbol", lines = true })`.
+    static let method = LuaMethod<ResultsHandle>("plot") { results, call in
+        let (x, y) = (try call.text(2), try call.text(3))
+        let options = try call.options(4, options)
+        let group = try text(options, "by", call)
+        let title = try text(options, "title", call)
+        let points = try results.results.plotPoints(x: x, y: y, group: group)
+        let hasLines = options.map { $0["lines"].isTruthy } ?? false
+        let plot = plot(points, x, y, hasLines: hasLines, title: title ?? "")
+        return call.answer(PlotHandle(.plot(plot)), PlotHandle.type)
+    }
+
+    private static func text(
+        _ options: LuaTable?, _ name: String, _ call: borrowing LuaCall
+    ) throws -> String? {
+        guard let value = options?[name], !value.isNil else { return nil }
+        guard let text = value.text else {
+            throw call.argumentError(4, "option '\(name)': expected a string")
+        }
+        return text
+    }
+
+    private static func plot(
+        _ points: PlotPoints, _ x: String, _ y: String, hasLines: Bool, title: String
+    ) -> Plot {
+        Plot(
+            x: Plot.Axis(title: x, kind: kind(points.x)),
+            y: Plot.Axis(title: y, kind: kind(points.y)),
+            series: points.groups.map { Plot.Series(name: $0.name ?? "", points: $0.points) },
+            hasLines: hasLines, missing: points.missing, title: title)
+    }
+
+    private static func kind(_ axis: PlotPoints.Axis) -> Plot.Kind {
+        if !axis.texts.isEmpty { return .names(axis.texts) }
+        return switch axis.type {
+        case .int: .integer
+        case .date: .date
+        default: .number
+        }
+    }
+}
+
+extension StoreModule {
+    /// Returns the drawing of a value: a plot, a histogram or sections; nil for other values.
+    ///
+    /// Throws the errors of reading sections.
+    package func chart(of value: LuaValue) throws -> Chart? {
+        if case .table(let table) = value {
+            return table.metatable?[HistogramTable.chartKey].userdata?.object(as: PlotHandle.type)?
+                .chart
+        }
+        guard let userdata = value.userdata else { return nil }
+        if let plot = userdata.object(as: PlotHandle.type) { return plot.chart }
+        guard let sections = userdata.object(as: SectionsHandle.type)?.sections, sections.isValid
+        else { return nil }
+        let count = try sections.count()
+        let bars = try (0..<min(count, Self.mostBars)).map { index in
+            let (key, objects) = try sections.section(at: index)
+            return BarChart.Bar(
+                label: HistogramTable.text(key == .null ? .string("nil") : key),
+                count: try objects.count())
+        }
+        let name = try sections.results.classSchema().name
+        return .bars(BarChart(title: "\(name) by \(sections.keyPath)", bars: bars))
+    }
+
+    private static var mostBars: Int { 1_000 }
+}
