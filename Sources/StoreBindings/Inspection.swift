@@ -19,6 +19,10 @@ package enum Inspection {
     case values(CollectionValues)
     /// A list or map inside a mixed value.
     case nested(NestedCollection)
+    /// A projection of an object.
+    case projection(ProjectionHandle)
+    /// Projected results.
+    case projectedResults(ProjectedResultsHandle)
     /// A store.
     case store(StoreHandle)
     /// An observer's token.
@@ -57,6 +61,12 @@ extension StoreModule {
         {
             return .nested(nested.nested)
         }
+        if let projection = userdata.object(as: ProjectionHandle.type) {
+            return .projection(projection)
+        }
+        if let results = userdata.object(as: ProjectedResultsHandle.type) {
+            return .projectedResults(results)
+        }
         if let handle = userdata.object(as: StoreHandle.type) { return .store(handle) }
         if let token = userdata.object(as: TokenHandle.type) { return .token(token) }
         if let box = userdata.object(as: UUIDBox.type) { return .text(box.identifier.description) }
@@ -84,6 +94,10 @@ extension StoreModule {
                 LuaMember(name: $0.name, isMethod: false)
             } + DateClass.methods.members
         }
+        if let projection = userdata.object(as: ProjectionHandle.type) {
+            return projection.names.map { LuaMember(name: $0, isMethod: false) }
+                + userdata.members
+        }
         return userdata.members
     }
 
@@ -109,7 +123,9 @@ extension StoreModule {
             method(ResultsHandle.type), method(ListHandle.type), method(SetHandle.type),
             method(MapHandle.type), method(ValuesHandle.type), method(SectionsHandle.type),
             method(TokenHandle.type), method(ChangeHandle.type), method(MigrationHandle.type),
-            method(DecimalBox.type), live("date", DateClass.methods), method(FrozenSpace.type),
+            method(ProjectionHandle.type), method(ProjectedResultsHandle.type),
+            method(PlotHandle.type), method(DecimalBox.type), live("date", DateClass.methods),
+            method(FrozenSpace.type),
         ]
         return names.lazy.compactMap(\.self).first
     }

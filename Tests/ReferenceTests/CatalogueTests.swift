@@ -93,7 +93,9 @@ import Testing
               ["moonpool.json"] = moonpool.json, ["moonpool.migrate"] = moonpool.migrate, ["moonpool.csv"] = moonpool.csv, store = store,
               ["frozen store"] = store:freeze(), object = rex, ["unmanaged object"] = moonpool.new("Dog"),
               Results = dogs, list = rex.marks, set = rex.tags, map = rex.notes, Values = rex.marks:sorted(),
-              plot = dogs:plot("id", "age"), Sections = dogs:group_by("breed"), ["mixed list"] = rex.extra, ["mixed map"] = rex.extra[2],
+              plot = dogs:plot("id", "age"), projection = rex:project { city = "owner.name" },
+              ["projected Results"] = dogs:project { city = "owner.name" },
+              Sections = dogs:group_by("breed"), ["mixed list"] = rex.extra, ["mixed map"] = rex.extra[2],
               token = token, computed = moonpool.computed(function() end), change = change,
               timer = moonpool.after(60, function() end),
               date = moonpool.date(0), uuid = moonpool.uuid(), object_id = moonpool.object_id(),
@@ -125,7 +127,9 @@ import Testing
                 found = Set(module.pairs.compactMap(\.key.text))
             } else {
                 let members = Set(context.storeModule.members(of: value).map(\.name))
-                found = type.name == "object" ? members.subtracting(properties) : members
+                found =
+                    ["object", "projection"].contains(type.name)
+                    ? members.subtracting(properties) : members
             }
             let isModule = type == Catalogue.type(named: "moonpool")
             for name in found.subtracting(wanted) {
@@ -153,13 +157,14 @@ import Testing
 
     /// The properties of the specimen object's class.
     static let properties: Set = [
-        "id", "name", "age", "owner", "toys", "breed", "tags", "marks", "notes", "extra",
+        "id", "name", "age", "owner", "toys", "breed", "tags", "marks", "notes", "extra", "city",
     ]
 
     /// What is answered without a declared member, has a default of nil, or stands in errors.
     static let computed: Set = [
         "object.store", "object.class", "unmanaged object.store", "unmanaged object.class",
-        "unmanaged object.is_frozen", "unmanaged object.thaw", "unmanaged object.observe_value",
+        "unmanaged object.is_frozen", "unmanaged object.project", "unmanaged object.thaw",
+        "unmanaged object.observe_value",
         "moonpool.on_error", "object change.error",
         // What a frozen store cannot do although a live one can.
         "frozen store.backup", "frozen store.export", "frozen store.import", "frozen store.pins",
@@ -185,8 +190,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("where", 3), ("Results.where", 1), ("dogs:where", 3), ("moonpool.open", 1), ("open", 1),
-        ("observe", 4), ("store.observe", 1), ("STORE:observe", 1), ("frozen store.objects", 1),
+        ("where", 4), ("Results.where", 1), ("dogs:where", 4), ("moonpool.open", 1), ("open", 1),
+        ("observe", 6), ("store.observe", 1), ("STORE:observe", 1), ("frozen store.objects", 1),
         ("set.union", 1), ("json.encode", 1), ("moonpool.json.encode", 1), ("nothing", 0), ("", 0),
         (".", 0), (":::", 0), ("store", 1),
     ])

@@ -167,6 +167,8 @@ import Testing
             case .set(let set): set.property.name
             case .map(let map): map.property.name
             case .values: "values"
+            case .projection: "projection"
+            case .projectedResults: "projections"
             case .store: "store"
             case .text(let text): text
             case .token: "token"

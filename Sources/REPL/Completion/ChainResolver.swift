@@ -7,12 +7,14 @@ import StoreBindings
 enum Subject {
     case value(LuaValue)
     case known(KnownType)
+    /// Projections with these names: one, or results of them.
+    case projected(names: [String], isRow: Bool)
 
     /// The class of the objects, where it is an object or a collection.
     var classSchema: ClassSchema? {
         switch self {
         case .known(let type): type.element
-        case .value: nil
+        case .value, .projected: nil
         }
     }
 
@@ -23,6 +25,9 @@ enum Subject {
             let properties = known.type == Catalogue.object ? known.element?.properties : nil
             return (isMethod ? [] : properties?.map(\.name) ?? [])
                 + known.type.names(isMethod: isMethod)
+        case .projected(let names, let isRow):
+            let type = isRow ? Catalogue.projection : Catalogue.projectedResults
+            return (isMethod || !isRow ? [] : names) + type.names(isMethod: isMethod)
         case .value(.string):
             return session.context.state.globals["string"].table?.names(startingWith: typed) ?? []
         case .value(.table(let table)):
@@ -151,6 +156,8 @@ struct ChainResolver {
         case .store: known(Catalogue.store, nil)
         case .token: known(Catalogue.token, nil)
         case .values: known(Catalogue.valuesType, nil)
+        case .projection(let projection): .projected(names: projection.names, isRow: true)
+        case .projectedResults(let results): .projected(names: results.names, isRow: false)
         case .nested, .text, nil: .value(value)
         }
     }
@@ -177,6 +184,14 @@ struct ChainResolver {
         case (.value(.table(let table)), .call(let name, _)) where table == session.context.module:
             return result(of: KnownType(type: Catalogue.moonpool), name, nil)
         case (.value, _): return nil
+        case (.projected(let names, isRow: false), .index),
+            (.projected(let names, isRow: false), .call("first", _)),
+            (.projected(let names, isRow: false), .call("last", _)):
+            return .projected(names: names, isRow: true)
+        case (.projected, .call(let name, _))
+        where ["where", "sorted", "distinct", "limit", "freeze"].contains(name):
+            return subject
+        case (.projected, _): return nil
         case (.known(let type), .field(let name)):
             if type.type == Catalogue.object, let property = type.element?.property(named: name) {
                 return type.value(of: property).map(Subject.known)

@@ -74,7 +74,7 @@ struct ModeWriter {
     private func elements(of value: LuaValue) throws -> Elements? {
         let state = context.state
         switch context.storeModule.inspect(value) {
-        case .results, .list, .set, .values:
+        case .results, .list, .set, .values, .projectedResults:
             let count = Int(clamping: try state.length(of: value) ?? 0)
             return Elements(
                 count: count, at: { try state.index(value, .integer(Int64($0 + 1))) },

@@ -28,6 +28,8 @@ struct StoreValues {
             case .map(let map): return try describe(map, limits)
             case .values(let values): return try describe(values, limits)
             case .nested(let nested): return try describe(nested, limits)
+            case .projection(let projection): return try record(projection, limits)
+            case .projectedResults(let results): return try grid(results, limits)
             case .text(let text): return .text(text)
             case .store, .token: return nil
             case nil: return try module.chart(of: value).map(Described.chart)
@@ -59,6 +61,37 @@ struct StoreValues {
         return .record(
             name: object.source.view.isFrozen ? "frozen \(name)" : name, fields: fields, remark: nil
         )
+    }
+
+    private func record(_ projection: ProjectionHandle, _ limits: PrintLimits) throws -> Described {
+        let name = "projection of \(projection.className)"
+        guard projection.isValid else { return .text("\(name) (deleted)") }
+        let fields = zip(projection.names, try projection.values()).map { name, value in
+            let cell = cell(of: value, projection.objects)
+            return Field(name, Self.text(of: cell, limits.string), cell.role)
+        }
+        return .record(name: name, fields: fields, remark: nil)
+    }
+
+    private func grid(_ results: ProjectedResultsHandle, _ limits: PrintLimits) throws -> Described
+    {
+        let name = "projections of \(results.className)"
+        guard results.isValid else { return .text("\(name) (invalid)") }
+        let rows = try results.rows(limits.rows)
+        let columns = results.names.enumerated().map { index, name in
+            Grid.Column(
+                name: name, type: "",
+                isNumeric: rows.contains { Self.isNumber($0[index]) }
+                    && rows.allSatisfy { Self.isNumber($0[index]) || $0[index] == .null })
+        }
+        let count = try results.count()
+        return .grid(
+            Grid(
+                title: "\(name) (\(ValueText.count(count)))", columns: columns,
+                rows: rows.map { row in
+                    row.map { Self.oneLine(cell(of: $0, results.objects).text) }
+                },
+                count: count, thing: ("projection", "projections")))
     }
 
     private struct Cell {

@@ -52,6 +52,24 @@ extension Catalogue {
         "Sections", "Sections",
         "The objects of a query, grouped by a value: an ordered array of { key =, objects = }.",
         element: "object")
+    /// Projections of objects.
+    package static let projection = CatalogueType(
+        "projection", "Projection",
+        "A live view of an object: names of your choice, each with a path from the object to a value.",
+        example: """
+            local card = rex:project { name = "name", master = "owner.name", first_toy = "toys[1].name" }
+            print(card.name, card.master, card.first_toy)  --> Rex Ann ball
+            store:write(function() card.name = "Max" end)
+            print(rex.name)  --> Max
+            """)
+    /// Projected results.
+    package static let projectedResults = CatalogueType(
+        "projected Results", "ProjectedResults",
+        "Live results whose rows are projections. `where`, `sorted` and `distinct` take the key paths of the class.",
+        example: """
+            local cards = dogs:project { name = "name", toys = "toys.@count" }
+            print(#cards, cards[1].name, cards[1].toys)  --> 2 Rex 2
+            """)
     static let plotType = CatalogueType(
         "plot", "Plot",
         "A drawing of two properties. It prints as text; the prompt draws it in color at the width of the window.",
@@ -245,7 +263,8 @@ extension Catalogue {
     package static let types: [CatalogueType] = [
         moonpool, json, csv, migrate, openOptions, propertyOptions, store, frozenStore,
         writeOptions, object, unmanaged, results, list, set, map, valuesType, sectionsType,
-        plotType, plotOptions, mixedList, mixedMap, observeOptions, token, computed, change, objectChange, propertyChange,
+        projection, projectedResults, plotType, plotOptions, mixedList, mixedMap, observeOptions,
+        token, computed, change, objectChange, propertyChange,
         sectionChange, timer, worker, reference, recording, date, uuid, objectID, decimal, data,
         null,
         migration, importOptions, csvOptions, jsonOptions, exportOptions, importReport, prompt,

@@ -9,7 +9,8 @@ package enum Catalogue {
     /// All entries, in the order of the reference page.
     package static let entries: [CatalogueEntry] =
         opening + module + storeLife + transactions + writing + versions + objects + queries
-        + collections + sections + observing + effects + changes + eventLoop + workers + values
+        + collections + sections + projections + observing + effects + changes + eventLoop + workers
+        + values
         + migrations + migrationFiles + transfer + promptGlobals + errors
 
     /// The first lines of every example: a store with three classes, two dogs, their owner, and all dogs as results.

@@ -91,7 +91,7 @@ package struct KnownType {
         switch type {
         case Catalogue.object: element != nil
         // Their keys are data.
-        case Catalogue.map, Catalogue.mixedMap, Catalogue.unmanaged: false
+        case Catalogue.map, Catalogue.mixedMap, Catalogue.unmanaged, Catalogue.projection: false
         default: true
         }
     }

@@ -76,6 +76,9 @@ enum CollectionMethods {
         _ results: @escaping @Sendable (Receiver) throws -> ResultsHandle
     ) -> [LuaMethod<Receiver>] {
         [
+            LuaMethod("project") { receiver, call in
+                try ProjectedResultsHandle.make(try results(receiver), call)
+            },
             LuaMethod("first") { receiver, call in
                 let results = try results(receiver)
                 return try answer(try results.results.first(), results, call)

@@ -41,6 +41,15 @@ extension ObjectClass {
                 return call.answer(
                     .table(try copy.table(live, depth)))
             },
+            LuaMethod("project") { object, call in
+                let (type, live) = try stored(object, call)
+                try type.checkPresent(live.key)
+                let shape = try ProjectionShape(
+                    call, class: type.classSchema, schema: type.source.view.schema)
+                return call.answer(
+                    ProjectionHandle(shape, live.reference, type.handle, type.frozen),
+                    ProjectionHandle.type)
+            },
             LuaMethod("observe") { object, call in
                 let (type, live) = try stored(object, call)
                 return call.answer(try ObserverBinding(type.handle, call).observe(live))

@@ -23,7 +23,15 @@ enum ChangedPlaces {
         deletions: [Int], insertions: [Int], modifications: [Int], modificationsNew: [Int])
     case keys(deletions: [String], insertions: [String], modifications: [String])
 
-    init(_ change: CollectionChange) {
+    /// With `rows`, only those of the modifications.
+    init(_ change: CollectionChange, _ rows: ProjectedRows? = nil) {
+        if let rows {
+            self = .positions(
+                deletions: change.deletions, insertions: change.insertions,
+                modifications: rows.places(change.modifications),
+                modificationsNew: rows.places(change.modificationsNew))
+            return
+        }
         if change.isOfMap {
             self = .keys(
                 deletions: change.deletedKeys, insertions: change.insertedKeys,

@@ -10,12 +10,14 @@ final class ChangeHandle {
         case results(ResultsHandle)
         case collection(any CollectionHandle)
         case values(ValuesHandle)
+        case projected(ProjectedResultsHandle)
 
         var handle: StoreHandle {
             switch self {
             case .results(let results): results.handle
             case .collection(let collection): collection.handle
             case .values(let values): values.handle
+            case .projected(let results): results.handle
             }
         }
     }
@@ -24,15 +26,18 @@ final class ChangeHandle {
     private var handle: StoreHandle { collection.handle }
     private let kind: CollectionChange.Kind
     private let places: ChangedPlaces
+    private let rows: ProjectedRows?
     private var change: CollectionChange?
     private var tables = InlineArray<4, LuaTable?>(repeating: nil)
     private var space: FrozenSpace?
 
-    init(_ change: CollectionChange, _ collection: Collection) {
+    /// With `rows`, the change of projections: it reports no other modifications.
+    init(_ change: CollectionChange, _ collection: Collection, rows: ProjectedRows? = nil) {
+        self.rows = rows
         self.change = change
         self.collection = collection
         kind = change.kind
-        places = ChangedPlaces(change)
+        places = ChangedPlaces(change, rows)
     }
 
     /// Calls the observer.
@@ -74,9 +79,9 @@ final class ChangeHandle {
             },
             LuaMethod("modified") { change, call in
                 let present = try change.present()
+                let objects = change.rows?.rows.map(\.reference) ?? present.modifiedObjects
                 return call.answer(
-                    .table(
-                        change.live(present.modifiedObjects, present.modifiedValues, call.state)))
+                    .table(change.live(objects, present.modifiedValues, call.state)))
             },
             LuaMethod("deleted") { change, call in
                 let present = try change.present()
@@ -89,18 +94,21 @@ final class ChangeHandle {
                 return call.answer(
                     .table(
                         call.state.makeTable(
-                            present.deletedObjects.map(space.userdata)
+                            present.deletedObjects.map { change.userdata($0, space) }
                                 + present.deletedValues.map(bridge.lua))))
             },
             LuaMethod("properties") { change, call in
                 let index = try call.integer(2)
                 guard index >= 1 else { throw call.argumentError(2, "rows are counted from 1") }
                 let present = try change.present()
-                guard index <= present.modifications.count else {
+                let count = change.places.count(.modifications)
+                guard index <= count else {
                     throw StoreError(
                         .outOfRange,
-                        "index \(index) is out of range; the change has \(present.modifications.count) modifications"
-                    )
+                        "index \(index) is out of range; the change has \(count) modifications")
+                }
+                if let properties = try change.projected(Int(index) - 1, present) {
+                    return call.answer(.table(call.state.makeTable(properties)))
                 }
                 let entries = try present.properties(ofModification: Int(index) - 1)
                 let tables = ObjectChangeTable(change.handle)
@@ -123,6 +131,7 @@ final class ChangeHandle {
                 case .collection(let map as MapHandle): result.set(map, MapHandle.type)
                 case .collection: result.setNil()
                 case .values(let values): result.set(values, ValuesHandle.type)
+                case .projected(let results): result.set(results, ProjectedResultsHandle.type)
                 }
             },
             LuaProperty("error") { change, result in
@@ -154,6 +163,31 @@ final class ChangeHandle {
         _ objects: [ObjectReference], _ values: [Value], _ state: LuaState
     ) -> LuaTable {
         let bridge = ValueBridge(handle, nil)
-        return state.makeTable(objects.map { handle.userdata($0) } + values.map(bridge.lua))
+        return state.makeTable(objects.map { userdata($0, nil) } + values.map(bridge.lua))
+    }
+
+    /// An element of the collection, at a version before the change or as it is.
+    private func userdata(_ object: ObjectReference, _ space: FrozenSpace?) -> LuaValue {
+        guard case .projected(let results) = collection else {
+            return space?.userdata(object) ?? handle.userdata(object)
+        }
+        return handle.state.userdata(
+            ProjectionHandle(results.shape, object, handle, space), ProjectionHandle.type)
+    }
+
+    /// The changed values of a modified projection; nil if these are no projections.
+    private func projected(_ index: Int, _ present: CollectionChange) throws -> [LuaValue]? {
+        guard let rows, case .projected(let results) = collection,
+            let before = present.versionBefore
+        else { return nil }
+        let space = self.space ?? FrozenSpace(handle, before)
+        self.space = space
+        let row = rows.rows[index]
+        let object = results.base.results.source.object(row.reference)
+        return try ProjectedProperties(rows.fields, handle, space).changes(
+            from: row.old, to: row.new
+        ) { field in
+            try object.map { try results.shape.value(field, of: $0, handle, nil) } ?? .nil
+        }
     }
 }

@@ -62,6 +62,15 @@ struct ObserverBinding {
             place: first - 1)
     }
 
+    /// Throws if another thread is to call the observer; `what` is observed.
+    func refuseRemote(_ what: String) throws {
+        guard remote != nil else { return }
+        throw StoreError(
+            .invalidArgument,
+            "option 'on' is not valid for a \(what); send the objects to the worker and project them there"
+        )
+    }
+
     /// What reports call the observer: it stands in lines of theirs.
     static func name(
         _ options: LuaTable?, _ call: borrowing LuaCall, _ index: Int

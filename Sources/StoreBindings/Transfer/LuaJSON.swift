@@ -74,7 +74,11 @@ struct LuaJSON {
             }
             json.string(text)
         case .table(let table): try write(table, to: &json, path, depth)
-        case .userdata(let userdata): try write(userdata, to: &json, path)
+        case .userdata(let userdata):
+            if let table = try ProjectionHandle.table(of: userdata) {
+                return try write(.table(table), to: &json, path: path, depth: depth)
+            }
+            try write(userdata, to: &json, path)
         default: throw Self.refusal("a \(value.typeName)", path)
         }
     }

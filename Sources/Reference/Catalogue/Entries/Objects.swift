@@ -19,6 +19,7 @@ extension Catalogue {
             "is_valid",
             of: [
                 object, results, list, set, map, valuesType, sectionsType, mixedList, mixedMap,
+                projection, projectedResults,
             ], ["(): boolean"],
             "Returns whether the object, or the owner of the collection, still exists.",
             example: """
@@ -29,12 +30,17 @@ extension Catalogue {
             "is_frozen",
             of: [
                 object, results, list, set, map, valuesType, sectionsType, mixedList, mixedMap,
+                projection, projectedResults,
             ], ["(): boolean"], "Returns whether the value is frozen at one version.",
             example: """
                 print(rex:is_frozen(), rex:freeze():is_frozen())  --> false true
                 """),
         .method(
-            "freeze", of: [object, results, list, set, map, valuesType, sectionsType], ["(): self"],
+            "freeze",
+            of: [
+                object, results, list, set, map, valuesType, sectionsType, projection,
+                projectedResults,
+            ], ["(): self"],
             "Returns a frozen copy at the current version. In a write transaction, its changes are not included.",
             errors: [.invalidObject, .alreadyInWrite, .closed],
             example: """
@@ -43,7 +49,7 @@ extension Catalogue {
                 print(before.age, rex.age)  --> 7 8
                 """),
         .method(
-            "thaw", of: [object, results, list, set, map, valuesType], ["(): self?"],
+            "thaw", of: [object, results, list, set, map, valuesType, projection], ["(): self?"],
             "Returns the live object or collection of a frozen one; nil if it no longer exists.",
             errors: [.closed],
             example: """

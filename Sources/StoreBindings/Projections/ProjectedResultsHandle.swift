@@ -1,0 +1,241 @@
+import LuaHost
+import ObjectStore
+
+/// Results whose rows are projections.
+package final class ProjectedResultsHandle {
+    let shape: ProjectionShape
+    /// The projected results.
+    let base: ResultsHandle
+
+    init(_ shape: ProjectionShape, _ base: ResultsHandle) {
+        self.shape = shape
+        self.base = base
+    }
+
+    var handle: StoreHandle { base.handle }
+
+    /// Whether the results can be read.
+    package var isValid: Bool { base.results.isValid }
+
+    /// The name of the class of the objects.
+    package var className: String { shape.classSchema.name }
+
+    /// The names in order.
+    package var names: [String] { shape.names }
+
+    /// The number of rows.
+    package func count() throws -> Int { try base.results.count() }
+
+    /// Returns the first rows, each with its values in the order of ``names``.
+    package func rows(_ limit: Int) throws -> [[Value]] {
+        try base.results.keys().array.prefix(limit).map { key in
+            let object = base.results.source.object(shape.classSchema, key)
+            return try shape.fields.map { try $0.path.value(of: object) }
+        }
+    }
+
+    /// The source of the values, to look up objects in.
+    package var objects: ObjectSource { base.results.source }
+
+    private func row(_ reference: ObjectReference) -> LuaValue {
+        handle.state.userdata(
+            ProjectionHandle(shape, reference, handle, base.frozen), ProjectionHandle.type)
+    }
+
+    private func row(_ object: LiveObject?) -> LuaValue { object.map { row($0.reference) } ?? .nil }
+
+    /// `results:project { … }` and `object:project { … }`.
+    static func make(
+        _ results: ResultsHandle, _ call: borrowing LuaCall
+    ) throws -> LuaAnswer {
+        let view = try results.results.source.openView()
+        let shape = try ProjectionShape(
+            call, class: results.results.classSchema(), schema: view.schema)
+        return call.answer(
+            ProjectedResultsHandle(shape, results), ProjectedResultsHandle.type)
+    }
+
+    static let type: LuaClass<ProjectedResultsHandle> = LuaClass(
+        name: "ProjectedResults",
+        methods: refining + [
+            LuaMethod("count") { results, call in
+                call.answer(.integer(Int64(try results.count())))
+            },
+            LuaMethod("first") { results, call in
+                call.answer(results.row(try results.base.results.first()))
+            },
+            LuaMethod("last") { results, call in
+                call.answer(results.row(try results.base.results.last()))
+            },
+            LuaMethod("each") { results, call in
+                let references = try results.base.references()
+                var next = 0
+                return call.answer(
+                    .function(
+                        call.state.makeFunction("each") { call in
+                            guard next < references.count else { return call.answer(.nil) }
+                            next += 1
+                            return call.answer(results.row(references[next - 1]))
+                        }))
+            },
+            LuaMethod("root") { results, call in
+                call.answer(results.base, ResultsHandle.type)
+            },
+            LuaMethod("to_table") { results, call in call.answer(.table(try results.table())) },
+            LuaMethod("export") { results, call in
+                try ProjectionExport(results).write(call)
+            },
+            LuaMethod("is_valid") { results, call in call.answer(.boolean(results.isValid)) },
+            LuaMethod("is_frozen") { results, call in
+                call.answer(.boolean(results.base.frozen != nil))
+            },
+            LuaMethod("freeze") { results, call in
+                if results.base.frozen != nil { return call.answerArgument(1) }
+                let space = try results.handle.frozenSpace()
+                let frozen = results.base.results.moved(to: .frozen(space.view))
+                return call.answer(
+                    ProjectedResultsHandle(
+                        results.shape, ResultsHandle(frozen, results.handle, space)), type)
+            },
+            LuaMethod("observe") { results, call in
+                call.answer(try ObserverBinding(results.handle, call).observe(results))
+            },
+        ],
+        metamethods: [
+            LuaMethod("__len") { results, call in
+                call.answer(.integer(Int64(try results.count())))
+            },
+            LuaMethod("__tostring") { results, call in
+                guard results.isValid else {
+                    return call.answer("ProjectedResults (invalid)")
+                }
+                return call.answer(
+                    .text("projections of \(results.className) (\(try results.count()))"))
+            },
+            LuaMethod("__pairs") { _, call in
+                try call.answer(call.state.call(call.state.globals["ipairs"], [call[1]]))
+            },
+        ],
+        index: { results, index, result in
+            let keys = try results.base.results.keys()
+            guard index >= 1, index <= Int64(keys.count) else { return result.setNil() }
+            let reference = ObjectReference(
+                table: results.base.results.query.table, key: keys[Int(index) - 1])
+            result.set(results.row(reference))
+        },
+        setIndex: { _, _, _ in
+            throw StoreError(
+                .invalidArgument,
+                "projections follow from the data and cannot be assigned; assign their properties instead"
+            )
+        })
+
+    /// An array of plain tables.
+    func table() throws -> LuaTable {
+        let rows = try base.references().compactMap { reference -> LuaValue? in
+            guard let object = base.results.source.object(reference) else { return nil }
+            return .table(
+                try ProjectionHandle(shape, reference, handle, base.frozen).table(object))
+        }
+        return handle.state.makeTable(rows)
+    }
+
+    /// `where`, `sorted`, `distinct` and `limit` take the key paths of the class, as for Results.
+    private static let refining: [LuaMethod<ProjectedResultsHandle>] = [
+        LuaMethod("where") { results, call in
+            try refined(results, call, QueryArguments(results.base).filtered(call))
+        },
+        LuaMethod("sorted") { results, call in
+            let keys = try QueryArguments(results.base).sortKeys(call)
+            return try refined(results, call, results.base.results.sorted(keys))
+        },
+        LuaMethod("distinct") { results, call in
+            let paths = try QueryArguments.paths(call, from: 2)
+            return try refined(results, call, results.base.results.distinct(paths))
+        },
+        LuaMethod("limit") { results, call in
+            let count = Int(clamping: try call.integer(2))
+            return try refined(results, call, results.base.results.limited(to: count))
+        },
+    ]
+
+    private static func refined(
+        _ results: ProjectedResultsHandle, _ call: borrowing LuaCall, _ refined: Results
+    ) throws -> LuaAnswer {
+        call.answer(
+            ProjectedResultsHandle(results.shape, results.base.refined(refined)), type)
+    }
+}
+
+extension ObserverBinding {
+    /// `projections:observe(fn, { keypaths = { "city" } })`.
+    func observe(_ results: ProjectedResultsHandle) throws -> LuaValue {
+        let (handle, name, pace) = (results.handle, name, pace)
+        try refuseRemote("projected results")
+        let fields = try results.shape.fields(named: keyPaths)
+        _ = try results.base.results.source.writableStore()
+        return try answer(
+            "projections of \(results.base.subject)",
+            { call in
+                try handle.store.observe(
+                    results.base.results.query, keyPaths: fields.flatMap(\.path.keyPaths),
+                    name: name, pace: pace
+                ) { [weak handle] change in
+                    guard let handle else { return }
+                    let rows = try ProjectedRows(change, results, fields)
+                    if rows.isSilent { return }
+                    try ChangeHandle(change, .projected(results), rows: rows)
+                        .pass(to: call, handle.state)
+                }
+            })
+    }
+}
+
+/// The modified rows of a change whose projected values differ.
+struct ProjectedRows {
+    struct Row {
+        /// The index among the modifications of the change.
+        let index: Int
+        let reference: ObjectReference
+        let old: [Value]
+        let new: [Value]
+    }
+
+    let fields: [ProjectionShape.Field]
+    private(set) var rows: [Row] = []
+    /// Whether nothing that the observer follows has changed.
+    let isSilent: Bool
+
+    /// Compares the projected values of each modified row before and after a change.
+    init(
+        _ change: CollectionChange, _ results: ProjectedResultsHandle,
+        _ fields: [ProjectionShape.Field]
+    ) throws {
+        self.fields = fields
+        if let before = change.versionBefore {
+            for (index, reference) in change.modifiedObjects.enumerated() {
+                guard let old = ObjectSource.frozen(before).object(reference),
+                    let new = results.base.results.source.object(reference)
+                else { continue }
+                let values = try fields.map {
+                    (try $0.path.value(of: old), try $0.path.value(of: new))
+                }
+                guard values.contains(where: { $0.0 != $0.1 }) else { continue }
+                rows.append(
+                    Row(
+                        index: index, reference: reference, old: values.map(\.0),
+                        new: values.map(\.1)))
+            }
+        }
+        switch change.kind {
+        case .update:
+            isSilent =
+                change.isCollectionValid && rows.isEmpty && change.deletions.isEmpty
+                && change.insertions.isEmpty
+        case .initial, .error: isSilent = false
+        }
+    }
+
+    /// Returns the indexes of rows in a list of indexes of all modifications.
+    func places(_ all: [Int]) -> [Int] { rows.map { all[$0.index] } }
+}

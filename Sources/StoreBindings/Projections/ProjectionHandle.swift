@@ -1,0 +1,278 @@
+import LuaHost
+import ObjectStore
+
+/// A live view of an object: some names, each with a path from the object to a value.
+package final class ProjectionHandle {
+    let shape: ProjectionShape
+    let handle: StoreHandle
+    let frozen: FrozenSpace?
+    let reference: ObjectReference
+
+    init(
+        _ shape: ProjectionShape, _ reference: ObjectReference, _ handle: StoreHandle,
+        _ frozen: FrozenSpace?
+    ) {
+        self.shape = shape
+        self.reference = reference
+        self.handle = handle
+        self.frozen = frozen
+    }
+
+    private var source: ObjectSource {
+        frozen.map { .frozen($0.view) } ?? .store(handle.store)
+    }
+
+    /// The object that is projected; nil if its class is gone.
+    var object: LiveObject? { source.object(reference) }
+
+    /// Returns the object, or throws `invalid_object` if it was deleted.
+    private func present() throws -> LiveObject {
+        _ = try source.openView()
+        guard let object, object.isValid else {
+            throw StoreError(
+                .invalidObject,
+                "the '\(shape.classSchema.name)' of this projection was deleted; check is_valid() first"
+            )
+        }
+        return object
+    }
+
+    private var root: LuaValue { frozen?.userdata(reference) ?? handle.userdata(reference) }
+
+    /// Whether the object exists.
+    package var isValid: Bool { object?.isValid ?? false }
+
+    /// The name of the class of the object.
+    package var className: String { shape.classSchema.name }
+
+    /// The names in order.
+    package var names: [String] { shape.names }
+
+    /// The values in the order of ``names``; throws `invalid_object` for a deleted object.
+    package func values() throws -> [Value] {
+        let object = try present()
+        return try shape.fields.map { try $0.path.value(of: object) }
+    }
+
+    /// The source of the values, to look up objects in.
+    package var objects: ObjectSource { source }
+
+    private func set(_ field: ProjectionShape.Field, _ value: borrowing LuaField) throws {
+        let object = try present()
+        guard let property = field.path.ownProperty, !property.isBacklinks else {
+            throw StoreError(
+                .invalidArgument,
+                "'\(field.name)' is '\(field.path.text)', which is not a property of the '\(className)' itself; "
+                    + "assign to \(Self.target(of: field, object))")
+        }
+        _ = try source.writableStore()
+        let current = object.classSchema
+        try object.set(
+            property.name,
+            try ValueBridge(handle, frozen).value(value, for: property, of: current))
+    }
+
+    /// Names the object that holds the value of a path: `Address 3`.
+    private static func target(of field: ProjectionShape.Field, _ root: LiveObject) -> String {
+        let names = field.path.steps.map { step -> String in
+            switch step.selector {
+            case .index(let position)?: "\(step.property.name)[\(position + 1)]"
+            case .first?: "\(step.property.name):first()"
+            case .last?: "\(step.property.name):last()"
+            case .key(let key)?: "\(step.property.name)[\"\(key)\"]"
+            case nil: step.property.name
+            }
+        }
+        let path = "root()." + names.joined(separator: ".")
+        guard let last = field.path.steps.last, field.path.steps.count > 1,
+            let owner = try? field.path.owner(of: root)
+        else { return field.path.isCount ? "the collection: a count follows from it" : path }
+        let key = owner.classSchema.primaryKey.flatMap { try? owner.value($0.name) }
+        let object = owner.classSchema.name + (key.map { " " + $0.summary } ?? "")
+        return "'\(last.property.name)' of the \(object): \(path)"
+    }
+
+    static let type: LuaClass<ProjectionHandle> = LuaClass(
+        name: "Projection",
+        methods: [
+            LuaMethod("root") { projection, call in call.answer(projection.root) },
+            LuaMethod("is_valid") { projection, call in
+                call.answer(.boolean(projection.isValid))
+            },
+            LuaMethod("is_frozen") { projection, call in
+                call.answer(.boolean(projection.frozen != nil))
+            },
+            LuaMethod("freeze") { projection, call in
+                if projection.frozen != nil { return call.answerArgument(1) }
+                let object = try projection.present()
+                let space = try projection.handle.frozenSpace()
+                _ = try space.userdata(of: object)
+                return call.answer(
+                    ProjectionHandle(
+                        projection.shape, projection.reference, projection.handle, space),
+                    ProjectionHandle.type)
+            },
+            LuaMethod("thaw") { projection, call in
+                if projection.frozen == nil, projection.isValid { return call.answerArgument(1) }
+                guard let object = projection.object,
+                    let thawed = try projection.handle.store.thaw(object)
+                else { return call.answer(.nil) }
+                return call.answer(
+                    ProjectionHandle(
+                        projection.shape, thawed.reference, projection.handle, nil),
+                    ProjectionHandle.type)
+            },
+            LuaMethod("to_table") { projection, call in
+                let object = try projection.present()
+                return call.answer(.table(try projection.table(object)))
+            },
+            LuaMethod("observe") { projection, call in
+                call.answer(
+                    try ObserverBinding(projection.handle, call).observe(
+                        projection, projection.present()))
+            },
+        ],
+        metamethods: [
+            LuaMethod("__tostring") { projection, call in
+                let name = "projection of \(projection.className)"
+                guard let object = projection.object, object.isValid else {
+                    return call.answer(.text("\(name) (deleted)"))
+                }
+                return call.answer(.text("\(name) { \(projection.shape.describe(object)) }"))
+            },
+            LuaMethod(
+                "__eq",
+                anyReceiver: { call in
+                    guard let left = call.optionalObject(1, type),
+                        let right = call.optionalObject(2, type)
+                    else { return call.answer(false) }
+                    return call.answer(
+                        .boolean(
+                            left.shape === right.shape && left.reference == right.reference
+                                && left.source.isSame(as: right.source)))
+                }),
+            LuaMethod("__pairs") { projection, call in
+                _ = try projection.present()
+                let names = projection.names
+                let source = call[1]
+                var next = 0
+                let step = call.state.makeFunction("next") { call in
+                    guard next < names.count else { return call.answer(.nil) }
+                    next += 1
+                    let name = LuaValue.text(names[next - 1])
+                    return call.answer(name, try call.state.index(source, name))
+                }
+                return try call.answer([.function(step), source, .nil])
+            },
+        ],
+        other: { projection, key, result in
+            guard let name = key.text else { return false }
+            guard let field = projection.shape.field(name) else {
+                throw projection.shape.unknown(name)
+            }
+            result.set(
+                try projection.shape.value(
+                    field, of: projection.present(), projection.handle, projection.frozen))
+            return true
+        },
+        setOther: { projection, key, value in
+            guard let name = key.text else { return false }
+            guard let field = projection.shape.field(name) else {
+                throw projection.shape.unknown(name)
+            }
+            try projection.set(field, value)
+            return true
+        })
+
+    /// The plain table of a projection, or the array of projected results; nil for other values.
+    static func table(of userdata: LuaUserdata) throws -> LuaTable? {
+        if let projection = userdata.object(as: type) {
+            return try projection.table(projection.present())
+        }
+        return try userdata.object(as: ProjectedResultsHandle.type)?.table()
+    }
+
+    /// A plain table of the values; collections become arrays.
+    func table(_ object: LiveObject) throws -> LuaTable {
+        let bridge = ValueBridge(handle, frozen)
+        let table = handle.state.makeTable(fields: shape.fields.count)
+        for field in shape.fields {
+            table[field.name] = bridge.lua(try field.path.value(of: object))
+        }
+        return table
+    }
+}
+
+extension ObserverBinding {
+    /// `projection:observe(fn, { keypaths = { "city" } })`: calls with the projected names whose values differ.
+    func observe(_ projection: ProjectionHandle, _ object: LiveObject) throws -> LuaValue {
+        let (handle, name, pace) = (projection.handle, name, pace)
+        try refuseRemote("projection")
+        let fields = try projection.shape.fields(named: keyPaths)
+        _ = try object.source.writableStore()
+        // Values, not key paths, decide: `toys[1].name` does not change with the name of another toy.
+        var last = try fields.map { try $0.path.value(of: object) }
+        return try answer(
+            "a projection of \(projection.className)",
+            { call in
+                try handle.store.observe(
+                    object.reference, keyPaths: fields.flatMap(\.path.keyPaths), name: name,
+                    pace: pace
+                ) { [weak handle] change in
+                    guard let handle else { return }
+                    let state = handle.state
+                    let table = state.makeTable(fields: 4)
+                    table["object"] = state.userdata(projection, ProjectionHandle.type)
+                    var properties: [LuaValue] = []
+                    switch change.kind {
+                    case .change:
+                        table["type"] = "change"
+                        let values = try fields.map { try $0.path.value(of: object) }
+                        properties = try ProjectedProperties(fields, handle, nil).changes(
+                            from: last, to: values
+                        ) { try projection.shape.value($0, of: object, handle, nil) }
+                        last = values
+                        if properties.isEmpty { return }
+                    case .deleted: table["type"] = "deleted"
+                    case .error(let error):
+                        table["type"] = "error"
+                        table["error"] = state.value(of: error)
+                    }
+                    table["properties"] = .table(state.makeTable(properties))
+                    // because: after the script's end nothing is printed.
+                    table.metatable = try? handle.module.changeMetatables.ofObjects
+                    try call([.table(table)])
+                }
+            })
+    }
+}
+
+/// The changed values of projected fields as scripts see them.
+struct ProjectedProperties {
+    private let fields: [ProjectionShape.Field]
+    private let handle: StoreHandle
+    private let before: FrozenSpace?
+
+    /// `before` is the version of the old values; nil for the live store.
+    init(_ fields: [ProjectionShape.Field], _ handle: StoreHandle, _ before: FrozenSpace?) {
+        self.fields = fields
+        self.handle = handle
+        self.before = before
+    }
+
+    /// Returns `{ name =, old =, new = }` for each value that differs.
+    func changes(
+        from old: [Value], to new: [Value],
+        _ present: (ProjectionShape.Field) throws -> LuaValue
+    ) throws -> [LuaValue] {
+        var changes: [LuaValue] = []
+        for (index, field) in fields.enumerated() where old[index] != new[index] {
+            let entry = handle.state.makeTable(fields: 3)
+            entry["name"] = .text(field.name)
+            entry["old"] = ValueBridge(handle, before).lua(old[index])
+            entry["new"] = try present(field)
+            changes.append(.table(entry))
+        }
+        return changes
+    }
+}

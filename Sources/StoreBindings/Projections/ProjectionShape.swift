@@ -1,0 +1,92 @@
+import LuaHost
+import ObjectStore
+
+/// The names of a projection and their paths, for objects of one class.
+final class ProjectionShape {
+    struct Field {
+        let name: String
+        let path: ProjectionPath
+    }
+
+    let classSchema: ClassSchema
+    /// The fields in the order of their names.
+    let fields: [Field]
+    private let indexes: [String: Int]
+
+    private static let mostFields = 200
+
+    /// Reads `{ name = "name", city = "owner.address.city" }`, the argument at 2.
+    init(_ call: borrowing LuaCall, class classSchema: ClassSchema, schema: Schema) throws {
+        var fields: [Field] = []
+        for (key, value) in try call.table(2).pairs {
+            guard let name = key.text, !name.isEmpty, let path = value.text else {
+                throw call.argumentError(
+                    2,
+                    "a projection is a table of names and paths: { city = \"owner.address.city\" }")
+            }
+            guard !Self.reserved.contains(name) else {
+                throw call.argumentError(
+                    2, "'\(name)' is a method of projections; choose another name")
+            }
+            fields.append(
+                Field(
+                    name: name,
+                    path: try ProjectionPath(path, class: classSchema, schema: schema)))
+        }
+        guard !fields.isEmpty, fields.count <= Self.mostFields else {
+            throw call.argumentError(
+                2, "a projection has from 1 to \(Self.mostFields) names, got \(fields.count)")
+        }
+        self.classSchema = classSchema
+        self.fields = fields.sorted { $0.name < $1.name }
+        indexes = Dictionary(
+            self.fields.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { $1 })
+    }
+
+    private static let reserved = Set(ProjectionHandle.type.members.map(\.name))
+
+    var names: [String] { fields.map(\.name) }
+
+    func field(_ name: String) -> Field? { indexes[name].map { fields[$0] } }
+
+    /// Returns the error for a name that the projection does not have.
+    func unknown(_ name: String) -> StoreError {
+        StoreError(
+            .unknownProperty,
+            "the projection of '\(classSchema.name)' has no property '\(name)'"
+                + NearestName.hint(for: name, among: names))
+    }
+
+    /// Returns the fields with some names; all fields if there are none.
+    ///
+    /// Throws `unknown_property`.
+    func fields(named names: [String]) throws -> [Field] {
+        guard !names.isEmpty else { return fields }
+        return try names.map { name in
+            guard let field = field(name) else { throw unknown(name) }
+            return field
+        }
+    }
+
+    /// Returns how the value of a field appears to a script: a collection is live, except behind other collections.
+    func value(
+        _ field: Field, of object: LiveObject, _ handle: StoreHandle, _ frozen: FrozenSpace?
+    ) throws -> LuaValue {
+        let bridge = ValueBridge(handle, frozen)
+        guard let (property, owner) = try field.path.collection(of: object) else {
+            return bridge.lua(try field.path.value(of: object))
+        }
+        guard property.isBacklinks else { return try bridge.collection(property, of: owner) }
+        let results = try Results(backlinks: property, of: owner)
+        return handle.state.userdata(
+            ResultsHandle(results, handle, frozen), ResultsHandle.type)
+    }
+
+    /// Returns the values of an object as text on one line: `name = "Rex", city = nil`.
+    func describe(_ object: LiveObject) -> String {
+        fields.map { field in
+            // because: what cannot be read is shown as a question mark, as in objects.
+            "\(field.name) = \((try? field.path.value(of: object))?.summary ?? "?")"
+        }.joined(separator: ", ")
+    }
+}
