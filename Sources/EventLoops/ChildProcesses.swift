@@ -28,13 +28,17 @@ package enum ChildProcesses {
     ///
     /// `next` is asked for the index of the next command to start, and nil means that none is to be started any more.
     /// `didEnd` receives each outcome, on the calling thread. Children share the process group, so that Ctrl-C reaches
-    /// them; an error of `next` or `didEnd` ends those that still run.
+    /// them. `whileWaiting` is called about ten times a second. An error of any of the functions ends those that still
+    /// run with SIGTERM, and waits for them.
     package static func run(
         _ commands: [[String]], jobs: Int, next: () throws -> Int?,
-        didEnd: (Int, Outcome) throws -> Void
+        didEnd: (Int, Outcome) throws -> Void, whileWaiting: () throws -> Void
     ) rethrows {
         var running: [Child] = []
-        defer { for child in running { child.terminate() } }
+        defer {
+            for child in running { child.terminate() }
+            for child in running { _ = child.wait() }
+        }
         var isDone = false
         while !isDone || !running.isEmpty {
             while !isDone, running.count < max(jobs, 1) {
@@ -48,6 +52,7 @@ package enum ChildProcesses {
                     try didEnd(index, Outcome(exitCode: 127, output: []))
                 }
             }
+            try whileWaiting()
             for index in readyChildren(running).reversed() where running[index].readOutput() {
                 let child = running.remove(at: index)
                 try didEnd(child.index, child.outcome())
@@ -55,11 +60,11 @@ package enum ChildProcesses {
         }
     }
 
-    /// Waits until children have written something or have ended; their indexes, ascending.
+    /// Waits for a moment until children have written something or have ended; their indexes, ascending.
     private static func readyChildren(_ children: [Child]) -> [Int] {
         var polled = children.map { pollfd(fd: $0.output, events: Int16(POLLIN), revents: 0) }
         guard !polled.isEmpty else { return [] }
-        while poll(&polled, nfds_t(polled.count), -1) < 0, errno == EINTR {}
+        guard poll(&polled, nfds_t(polled.count), 100) > 0 else { return [] }
         return polled.indices.filter { polled[$0].revents != 0 }
     }
 }
@@ -102,13 +107,11 @@ private final class Child {
         return ChildProcesses.Outcome(exitCode: code, output: collected)
     }
 
-    /// Ends the program and waits for that.
-    func terminate() {
-        kill(process, SIGTERM)
-        _ = wait()
-    }
+    /// Asks the program to end.
+    func terminate() { kill(process, SIGTERM) }
 
-    private func wait() -> Int32 {
+    /// Waits for the end of the program; its status.
+    func wait() -> Int32 {
         var status: Int32 = 0
         while waitpid(process, &status, 0) < 0, errno == EINTR {}
         return status

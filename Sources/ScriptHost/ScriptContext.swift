@@ -237,7 +237,7 @@ package final class ScriptContext {
     /// Calls the body through Lua, so that tracebacks end in `[C]: in ?` as in `lua`, whose main part is written in C.
     ///
     /// Throws when the run was stopped; the body keeps its own errors.
-    func belowNativeFrame(_ body: @escaping () -> Void) throws(LuaError) {
+    package func belowNativeFrame(_ body: @escaping () -> Void) throws(LuaError) {
         try state.makeFunction("main") { _ in
             body()
             return .none

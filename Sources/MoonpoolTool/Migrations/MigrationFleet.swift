@@ -1,13 +1,14 @@
 import DataFormats
 import EventLoops
+import LuaHost
 import ObjectStore
 import ScriptHost
 import StoreBindings
 
-/// Migrates many stores, each in a process of its own: what one of them does wrong cannot harm another.
+/// Migrates many stores, each in a process of its own: an error in one of them cannot harm another.
 ///
 /// Running it again continues: stores that are up to date have nothing left to do.
-struct MigrationFleet {
+final class MigrationFleet {
     /// How the fleet is migrated.
     struct Options {
         /// How many stores at a time.
@@ -21,95 +22,129 @@ struct MigrationFleet {
     }
 
     /// What became of a store.
-    private enum State: String { case migrated, failed, skipped, upToDate = "up_to_date" }
+    private enum State: String {
+        case notStarted = "not_started"
+        case running
+        case migrated
+        case upToDate = "up_to_date"
+        case failed
+        /// The command was stopped, and the store's migration was rolled back.
+        case interrupted
+    }
 
-    private let stores: [String]
+    private struct Member {
+        let store: String
+        var state = State.notStarted
+        var message: String?
+    }
+
+    private var members: [Member]
     private let arguments: [String]
     private let options: Options
 
     /// For stores, with the arguments of `up` behind the store.
     init(_ stores: [String], arguments: [String], _ options: Options) {
-        self.stores = stores
+        members = stores.map { Member(store: $0) }
         self.arguments = arguments
         self.options = options
     }
 
     /// Migrates the stores; the summary for programs and people, and the exit code.
+    ///
+    /// Ctrl-C and SIGTERM stop the processes of the stores, which roll back; stores that were not started stay as they are.
     func run(_ context: ScriptContext) throws -> MigrationSession.Result {
         guard let program = ChildProcesses.thisProgram else {
             throw StoreError(.invalidArgument, "the path of the running program is unknown")
         }
-        let commands = stores.map { [program, "migrate", "up", $0] + arguments + ["--json"] }
-        var states = [State](repeating: .skipped, count: stores.count)
-        var messages = [String?](repeating: nil, count: stores.count)
-        var started = 0
-        var ended = 0
-        var failures = 0
-        let canaries = min(options.canaries, stores.count)
-        func didEnd(_ index: Int, _ outcome: ChildProcesses.Outcome) throws {
-            ended += 1
-            let report = ChildReport(outcome.output)
-            if outcome.exitCode == 0 {
-                states[index] = report.isUpToDate ? .upToDate : .migrated
-            } else {
-                states[index] = .failed
-                messages[index] = report.message ?? "the process ended without a report"
-                failures += 1
+        let commands = members.map {
+            [program, "migrate", "up", $0.store] + arguments + ["--json"]
+        }
+        let canaries = min(options.canaries, members.count)
+        do {
+            // The canaries first, one after the other; the others begin only if all of them have succeeded.
+            let rounds = [
+                (end: canaries, jobs: 1, limit: Optional(1)),
+                (end: members.count, jobs: options.jobs, limit: options.mostFailures),
+            ]
+            for (index, round) in rounds.enumerated() where index == 0 || count(.failed) == 0 {
+                try ChildProcesses.run(commands, jobs: round.jobs) {
+                    start(before: round.end, failureLimit: round.limit)
+                } didEnd: {
+                    didEnd($0, $1)
+                } whileWaiting: {
+                    try context.state.checkStopping()
+                }
             }
-            if options.showsProgress {
-                ProcessServices.writeError(
-                    "[\(ended)/\(stores.count)] \(stores[index]): \(states[index].rawValue)\n")
+        } catch is LuaInterrupted {
+            for index in members.indices where members[index].state == .running {
+                members[index].state = .interrupted
             }
-            try context.state.checkStopping()
+            return result(exitCode: MigrationSession.interruptedExitCode)
         }
-        func mayStart() -> Bool {
-            if failures > 0, ended <= canaries, started <= canaries, canaries > 0 { return false }
-            if let most = options.mostFailures, failures >= most { return false }
-            return true
-        }
-        // The canaries first, one after the other; the others begin only if all of them have succeeded.
-        try ChildProcesses.run(commands, jobs: 1) {
-            guard started < canaries, failures == 0 else { return nil }
-            defer { started += 1 }
-            return started
-        } didEnd: {
-            try didEnd($0, $1)
-        }
-        if failures == 0 {
-            try ChildProcesses.run(commands, jobs: options.jobs) {
-                guard started < stores.count, mayStart() else { return nil }
-                defer { started += 1 }
-                return started
-            } didEnd: {
-                try didEnd($0, $1)
-            }
-        }
-        return result(states, messages, failures)
+        return result(exitCode: count(.failed) == 0 ? 0 : 1)
     }
 
-    private func result(
-        _ states: [State], _ messages: [String?], _ failures: Int
-    ) -> MigrationSession.Result {
-        func count(_ state: State) -> Int { states.count { $0 == state } }
-        var lines: [String] = []
-        var values: [ReportValue] = []
-        for ((store, state), message) in zip(zip(stores, states), messages) {
-            if let message { lines.append("\(store): \(message)") }
-            values.append(
-                .members([
-                    "store": .text(store), "state": .text(state.rawValue),
-                    "error": message.map(ReportValue.text) ?? .null,
-                ]))
+    /// The index of the next store to start, below a bound; nil if no other is to be started.
+    private func start(before end: Int, failureLimit: Int?) -> Int? {
+        let failures = count(.failed)
+        guard failureLimit.map({ failures < $0 }) ?? true,
+            let next = members[..<end].firstIndex(where: { $0.state == .notStarted })
+        else { return nil }
+        members[next].state = .running
+        return next
+    }
+
+    private func didEnd(_ index: Int, _ outcome: ChildProcesses.Outcome) {
+        let report = ChildReport(outcome.output)
+        if outcome.exitCode == 0 {
+            members[index].state = report.isUpToDate ? .upToDate : .migrated
+        } else {
+            members[index].state = .failed
+            members[index].message = report.message ?? "the process ended without a report"
         }
-        lines.append(
-            "\(stores.count) stores: \(count(.migrated)) migrated, \(count(.upToDate)) up to date, "
-                + "\(count(.failed)) failed, \(count(.skipped)) not started")
-        let report = ReportValue.members([
-            "stores": .array(values), "migrated": .count(count(.migrated)),
-            "up_to_date": .count(count(.upToDate)), "failed": .count(count(.failed)),
-            "not_started": .count(count(.skipped)),
-        ])
-        return .init(report: report, lines: lines, exitCode: failures == 0 ? 0 : 1)
+        guard options.showsProgress else { return }
+        let ended = members.count { $0.state != .notStarted && $0.state != .running }
+        ProcessServices.writeError(
+            "[\(ended)/\(members.count)] \(members[index].store): "
+                + "\(Self.words(members[index].state))\n")
+    }
+
+    private func count(_ state: State) -> Int { members.count { $0.state == state } }
+
+    private static func words(_ state: State) -> String { state.rawValue.replacing("_", with: " ") }
+
+    private func result(exitCode: Int32) -> MigrationSession.Result {
+        let lines = members.compactMap { member in
+            member.message.map { "\(member.store): \($0)" }
+        }
+        let states: [State] = [.migrated, .upToDate, .failed, .notStarted, .interrupted]
+        let counts = states.filter { $0 != .interrupted || count($0) > 0 }
+            .map { "\(count($0)) \(Self.words($0))" }
+        let isInterrupted = exitCode == MigrationSession.interruptedExitCode
+        return .init(
+            report: .object(
+                [
+                    .init(
+                        "stores",
+                        .array(
+                            members.map {
+                                .members([
+                                    "store": .text($0.store), "state": .text($0.state.rawValue),
+                                    "error": $0.message.map(ReportValue.text) ?? .null,
+                                ])
+                            }))
+                ] + states.map { .init($0.rawValue, .count(count($0))) }
+                    + [
+                        .init(
+                            "error",
+                            isInterrupted
+                                ? .members([
+                                    "code": .text("interrupted"),
+                                    "message": .text("the command was stopped"),
+                                ]) : .null)
+                    ]),
+            lines: lines + ["\(members.count) stores: " + counts.joined(separator: ", ")],
+            exitCode: exitCode)
     }
 }
 

@@ -38,7 +38,9 @@ enum MigrationSession {
                 configuration,
                 { @Sendable context in
                     do {
-                        let result = try context.entry { () throws in try work(context) }
+                        let result = try context.entry { () throws in
+                            try interruptible(context) { try work(context) }
+                        }
                         if json && !result.isFormatted {
                             ProcessServices.writeOutput(result.report.json + "\n")
                         } else if !result.lines.isEmpty {
@@ -59,6 +61,22 @@ enum MigrationSession {
                     after: .milliseconds(500), every: .milliseconds(500), keepsAlive: false
                 ) { notice.look() }
             })
+    }
+
+    /// Does the work as code that a script has called, so that Ctrl-C and SIGTERM are noticed in all of its phases.
+    private static func interruptible(
+        _ context: ScriptContext, _ work: @escaping () throws -> Result
+    ) throws -> Result {
+        var outcome: Swift.Result<Result, any Error>?
+        do {
+            try context.belowNativeFrame {
+                outcome = Swift.Result { try work() }
+            }
+        } catch  where outcome != nil {
+            // What was done counts, and not that the stop came too late.
+        }
+        guard let outcome else { throw LuaInterrupted() }
+        return try outcome.get()
     }
 
     /// Does the work with each store; the exit code is the highest.
@@ -120,8 +138,11 @@ enum MigrationSession {
             ProcessServices.writeError("moonpool: \(message)\n")
         }
         guard code == "interrupted" else { return failure }
-        return ScriptRunner.isTerminated ? 143 : 130
+        return interruptedExitCode
     }
+
+    /// The exit code after SIGTERM or Ctrl-C.
+    static var interruptedExitCode: Int32 { ScriptRunner.isTerminated ? 143 : 130 }
 
     /// `print` and `io.write` go to standard error.
     private static let redirection = """

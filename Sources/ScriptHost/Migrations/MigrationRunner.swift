@@ -291,6 +291,7 @@ package final class MigrationRunner {
             do {
                 try scripts.run(script.file) {
                     try module.run(function, migration, handle, defaults: script.declared)
+                    try module.state.checkStopping()
                 }
             } catch {
                 attempt.object = migration.currentObject
