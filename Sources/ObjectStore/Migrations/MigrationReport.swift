@@ -28,9 +28,9 @@ package struct MigrationReport {
         package let key: String
         /// The properties that differ, links as the names of their objects.
         package let changes: [(property: String, old: String?, new: String?)]
-        /// Names and values before, in schema order.
+        /// Names and values before, in schema order; links as the names of their objects.
         package let before: [(name: String, value: Value)]
-        /// Names and values after, in schema order.
+        /// Names and values after, in schema order; links as the names of their objects.
         package let after: [(name: String, value: Value)]
     }
 
@@ -153,7 +153,9 @@ package struct MigrationReport {
         _ view: StoreView, _ classSchema: ClassSchema, _ key: ObjectKey
     ) -> [(name: String, value: Value)] {
         classSchema.properties.filter { !$0.isBacklinks }.map { property in
-            (property.name, (try? view.value(property, of: key, in: classSchema)) ?? .null)
+            let value = (try? view.value(property, of: key, in: classSchema)) ?? .null
+            guard case .object(let reference) = value else { return (property.name, value) }
+            return (property.name, .string(view.name(of: reference)))
         }
     }
 }

@@ -51,6 +51,7 @@ extension SchemaMigration {
                 "m:each over '\(className)' is resumable and must precede other changes to objects: "
                     + "that would be done again after an interruption")
         }
+        try buildIndexes()
         let number = loopCount
         loopCount += 1
         guard let resumed, resumed.loop >= number else { return (number, nil) }

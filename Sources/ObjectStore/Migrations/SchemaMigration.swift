@@ -26,6 +26,10 @@ final class SchemaMigration {
     private var hasFailedObjects = false
     /// Whether this run has committed in between.
     var hasCommitted = false
+    /// Whether new indexes are built at the end, from the values that the properties have then.
+    ///
+    /// Maintaining an index costs more than all else that is done to a row. Until the end, queries scan such properties.
+    private var defersIndexes = true
     /// How many resumable loops were entered.
     var loopCount = 0
     /// Counts the changes up to which the migration has changed no objects since the last commit.
@@ -186,15 +190,27 @@ final class SchemaMigration {
 
     // MARK: Storage
 
+    /// Builds the new indexes now: until a resumable migration is done, others use the file as it was committed.
+    func buildIndexes() throws {
+        guard defersIndexes else { return }
+        defersIndexes = false
+        let isClean = store.view.generation == cleanGeneration
+        try define(keepingOldColumns: true)
+        if isClean { cleanGeneration = store.view.generation }
+    }
+
     private func define(keepingOldColumns: Bool) throws {
-        for classSchema in change.schema.classes {
-            var definition = change.schema.tableDefinition(of: classSchema)
+        let schema =
+            keepingOldColumns && defersIndexes
+            ? change.schema.withoutNewIndexes(since: before) : change.schema
+        for classSchema in schema.classes {
+            var definition = schema.tableDefinition(of: classSchema)
             if keepingOldColumns { keepOldColumns(in: &definition) }
             if store.view.snapshot.definition(of: classSchema.table) == definition { continue }
             if before.find(table: classSchema.table) == nil { made.insert(classSchema.table) }
             try StoreError.wrapping { () throws(StorageError) in try session.define(definition) }
         }
-        store.adoptInWrite(change.schema)
+        store.adoptInWrite(schema)
     }
 
     private func keepOldColumns(in definition: inout TableDefinition) {
@@ -295,5 +311,28 @@ final class SchemaMigration {
         circumstances.interim = change.schema
         change = try SchemaChange(
             from: before, to: wanted, version: version, allowing: .newVersion, circumstances)
+    }
+}
+
+extension Schema {
+    /// The schema without indexes over single properties that an earlier schema does not have.
+    fileprivate func withoutNewIndexes(since before: Schema) -> Schema {
+        var isSame = true
+        let classes = classes.map { classSchema in
+            let stored = before.find(table: classSchema.table)
+            let properties = classSchema.properties.map { property in
+                guard property.isIndexed, stored?.property(in: property.column)?.isIndexed != true
+                else { return property }
+                isSame = false
+                var property = property
+                property.isIndexed = false
+                return property
+            }
+            return ClassSchema(
+                classSchema.name, properties, table: classSchema.table,
+                columnCount: classSchema.columnCount, isEmbedded: classSchema.isEmbedded,
+                indexes: classSchema.indexes)
+        }
+        return isSame ? self : Schema(classes: classes, version: version, nextTable: nextTable)
     }
 }
