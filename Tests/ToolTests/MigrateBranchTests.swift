@@ -142,6 +142,53 @@ import Testing
         #expect(try shop.migrate("check").output.hasPrefix("up to date"))
     }
 
+    @Test func `repair adopts a change that was made by hand while migrations are pending`() throws
+    {
+        let shop = try deployed(Self.phone, as: "0002_phone.lua")
+        _ = try shop.value(
+            "store:define { P = { id = 'int primary', phone = 'string?', note = 'string?' } }")
+        _ = try shop.value("store:write(function() store:object('P', 1).note = 'by hand' end)")
+        try shop.write(
+            "return { changes = { P = { mail = 'string?' } } }", to: "0003_mail.lua")
+        #expect(
+            try shop.migrate("up").error.contains("adopt the change with moonpool migrate repair"))
+        let repair = try shop.migrate("repair", "--yes")
+        #expect(repair.exitCode == 0, "\(repair.error)")
+        #expect(
+            names(shop)
+                == ["0001_start.lua", "0002_phone.lua", "0003_mail.lua", "0004_adopted.lua"])
+        #expect(try shop.migrate("check").lines.last == "1 pending, schema version 4")
+        let up = try shop.migrate("up")
+        #expect(up.exitCode == 0, "\(up.error)")
+        #expect(try shop.migrate("check").output.hasPrefix("up to date"))
+        #expect(
+            try shop.value("store:object('P', 1).note .. store:object('P', 1).phone")
+                == "by hand+49 30")
+        let fresh = try Tool.run(
+            ["migrate", "up", "fresh.moonpool", "--dir", "migrations"], in: shop.folder.path)
+        #expect(fresh.exitCode == 0, "\(fresh.error)")
+    }
+
+    @Test func `repair adopts a renamed property as a rename`() throws {
+        let shop = try deployed(Self.phone, as: "0002_phone.lua")
+        let other = shop.folder.path + "/other.moonpool"
+        #expect(try Tool.run(["backup", shop.store, other]).exitCode == 0)
+        try shop.write(
+            "return { changes = { P = { mobile = 'string?' } }, drops = { 'P.phone' }, "
+                + "up = function(m) m:rename_property('P', 'phone', 'mobile') end }",
+            to: "0003_mobile.lua")
+        #expect(try shop.migrate("up").exitCode == 0)
+        unlink(shop.migrations + "/0003_mobile.lua")
+        #expect(try shop.migrate("repair", "--yes").exitCode == 0)
+        let up = try Tool.run(
+            ["migrate", "up", other, "--dir", "migrations"], in: shop.folder.path)
+        #expect(up.exitCode == 0, "\(up.error)")
+        let value = try Tool.run([
+            "-e", "print(moonpool.open(arg[1]):object('P', 1).mobile)", "-", other,
+        ])
+        #expect(value.output == "+49 30\n", "\(value.error)")
+    }
+
     @Test
     func
         `another file under the number of an applied one is pending, and the applied one is withdrawn`()

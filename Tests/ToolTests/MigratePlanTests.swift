@@ -215,4 +215,17 @@ import Testing
         #expect(raising.exitCode == 1)
         #expect(try MigrationShop.json(raising, "error.message").hasSuffix("no schema today"))
     }
+
+    @Test func `plan writes no file where only the order of properties differs`() throws {
+        let shop = try MigrationShop([
+            "return { schema = { P = { id = 'int primary', b = 'string' } } }",
+            "return { changes = { P = { a = 'string' } } }",
+        ])
+        let schema = try shop.folder.write(
+            "return { P = { id = 'int primary', a = 'string', b = 'string' } }", to: "schema.lua")
+        let plan = try Tool.run(
+            ["migrate", "plan", "--dir", "migrations", schema], in: shop.folder.path)
+        #expect(plan.exitCode == 0, "\(plan.error)")
+        #expect(plan.lines == ["the folder leads to this schema already"])
+    }
 }

@@ -250,9 +250,8 @@ import Testing
         #expect(try MigrationShop.json(outcome, "error.file") == "migrations/0001_people.lua")
     }
 
-    @Test func `a lock that is not free in time is an error`() throws {
-        let shop = try MigrationShop()
-        #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
+    /// A process that holds the write lock of a store until it is killed.
+    private func writer(_ shop: MigrationShop) throws -> Subprocess {
         let writer = try Subprocess(
             Tool.path,
             [
@@ -261,6 +260,59 @@ import Testing
                 "-", shop.store,
             ], in: shop.folder.path)
         try writer.wait { writer.output.contains("held") }
+        return writer
+    }
+
+    @Test func `SIGTERM ends the wait for the write lock`() throws {
+        let shop = try MigrationShop()
+        #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
+        let writer = try writer(shop)
+        let up = try Subprocess(
+            Tool.path, ["migrate", "up", shop.store, "--dir", "migrations", "--json"],
+            in: shop.folder.path)
+        try up.wait { up.error.contains("waiting for another process") }
+        up.send(SIGTERM)
+        let outcome = try up.finish()
+        #expect(outcome.exitCode == 143, "\(outcome.error)")
+        #expect(try MigrationShop.json(outcome, "error.code") == "interrupted")
+        writer.send(SIGKILL)
+        _ = try writer.finish()
+    }
+
+    @Test func `SIGTERM stops the stores of a fleet`() throws {
+        let shop = try MigrationShop([MigrationShop.first])
+        for name in ["a", "b", "c"] {
+            let up = try Tool.run(
+                ["migrate", "up", "\(name).moonpool", "--dir", "migrations"],
+                in: shop.folder.path)
+            #expect(up.exitCode == 0)
+        }
+        try shop.write(
+            "return { changes = { Person = { note = 'string?' } }, "
+                + "up = function(m) io.stderr:write 'begun' while true do end end }",
+            to: "0002_note.lua")
+        let fleet = try Subprocess(
+            Tool.path, ["migrate", "up", "*.moonpool", "--dir", "migrations", "--json"],
+            in: shop.folder.path)
+        try fleet.wait { fleet.error.contains("begun") }
+        fleet.send(SIGTERM)
+        let outcome = try fleet.finish()
+        #expect(outcome.exitCode == 143, "\(outcome.error)")
+        #expect(try MigrationShop.json(outcome, "error.code") == "interrupted")
+        #expect(try MigrationShop.json(outcome, "stores[1].state") == "interrupted")
+        #expect(try MigrationShop.json(outcome, "not_started") == "2")
+        for name in ["a", "b", "c"] {
+            let status = try Tool.run(
+                ["migrate", "status", "\(name).moonpool", "--dir", "migrations"],
+                in: shop.folder.path)
+            #expect(status.lines.last == "1 pending, schema version 1", "\(status.output)")
+        }
+    }
+
+    @Test func `a lock that is not free in time is an error`() throws {
+        let shop = try MigrationShop()
+        #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
+        let writer = try writer(shop)
         let up = try shop.migrate("up", "--lock-timeout", "0", "--json")
         #expect(up.exitCode == 1)
         #expect(try MigrationShop.json(up, "error.code") == "limit_exceeded")
@@ -366,6 +418,17 @@ import Testing
         #expect(outcome.exitCode == 0, "\(outcome.output)")
         #expect(
             outcome.lines.contains("ok      0002 names: generated objects"), "\(outcome.output)")
+    }
+
+    @Test func `generated objects include classes without a primary key`() throws {
+        let first = "return { schema = { Toy = { name = 'string', note = 'string?' } } }"
+        let second =
+            "return { changes = { Toy = { note = { type = 'string', default = '' } } }, down = function(m) end }"
+        let shop = try MigrationShop([first, second])
+        let outcome = try Tool.run(["migrate", "test", "migrations"], in: shop.folder.path)
+        #expect(outcome.exitCode == 1)
+        #expect(
+            outcome.output.contains("after up and down, 'Toy.note' of Toy"), "\(outcome.output)")
     }
 
     @Test func `generated objects that up refuses are said to be skipped`() throws {

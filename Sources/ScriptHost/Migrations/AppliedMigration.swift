@@ -99,6 +99,31 @@ package struct UpReport {
     package let seconds: Double
     /// The most memory that the process has used so far, in bytes.
     package let peakMemory: Int
+    /// What the migrations would cost for all objects, where a sample was migrated.
+    package var estimate: Estimate?
+
+    /// Time and memory for all objects, extrapolated from a sample.
+    package struct Estimate: Sendable {
+        /// The number of objects of the store.
+        package let objects: Int
+        /// The number of objects that were copied.
+        package let copiedObjects: Int
+        /// How long the migrations would take.
+        package let seconds: Double
+        /// How much memory they would use, in bytes.
+        package let memory: Int
+
+        /// The most by which memory grows, in bytes: more changed pages are written to the file early.
+        static let mostGrowth = 600 << 20
+
+        /// The estimate for scripts and for `--json`.
+        package var value: ReportValue {
+            .members([
+                "objects": .count(objects), "copied_objects": .count(copiedObjects),
+                "seconds": .double(seconds), "memory": .count(memory),
+            ])
+        }
+    }
 
     /// Whether an object failed, which only a rehearsal survives.
     package var hasFailures: Bool { applied.contains { $0.failureCount > 0 } }
@@ -108,8 +133,11 @@ package struct UpReport {
         let list = ReportValue.array(applied.map(\.value))
         if isRehearsal {
             return .members([
-                "store": .text(store), "dry_run": .bool(true), "applied": list,
+                "version": .count(1), "store": .text(store), "dry_run": .bool(true),
+                "applied": list,
+                "migrations": RehearsalFormat.value(self)["migrations"],
                 "seconds": .double(seconds), "peak_memory": .count(peakMemory),
+                "estimate": estimate?.value ?? .null,
             ])
         }
         return .members([

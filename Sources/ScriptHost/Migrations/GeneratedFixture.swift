@@ -30,7 +30,8 @@ struct GeneratedFixture {
                 objects[classSchema.name] = try (0..<Self.count).map { row in
                     // Earlier migrations may have created objects with the same keys.
                     try store.create(
-                        classSchema.name, values(of: classSchema, row, depth: 0), mode: .all)
+                        classSchema.name, values(of: classSchema, row, depth: 0),
+                        mode: classSchema.primaryKey == nil ? .error : .all)
                 }
             }
             // Links in a second round, when there is something to link to.

@@ -20,7 +20,8 @@ enum LuaTableText {
             return source.replacingCharacters(in: range, with: value)
         }
         guard let start = tableStart(in: source) else { return source }
-        return source[..<start] + "\n  \(key) = \(value)," + source[start...]
+        let rest = source[start...]
+        return source[..<start] + "\n  \(key) = \(value)," + (rest.first == " " ? "\n " : "") + rest
     }
 
     /// Where the table begins that the source returns: behind its brace.

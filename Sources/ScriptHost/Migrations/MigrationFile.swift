@@ -39,6 +39,11 @@ package struct MigrationFile: Sendable {
     /// The checksum of the last of the migrations that the file replaces, from `squashes = "…"`.
     var squashedChecksum: String? { SourceChecksum.strings(of: "squashes", in: source).first }
 
+    /// Whether the file adopts what was done to a store outside of the migrations, from `adopts = "…"`.
+    ///
+    /// Such a store has applied it before the pending files that precede it.
+    var isAdoption: Bool { !SourceChecksum.strings(of: "adopts", in: source).isEmpty }
+
     /// The identity of the folder that the file was written against, from `parent = "…"`.
     var parent: String? { SourceChecksum.strings(of: "parent", in: source).first }
 

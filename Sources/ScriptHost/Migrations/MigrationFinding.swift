@@ -92,8 +92,10 @@ package struct MigrationFinding: Sendable {
                     findings.append(
                         MigrationFinding(
                             .drops,
-                            "\(dropped.count) \(dropped.isClass ? "objects" : "values") of \(dropped.place) would be "
-                                + "dropped", path: migration.file.path,
+                            MigrationText.count(
+                                dropped.count, dropped.isClass ? "objects" : "values")
+                                + " of \(dropped.place) would be dropped",
+                            path: migration.file.path,
                             number: migration.file.number,
                             object: dropped.place))
                 }
@@ -103,7 +105,8 @@ package struct MigrationFinding: Sendable {
                     findings.append(
                         MigrationFinding(
                             .rewrites,
-                            "\(item.rewrittenValues) values of \(item.name) would be rewritten",
+                            MigrationText.count(item.rewrittenValues, "values")
+                                + " of \(item.name) would be rewritten",
                             path: migration.file.path, number: migration.file.number,
                             object: item.name))
                 }

@@ -58,7 +58,7 @@ struct MigrationHistory {
             applied.append(Applied(entry: entry, file: file))
         }
         self.applied = applied
-        let last = applied.compactMap { $0.file?.number }.max() ?? 0
+        let last = applied.compactMap(\.file).filter { !$0.isAdoption }.map(\.number).max() ?? 0
         pending = directory.files.filter { !taken.contains($0.number) }
         for (entry, file) in applied.map({ ($0.entry, $0.file) }) {
             guard let file else {

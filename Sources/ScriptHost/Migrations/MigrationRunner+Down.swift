@@ -56,7 +56,9 @@ extension MigrationRunner {
             for script in due where script.down == nil {
                 throw StoreError(
                     .invalidArgument,
-                    "'\(script.file.path)' has no 'down' function; undo restores the last backup")
+                    "'\(script.file.path)' has no 'down' function; write a migration that reverses it"
+                        + (standing.history.applied.contains { $0.entry.backup != nil }
+                            ? ", or restore the last backup with undo" : ""))
             }
             for script in due {
                 undone.append(

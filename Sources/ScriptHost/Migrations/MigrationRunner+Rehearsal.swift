@@ -8,11 +8,13 @@ extension MigrationRunner {
     /// With `sample` the copy holds that many objects of each class, and everything that they link to. Objects at which
     /// `m:each` fails are reported, all of them. Throws as ``up(to:backup:)``.
     package func rehearse(to target: Int? = nil, sample: Int? = nil) throws -> UpReport {
+        var objects = 0
         let path = "\(store).dry-run-\(UUIDValue.random())"
         defer { removeStore(path) }
         if ProcessServices.size(of: store) ?? 0 > 0 {
             try withExisting(isReadOnly: true) { handle in
                 if let sample {
+                    objects = handle.store.objectCount
                     try handle.store.copySample(of: sample, to: path)
                 } else {
                     try handle.store.backup(to: path)
@@ -23,10 +25,27 @@ extension MigrationRunner {
         trial.isTrial = true
         trial.progress = progress
         trial.lockTimeout = lockTimeout
+        let (copied, memory) = (
+            objects > 0 ? try objectCount(at: path) : 0, ProcessServices.peakMemory
+        )
         let report = try trial.up(to: target, backup: .never)
-        return UpReport(
+        var rehearsal = UpReport(
             store: store, applied: report.applied, isRehearsal: true, seconds: report.seconds,
             peakMemory: report.peakMemory)
+        if copied > 0 {
+            let factor = Double(objects) / Double(copied)
+            let growth = Double(report.peakMemory - memory) * factor
+            rehearsal.estimate = UpReport.Estimate(
+                objects: objects, copiedObjects: copied, seconds: report.seconds * factor,
+                memory: memory + Int(min(growth, Double(UpReport.Estimate.mostGrowth))))
+        }
+        return rehearsal
+    }
+
+    private func objectCount(at path: String) throws -> Int {
+        try module.withStore(StoreConfiguration(.file(path), isReadOnly: true)) {
+            $0.store.objectCount
+        }
     }
 
     /// The state of a store as `check` reports it: pending files are compiled and rehearsed on a copy.
@@ -78,5 +97,11 @@ extension MigrationRunner {
             state.problems.append(finding.message)
         }
         return (state, findings, rehearsal)
+    }
+}
+
+extension Store {
+    fileprivate var objectCount: Int {
+        schema.classes.reduce(0) { $0 + view.table($1).count }
     }
 }

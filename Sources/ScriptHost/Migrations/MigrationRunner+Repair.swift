@@ -81,32 +81,17 @@ extension MigrationRunner {
     private func adoption(
         _ present: [ClassSchema], after last: MigrationFile?, _ history: MigrationHistory
     ) throws -> (name: String, text: String) {
-        guard history.pending.isEmpty else {
-            throw StoreError(
-                .invalidArgument,
-                "the schema of '\(store)' was changed by hand, and migrations are pending; run up first, or change the "
-                    + "schema back")
-        }
         let number = (directory.files.last?.number ?? 0) + 1
         let name = "\(MigrationState.number(number))_adopted.lua"
-        let before = try scripts.schema(after: last)
-        let drops = before.flatMap { old -> [String] in
-            guard let new = present.first(where: { $0.name == old.name }) else { return [old.name] }
-            return old.properties.filter { !$0.isBacklinks && new.property(named: $0.name) == nil }
-                .map { "\(old.name).\($0.name)" }
-        }
-        let declared =
-            drops.isEmpty
-            ? "" : "\n  drops = { \(drops.map(LuaLiteral.string).joined(separator: ", ")) },"
-        let text = """
-            -- Adopts what was done to \(MigrationRunner.fileName(store)) outside of the migrations. Stores that lack it get it
-            -- when this is applied; decide what becomes of their values.
-            return {
-              parent = \(LuaLiteral.string(directory.identity(before: number))),
-              schema = \(SchemaDocument(present).lua(indent: 2)),\(declared)
-            }
-
-            """
+        // Pending migrations come before the file, so that its schema includes theirs.
+        let end = try scripts.schema(after: directory.files.last)
+        let adopted =
+            try history.pending.isEmpty
+            ? present.map(\.unplaced)
+            : SchemaDelta(from: scripts.schema(after: last), to: present).applied(to: end)
+        let plan = try SchemaPlan(from: end, to: adopted, answer: { _ in .unasked })
+        let text = plan.script(
+            for: store, to: .adoption(parent: directory.identity(before: number)))
         return (name, text)
     }
 

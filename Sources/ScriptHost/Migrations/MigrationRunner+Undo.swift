@@ -113,7 +113,8 @@ extension MigrationRunner {
         guard let name = log.backupOfDown ?? entry?.backup else {
             throw StoreError(
                 .invalidArgument,
-                "no backup was made when '\(store)' was migrated; down takes the last migration back"
+                "no backup was made when '\(store)' was migrated; down takes the last migration back if it has a "
+                    + "'down' function"
             )
         }
         let backup = Self.path(name, beside: store)

@@ -19,7 +19,7 @@ struct MigrationScript {
     private static let form = "{ schema = { … }, up = function(m) … end, down = … }"
     private static let keys = [
         "schema", "changes", "drops", "down_drops", "up", "down", "parent", "merged_from",
-        "squashes",
+        "squashes", "adopts",
     ]
 
     /// Runs a file, which returns its table; `base` is the schema of the migration before it.

@@ -138,11 +138,15 @@ package enum MigrationText {
 
     /// Time and memory that a run has taken.
     package static func cost(_ report: UpReport) -> String {
-        "\(rounded(report.seconds)) s, at most \(report.peakMemory >> 20) MiB of memory"
+        let cost = "\(rounded(report.seconds)) s, at most \(report.peakMemory >> 20) MiB of memory"
+        guard let estimate = report.estimate else { return cost }
+        return cost
+            + " for \(estimate.copiedObjects) of \(estimate.objects) objects; all of them would take about "
+            + "\(rounded(estimate.seconds)) s and \(estimate.memory >> 20) MiB"
     }
 
     /// `1 value`, `2 values`.
-    private static func count(_ number: Int, _ what: String) -> String {
+    static func count(_ number: Int, _ what: String) -> String {
         "\(number) \(number == 1 ? String(what.dropLast()) : what)"
     }
 

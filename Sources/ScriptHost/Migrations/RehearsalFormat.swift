@@ -42,6 +42,7 @@ package enum RehearsalFormat: String, CaseIterable, Sendable {
         .members([
             "version": .count(1), "store": .text(report.store),
             "seconds": .double(report.seconds), "peak_memory": .count(report.peakMemory),
+            "estimate": report.estimate?.value ?? .null,
             "migrations": .array(
                 report.applied.map { migration in
                     .members([

@@ -10,6 +10,8 @@ extension SchemaPlan {
         case firstFile
         /// The next file of a folder, after the file with this identity.
         case nextFile(parent: String?)
+        /// The next file of a folder, which adopts what was done to a store outside of the migrations.
+        case adoption(parent: String)
     }
 
     /// Returns the plan as an editable migration script.
@@ -38,6 +40,14 @@ extension SchemaPlan {
                 "return {",
             ]
             if let parent { lines.append("  parent = \(LuaLiteral.string(parent)),") }
+        case .adoption(let parent):
+            lines += [
+                "-- Adopts the changes that were made to \(name) outside of the migrations. Other stores receive them when",
+                "-- this is applied: review what becomes of their values.",
+                "return {",
+                "  parent = \(LuaLiteral.string(parent)),",
+                "  adopts = \(LuaLiteral.string(name)),",
+            ]
         }
         if isDelta {
             lines.append("  -- The differences in the schema.")

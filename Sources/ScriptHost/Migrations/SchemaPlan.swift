@@ -84,8 +84,11 @@ package struct SchemaPlan {
         self.renames = renames
     }
 
-    /// Whether nothing differs.
-    package var isEmpty: Bool { differences.isEmpty }
+    /// Whether nothing differs except for the order of properties.
+    package var isEmpty: Bool {
+        // A table without order has its properties in alphabetical order, and a delta does not reorder them.
+        differences.allSatisfy { if case .orderChanged = $0 { true } else { false } }
+    }
 
     /// A name for the file, such as `add_person_phone`.
     var suggestedName: String {
