@@ -205,6 +205,67 @@ import Testing
         #expect(check.lines.last == "store and folder contradict each other, schema version 2")
     }
 
+    @Test func `branches of several migrations merge as a whole`() throws {
+        let shop = try deployed(Self.phone, as: "0002_phone.lua")
+        func add(_ property: String) -> String {
+            "return { changes = { P = { \(property) = 'string?' } }, "
+                + "up = function(m) m:each('P', function(o, n) n.\(property) = '\(property)' end) end }"
+        }
+        try shop.write(add("street"), to: "0003_street.lua")
+        #expect(try shop.migrate("up").exitCode == 0)
+        try shop.write(add("mail"), to: "0002_mail.lua")
+        try shop.write(add("web"), to: "0003_web.lua")
+        let one = try Tool.run(
+            ["migrate", "merge", "0002_mail.lua", "--dir", "migrations"], in: shop.folder.path)
+        #expect(one.exitCode == 1)
+        #expect(one.error.contains("name all files of one branch"), "\(one.error)")
+        let merge = try Tool.run(
+            ["migrate", "merge", "--dir", "migrations", "--store", shop.store],
+            in: shop.folder.path)
+        #expect(merge.exitCode == 0, "\(merge.error)")
+        #expect(
+            names(shop) == [
+                "0001_start.lua", "0002_phone.lua", "0003_street.lua", "0004_mail.lua",
+                "0005_web.lua",
+            ])
+        let up = try shop.migrate("up")
+        #expect(up.exitCode == 0, "\(up.error)")
+        #expect(
+            try shop.value(
+                "(function(p) return p.phone .. p.street .. p.mail .. p.web end)(store:object('P', 1))"
+            )
+                == "+49 30streetmailweb")
+        #expect(try shop.migrate("check").exitCode == 0)
+    }
+
+    @Test func `files that record their parents move with the one that is named`() throws {
+        let shop = try deployed(Self.phone, as: "0002_phone.lua")
+        let branch = try TemporaryFolder()
+        _ = try branch.write(Self.start, to: "0001_start.lua")
+        for (schema, name) in [
+            ("return { P = { id = 'int primary', mail = 'string?' } }", "mail"),
+            ("return { P = { id = 'int primary', mail = 'string?', web = 'string?' } }", "web"),
+        ] {
+            let file = try branch.write(schema, to: "\(name)-schema.lua")
+            let plan = try Tool.run(
+                ["migrate", "plan", "--dir", branch.path, file, "--name", name],
+                in: branch.path)
+            #expect(plan.exitCode == 0, "\(plan.error)")
+        }
+        for name in ["0002_mail.lua", "0003_web.lua"] {
+            #expect(Glibc.rename(branch.path + "/" + name, shop.migrations + "/" + name) == 0)
+        }
+        let merge = try Tool.run(
+            ["migrate", "merge", "0002_mail.lua", "--dir", "migrations"], in: shop.folder.path)
+        #expect(merge.exitCode == 0, "\(merge.error)")
+        #expect(
+            names(shop) == [
+                "0001_start.lua", "0002_phone.lua", "0003_mail.lua", "0004_web.lua",
+            ])
+        #expect(try shop.migrate("up").exitCode == 0)
+        #expect(try shop.value("store:object('P', 1).phone") == "+49 30")
+    }
+
     @Test func `squash keeps the schema and the data that migrations create`() throws {
         let shop = try MigrationShop()
         #expect(try shop.migrate("up").exitCode == 0)

@@ -80,15 +80,16 @@ struct MigrateBaselineCommand: ParsableCommand {
 struct MigrateMergeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "merge",
-        abstract: "Renumber a migration of another branch to follow the others.",
+        abstract: "Renumber the migrations of another branch to follow the others.",
         discussion: """
-            Moves FILE after the other migrations, and rewrites its schema on top of theirs. Without FILE, moves the file \
-            with a duplicate number that the store of --store has not applied. Without --store, the command asks; without a \
-            terminal, it exits with 1. Stores that applied the file under its old number recognize it.
+            Moves FILE, and the files that were written after it, behind the other migrations, and rewrites their schemas on \
+            top of theirs. Name all files of a branch if they do not record their parents. Without FILE, moves the files \
+            that the store of --store has not applied. Without --store, the command asks; without a terminal, it exits with \
+            1. Stores that applied a file under its old number recognize it.
             """)
 
-    @Argument(help: "The migration to move.", completion: .file(extensions: ["lua"]))
-    var file: String?
+    @Argument(help: "The migrations to move.", completion: .file(extensions: ["lua"]))
+    var files: [String] = []
 
     @Option(name: .customLong("dir"), help: "The folder of the migrations.", completion: .directory)
     var folder: String
@@ -106,21 +107,21 @@ struct MigrateMergeCommand: ParsableCommand {
         let command = self
         MigrationSession.run(json: json) { context in
             let merge = try MigrationMerge(context.storeModule, folder: command.folder)
-            guard let file = try command.choose(merge, context) else {
+            guard let files = try command.choose(merge, context) else {
                 return .init(
                     report: .members(["steps": .array([])]), lines: ["nothing to merge"])
             }
-            let edit = try merge.edit(moving: file)
+            let edit = try merge.edit(moving: files)
             return try FolderEditing.confirm(
-                edit, isConfirmed: command.yes || command.file != nil || command.store != nil,
+                edit, isConfirmed: command.yes || !command.files.isEmpty || command.store != nil,
                 json: command.json, context)
         }
     }
 
     private func choose(
         _ merge: MigrationMerge, _ context: ScriptContext
-    ) throws -> MigrationFile? {
-        if let file { return try merge.file(named: file) }
+    ) throws -> [MigrationFile]? {
+        if !files.isEmpty { return try merge.files(named: files) }
         let candidates = merge.candidates
         guard !candidates.isEmpty else { return nil }
         if let store, let found = try merge.unapplied(inStore: store) { return found }
@@ -129,11 +130,11 @@ struct MigrateMergeCommand: ParsableCommand {
                 .invalidArgument,
                 "several migrations have the same number ("
                     + candidates.map(\.fileName).joined(separator: ", ")
-                    + "); name the one to move, or a store that has applied the other with --store")
+                    + "); name those to move, or a store that has applied the other with --store")
         }
         for candidate in candidates
         where try FolderEditing.ask("Move '\(candidate.fileName)' behind the others?", context) {
-            return candidate
+            return merge.branch(from: candidate)
         }
         return nil
     }

@@ -35,6 +35,8 @@ struct MigrateStatusCommand: ParsableCommand {
         var reports: [ReportValue] = []
         var problems: [String] = []
         var errors = 0
+        // What is wrong with the folder is one error, and not one of each store.
+        _ = try MigrationDirectory(place.folder)
         for store in try pattern.requirePaths() {
             do {
                 let state = try MigrationPlace.runner(context, store, place.folder, nil, nil)
@@ -146,6 +148,7 @@ struct MigrateCheckCommand: ParsableCommand {
         var lines: [String] = []
         var reports: [ReportValue] = []
         var codes: Set<Int32> = []
+        _ = try MigrationDirectory(place.folder)
         for store in try pattern.requirePaths() {
             lines.append("\(store):")
             do {

@@ -76,6 +76,7 @@ struct MigrateUpCommand: ParsableCommand {
                 return try command.migrate(command.place.store, context, notice)
             }
             let stores = try pattern.requirePaths()
+            _ = try MigrationDirectory(command.place.folder)
             guard command.dryRun else { return try command.fleet(stores).run(context) }
             guard command.report == nil && command.format == nil || stores.count == 1 else {
                 throw StoreError(

@@ -57,8 +57,12 @@ package struct MigrationDirectory: Sendable {
 
     /// Identifies the migrations before a number: what a new file records as its `parent`.
     package func identity(before number: Int) -> String {
-        let text = files.filter { $0.number < number }.map(\.checksum).joined(separator: " ")
-        return SourceChecksum.of(Array(text.utf8))
+        Self.identity(of: files.filter { $0.number < number })
+    }
+
+    /// Identifies migrations in their order.
+    static func identity(of files: [MigrationFile]) -> String {
+        SourceChecksum.of(Array(files.map(\.checksum).joined(separator: " ").utf8))
     }
 }
 

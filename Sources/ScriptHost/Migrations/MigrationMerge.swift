@@ -3,7 +3,7 @@ import ObjectStore
 import Reference
 import StoreBindings
 
-/// Puts one of two migrations with the same number, from two branches, behind the others.
+/// Puts the migrations of one of two branches, which have taken the same numbers, behind the others.
 package struct MigrationMerge {
     private let module: StoreModule
     private let listing: MigrationListing
@@ -14,91 +14,166 @@ package struct MigrationMerge {
         listing = try MigrationListing(folder)
     }
 
-    /// The migrations that share a number with another one, or that were skipped.
+    /// The migrations that share a number with another one.
     package var candidates: [MigrationFile] {
         listing.files.filter { file in
             listing.files.contains { $0.number == file.number && $0.path != file.path }
         }
     }
 
-    /// The candidate that a store has not applied, if there is exactly one.
-    package func unapplied(inStore store: String) throws -> MigrationFile? {
+    /// The migrations since the first shared number that a store has not applied, if they are those of one branch.
+    package func unapplied(inStore store: String) throws -> [MigrationFile]? {
         try StoreFiles.requireStore(store)
         let log = try module.withStore(StoreConfiguration(.file(store), isReadOnly: true)) {
             try $0.store.migrationLog()
         }
-        let left = candidates.filter { file in
-            !log.entries.contains { $0.checksum == file.checksum }
+        guard let first = candidates.first?.number else { return nil }
+        let left = listing.files.filter { file in
+            file.number >= first
+                && !log.entries.contains {
+                    $0.checksum == file.checksum || file.formerChecksums.contains($0.checksum)
+                }
         }
-        return left.count == 1 ? left[0] : nil
+        let paths = Set(left.map(\.path))
+        let others = listing.files.filter { !paths.contains($0.path) }
+        return left.isEmpty || Self.gap(in: left) != nil || Self.gap(in: others) != nil ? nil : left
     }
 
-    /// The migration of a name or a path.
+    /// The migrations of a name or a path each; one alone stands for its branch from there on, as far as the files
+    /// record their parents.
     ///
     /// Throws `invalid_argument` if there is none.
-    package func file(named name: String) throws -> MigrationFile {
-        let wanted = name.split(separator: "/").last.map(String.init) ?? name
-        guard let file = listing.files.first(where: { $0.fileName == wanted }) else {
-            throw StoreError(
-                .invalidArgument,
-                "'\(listing.path)' has no migration '\(wanted)'"
-                    + NearestName.hint(for: wanted, among: listing.files.map(\.fileName)))
+    package func files(named names: [String]) throws -> [MigrationFile] {
+        let files = try names.map { name in
+            let wanted = name.split(separator: "/").last.map(String.init) ?? name
+            guard let file = listing.files.first(where: { $0.fileName == wanted }) else {
+                throw StoreError(
+                    .invalidArgument,
+                    "'\(listing.path)' has no migration '\(wanted)'"
+                        + NearestName.hint(for: wanted, among: listing.files.map(\.fileName)))
+            }
+            return file
         }
-        return file
+        if files.count == 1 { return branch(from: files[0]) }
+        return files.sorted { $0.number < $1.number }
     }
 
-    /// Renumbers a migration behind the others, and rewrites its schema against the schema that they lead to.
+    /// A migration and those that were written after it, by their parents.
+    package func branch(from file: MigrationFile) -> [MigrationFile] {
+        let before = listing.files.filter { $0.number < file.number }
+        var branch = [file]
+        while let last = branch.last,
+            let next = listing.files.first(where: {
+                $0.number == last.number + 1
+                    && $0.parent == MigrationDirectory.identity(of: before + branch)
+            })
+        {
+            branch.append(next)
+        }
+        return branch
+    }
+
+    /// Renumbers the migrations of a branch behind the others, and rewrites their schemas against the schema that the
+    /// others lead to.
     ///
     /// Throws `invalid_argument` if the remaining files are not in order, and `invalid_schema` where both branches have
     /// changed the same property or class in different ways.
-    package func edit(moving file: MigrationFile) throws -> MigrationFolderEdit {
-        let others = listing.files.filter { $0.path != file.path }
-        guard let last = others.last else { return MigrationFolderEdit(steps: []) {} }
-        if last.number < file.number, others.allSatisfy({ $0.number != file.number }) {
+    package func edit(moving files: [MigrationFile]) throws -> MigrationFolderEdit {
+        let paths = Set(files.map(\.path))
+        let others = listing.files.filter { !paths.contains($0.path) }
+        guard let first = files.first, let last = others.last else {
             return MigrationFolderEdit(steps: []) {}
         }
-        for (one, next) in zip(others, others.dropFirst()) where one.number + 1 != next.number {
+        if last.number < first.number { return MigrationFolderEdit(steps: []) {} }
+        if let (one, next) = Self.gap(in: others) {
             throw StoreError(
                 .invalidArgument,
-                "without '\(file.fileName)' the numbers of '\(listing.path)' are not consecutive: "
-                    + "'\(one.fileName)', '\(next.fileName)'; merge one migration after the other")
+                "without \(Self.list(files)) the numbers of '\(listing.path)' are not consecutive: "
+                    + "'\(one.fileName)', '\(next.fileName)'; name all files of one branch, or a store that has applied "
+                    + "the other with --store")
         }
-        let number = last.number + 1
-        let directory = MigrationDirectory(path: listing.path, files: others)
-        let scripts = MigrationScripts(directory, module)
-        let base = try scripts.schema(after: directory.file(before: file.number))
-        let script = try scripts.run(file) { try MigrationScript(file, on: base, module) }
-        let latest = try scripts.schema(after: last)
-        let merged = try SchemaDelta(from: base, to: script.schema).applied(to: latest)
+        let before = others.filter { $0.number < first.number }
+        let scripts = MigrationScripts(
+            MigrationDirectory(path: listing.path, files: before + files), module)
+        var latest = try MigrationScripts(
+            MigrationDirectory(path: listing.path, files: others), module
+        ).schema(after: last)
+        var moves: [Move] = []
+        for file in files {
+            let base = try scripts.schema(after: scripts.directory.file(before: file.number))
+            latest = try SchemaDelta(from: base, to: scripts.schema(after: file)).applied(
+                to: latest)
+            let present = others + moves.map(\.new)
+            moves.append(try move(file, to: last.number + moves.count + 1, latest, behind: present))
+        }
+        return MigrationFolderEdit(
+            steps: moves.flatMap(\.steps), difference: moves.flatMap(\.difference)
+        ) {
+            for move in moves { try move.make() }
+        }
+    }
+
+    /// A file under its old and its new name.
+    private struct Move {
+        let old: MigrationFile
+        let new: MigrationFile
+
+        private var hasTest: Bool { ProcessServices.size(of: old.testPath) != nil }
+
+        var steps: [String] {
+            ["'\(old.fileName)' becomes '\(new.fileName)'"]
+                + (hasTest ? ["its tests move with it"] : [])
+        }
+
+        var difference: [String] {
+            LineDifference.lines(
+                from: String(decoding: old.source, as: UTF8.self),
+                to: String(decoding: new.source, as: UTF8.self))
+        }
+
+        func make() throws {
+            try MigrationFolderEdit.write(
+                String(decoding: new.source, as: UTF8.self), to: new.path)
+            if hasTest {
+                let test = try MigrationFile.source(of: old.testPath)
+                try MigrationFolderEdit.write(
+                    String(decoding: test, as: UTF8.self), to: new.testPath)
+                ProcessServices.remove(old.testPath)
+            }
+            ProcessServices.remove(old.path)
+        }
+    }
+
+    private func move(
+        _ file: MigrationFile, to number: Int, _ schema: [ClassSchema],
+        behind present: [MigrationFile]
+    ) throws -> Move {
         var source = String(decoding: file.source, as: UTF8.self)
-        let old = source
         if !SourceChecksum.mentions("changes", in: file.source) {
             source = try LuaTableText.replacing(
-                "schema", in: source, with: SchemaDocument(merged).lua(indent: 2))
+                "schema", in: source, with: SchemaDocument(schema).lua(indent: 2))
         }
         source = LuaTableText.setting(
-            "parent", in: source, to: LuaLiteral.string(directory.identity(before: number)))
+            "parent", in: source,
+            to: LuaLiteral.string(MigrationDirectory.identity(of: present)))
         let former = file.formerChecksums + [file.checksum]
         source = LuaTableText.setting(
             "merged_from", in: source,
             to: "{ \(former.map(LuaLiteral.string).joined(separator: ", ")) }")
         let name = "\(MigrationState.number(number))_\(file.name).lua"
-        let path = MigrationListing.path(name, in: listing.path)
-        let (oldTest, newTest) = (file.testPath, String(path.dropLast(4)) + "_test.lua")
-        let hasTest = ProcessServices.size(of: oldTest) != nil
-        var steps = ["'\(file.fileName)' becomes '\(name)'"]
-        if hasTest { steps.append("its tests move with it") }
-        let text = source
-        return MigrationFolderEdit(
-            steps: steps, difference: LineDifference.lines(from: old, to: text)
-        ) {
-            try MigrationFolderEdit.write(text, to: path)
-            if hasTest {
-                let test = try MigrationFile.source(of: oldTest)
-                try MigrationFolderEdit.write(String(decoding: test, as: UTF8.self), to: newTest)
-                ProcessServices.remove(oldTest)
-            }
-            ProcessServices.remove(file.path)
-        }
+        return Move(
+            old: file,
+            new: MigrationFile(
+                number: number, name: file.name,
+                path: MigrationListing.path(name, in: listing.path), source: Array(source.utf8)))
+    }
+
+    /// Two neighbors whose numbers are not consecutive.
+    private static func gap(in files: [MigrationFile]) -> (MigrationFile, MigrationFile)? {
+        zip(files, files.dropFirst()).first { $0.number + 1 != $1.number }
+    }
+
+    private static func list(_ files: [MigrationFile]) -> String {
+        files.map { "'\($0.fileName)'" }.joined(separator: ", ")
     }
 }
