@@ -24,6 +24,13 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         microseconds = value
     }
 
+    /// Creates a timestamp from whole seconds since the epoch; nil outside the range.
+    package init?(wholeSeconds: Int64) {
+        let (value, overflow) = wholeSeconds.multipliedReportingOverflow(by: 1_000_000)
+        guard !overflow else { return nil }
+        microseconds = value
+    }
+
     /// The present moment by the system's clock.
     public static var now: Timestamp {
         var time = timespec()

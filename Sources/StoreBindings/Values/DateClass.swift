@@ -1,10 +1,11 @@
 import LuaHost
 import ObjectStore
 
-/// Dates in Lua: a moment in microseconds that costs no finalizer, with calendar fields in UTC.
+/// Dates in Lua: a moment in microseconds that needs no finalizer, with calendar fields in UTC.
 final class DateClass: LuaLiveClass {
     static let names: [(name: String, slot: Int)] = [
         "year", "month", "day", "hour", "minute", "second", "microsecond", "seconds",
+        "microseconds",
     ].enumerated().map { ($1, $0) }
 
     override func get(_ key: Int64, _ slot: Int, _ result: borrowing LuaResult) throws {
@@ -18,6 +19,7 @@ final class DateClass: LuaLiveClass {
         case 5: result.set(Int64(moment.components.second))
         case 6: result.set(Int64(moment.components.microsecond))
         case 7: result.set(moment.seconds)
+        case 8: result.set(moment.microseconds)
         default:
             let name = result.key.text ?? "?"
             throw StoreError(
@@ -60,21 +62,23 @@ final class DateClass: LuaLiveClass {
             LuaMethod(
                 "__add",
                 anyReceiver: { call in
-                    let (date, seconds) =
-                        call.liveObject(1) != nil
-                        ? (try moment(call, 1), try call.number(2))
-                        : (try moment(call, 2), try call.number(1))
-                    return try shifted(date, by: seconds, call)
+                    let dateIndex = call.liveObject(1) != nil ? 1 : 2
+                    let step = try duration(call, 3 - dateIndex)
+                    let sum = try moment(call, dateIndex).key.addingReportingOverflow(step)
+                    return try answer(sum, call)
                 }),
             LuaMethod(
                 "__sub",
                 anyReceiver: { call in
                     let left = try moment(call, 1)
                     guard let right = call.liveObject(2), right.type is DateClass else {
-                        return try shifted(left, by: -(try call.number(2)), call)
+                        return try answer(
+                            left.key.subtractingReportingOverflow(try duration(call, 2)), call)
                     }
-                    let (difference, _) = left.key.subtractingReportingOverflow(right.key)
-                    return call.answer(.number(Double(difference) / 1_000_000))
+                    let (difference, overflow) = left.key.subtractingReportingOverflow(right.key)
+                    let microseconds =
+                        overflow ? Double(left.key) - Double(right.key) : Double(difference)
+                    return call.answer(.number(microseconds / 1_000_000))
                 }),
         ])
 
@@ -92,40 +96,83 @@ final class DateClass: LuaLiveClass {
         return call.answer(.boolean(test(left.key, right.key)))
     }
 
-    private static func shifted(
-        _ date: LuaLiveObject, by seconds: Double, _ call: borrowing LuaCall
-    ) throws -> LuaAnswer {
-        guard let step = Timestamp(seconds: seconds)?.microseconds,
-            case let (sum, overflow) = date.key.addingReportingOverflow(step), !overflow
-        else { throw StoreError(.invalidArgument, "the date is out of range") }
-        return call.answer(LuaLiveObject(type: date.type, key: sum))
+    /// The number of seconds at an index in microseconds: exact for integers, rounded for floats.
+    private static func duration(_ call: borrowing LuaCall, _ index: Int) throws -> Int64 {
+        let step: Timestamp?
+        if case .integer(let seconds) = call[index] {
+            step = Timestamp(wholeSeconds: seconds)
+        } else {
+            step = Timestamp(seconds: try call.number(index))
+        }
+        guard let step else { throw outOfRange }
+        return step.microseconds
     }
 
-    /// `moonpool.date(…)`: text, seconds, calendar fields in UTC, or nothing for now.
+    private static func answer(
+        _ sum: (partialValue: Int64, overflow: Bool), _ call: borrowing LuaCall
+    ) throws -> LuaAnswer {
+        let date = call.liveObject(1) ?? call.liveObject(2)
+        guard let type = date?.type, !sum.overflow else { throw outOfRange }
+        return call.answer(LuaLiveObject(type: type, key: sum.partialValue))
+    }
+
+    private static var outOfRange: StoreError {
+        StoreError(.invalidArgument, "the date is out of range")
+    }
+
+    /// `moonpool.date(…)`: text, seconds, calendar fields in UTC, microseconds, or nothing for now.
     func make(_ call: borrowing LuaCall) throws -> LuaAnswer {
         let moment: Timestamp?
         switch call[1] {
         case .nil: moment = .now
-        case .integer(let seconds): moment = Timestamp(seconds: Double(seconds))
+        case .integer(let seconds): moment = Timestamp(wholeSeconds: seconds)
         case .number(let seconds): moment = Timestamp(seconds: seconds)
-        case .string(let text):
-            guard let parsed = Timestamp(text.description) else {
-                throw call.argumentError(
-                    1,
-                    "'\(text.description)' is not a valid date; expected \"2026-11-20T10:00:00Z\"")
-            }
-            moment = parsed
-        case .table(let table): moment = Timestamp(try Self.components(table, call))
+        case .string(let text): moment = try Self.parsed(text.description, call)
+        case .table(let table):
+            moment =
+                try Self.microseconds(table, call) ?? Timestamp(try Self.components(table, call))
         default: throw call.typeError(1, "string, number or table")
         }
         guard let moment else { throw call.argumentError(1, "the date is out of range") }
         return call.answer(LuaLiveObject(type: self, key: moment.microseconds))
     }
 
+    /// The moment that a text names exactly.
+    private static func parsed(_ text: String, _ call: borrowing LuaCall) throws -> Timestamp {
+        guard let moment = PreciseTimestamp(text) else {
+            throw call.argumentError(
+                1, "'\(text)' is not a valid date; expected \"2026-11-20T10:00:00Z\"")
+        }
+        guard moment.isExact else {
+            throw call.argumentError(
+                1,
+                "'\(text)' has the digits '\(moment.digitsBelow)' below the microsecond, which a date cannot "
+                    + "hold; remove them, or round the text to 6 digits after the point")
+        }
+        return moment.floor
+    }
+
+    /// The moment of `{ microseconds = … }`; nil for a table without this field.
+    private static func microseconds(
+        _ table: LuaTable, _ call: borrowing LuaCall
+    ) throws -> Timestamp? {
+        if table["microseconds"].isNil { return nil }
+        guard let count = table["microseconds"].integer else {
+            throw call.argumentError(1, "field 'microseconds' must be a whole number")
+        }
+        guard table.pairs.count == 1 else {
+            throw call.argumentError(
+                1,
+                "'microseconds' counts from 1970 and takes no other field; use 'microsecond' with the others"
+            )
+        }
+        return Timestamp(microseconds: count)
+    }
+
     private static func components(
         _ table: LuaTable, _ call: borrowing LuaCall
     ) throws -> Timestamp.Components {
-        // The fields of os.date("!*t") are taken, and what it tells besides is of no use here.
+        // All fields of os.date("!*t") are accepted; 'yday', 'wday' and 'isdst' follow from the others.
         let known = [
             "year", "month", "day", "hour", "minute", "min", "second", "sec", "microsecond",
             "yday", "wday", "isdst",

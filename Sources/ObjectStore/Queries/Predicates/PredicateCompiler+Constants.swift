@@ -82,8 +82,7 @@ extension PredicateCompiler {
     static func mixed(
         _ comparison: Comparison, _ constant: Scalar, _ type: OperandType
     ) -> ValueTest.Form {
-        // A moment between two microseconds, which a mixed value cannot be.
-        guard type == .value(.date), case .decimal = constant else {
+        guard isBetweenMicroseconds(constant, type) else {
             return .compare(comparison, Scalar(mixed: constant, type))
         }
         let floor = Scalar(mixed: constant, type)
@@ -93,6 +92,11 @@ extension PredicateCompiler {
         case .less, .lessOrEqual: .compare(.lessOrEqual, floor)
         case .greater, .greaterOrEqual: .compare(.greater, floor)
         }
+    }
+
+    /// Returns whether a constant is a moment between two microseconds, which no date equals.
+    static func isBetweenMicroseconds(_ constant: Scalar, _ type: OperandType) -> Bool {
+        if type == .value(.date), case .decimal = constant { true } else { false }
     }
 
     /// Returns the range of mixed values between two constants.

@@ -78,9 +78,9 @@ extension PredicateCompiler {
     ) -> ValueTest {
         let matchesNull = members.contains { $0.value == .null }
         if type.isMixed {
-            let values = members.filter { $0.value != .null }.map {
-                Scalar(mixed: $0.value, $0.type)
-            }
+            let values = members.filter {
+                $0.value != .null && !isBetweenMicroseconds($0.value, $0.type)
+            }.map { Scalar(mixed: $0.value, $0.type) }
             return ValueTest(form: .oneOf(values), matchesNull: matchesNull)
         }
         let values = members.filter { $0.type.isComparable(with: type) && $0.value != .null }

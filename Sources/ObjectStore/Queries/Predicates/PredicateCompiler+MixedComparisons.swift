@@ -59,6 +59,9 @@ extension PredicateCompiler {
 
     /// The test for a mixed value that is a list of these values.
     static func equal(to members: [(value: Scalar, type: OperandType)]) -> ValueTest {
+        if members.contains(where: { isBetweenMicroseconds($0.value, $0.type) }) {
+            return ValueTest(form: .never, matchesNull: false)
+        }
         let values = members.map { Scalar(mixed: $0.value, $0.type).value }
         return ValueTest(form: .compare(.equal, .mixed(.list(values))), matchesNull: false)
     }

@@ -8,6 +8,19 @@ extension Catalogue {
             ("microsecond", "The microsecond, 0 to 999999."),
         ].map { .field($0, of: [date], "integer", $1) } + [
             .field("seconds", of: [date], "number", "The seconds since 1970-01-01T00:00:00Z."),
+            .field(
+                "microseconds", of: [date], "integer",
+                "The microseconds since 1970-01-01T00:00:00Z, exactly.",
+                example: """
+                    local moment = moonpool.date("2026-11-20T10:30:00.000001Z")
+                    print(moment.microseconds)  --> 1795170600000001
+                    print(moonpool.date { microseconds = moment.microseconds } == moment)  --> true
+                    """),
+            .method(
+                "to_number", of: [float], ["(): number"], "Returns the value as a Lua number.",
+                example: """
+                    print(moonpool.float(0.1):to_number() == 0.1)  --> false
+                    """),
             .method(
                 "round", of: [decimal], ["(places?: integer): Decimal"],
                 "Rounds to a number of decimal places (default 0), ties to even.",
