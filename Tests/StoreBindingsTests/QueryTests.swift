@@ -80,9 +80,9 @@ import Testing
     @Test func `bad queries say what would be right`() {
         session.expect(
             """
-            assert(code(function() return #dogs:where("nmae == 'x'") end) == "invalid_query")
+            assert(code(function() return #dogs:where("nmae == 'x'") end) == "unknown_property")
             assert(message(function() return #dogs:where("nmae == 'x'") end):find("'name'"))
-            assert(code(dogs.where, dogs, { nmae = 1 }) == "invalid_query")
+            assert(code(dogs.where, dogs, { nmae = 1 }) == "unknown_property")
             assert(code(dogs.sorted, dogs, "toys") == "invalid_query")
             assert(code(dogs.sorted, dogs, "age", "down") == "invalid_argument")
             assert(code(function() dogs[1] = 5 end) == "invalid_argument")

@@ -80,7 +80,7 @@ import Testing
         Case("out_of_range", by: "write(function() rex.toys[9] = 1 end)"),
         Case("out_of_range", by: "write(function() rex.toys:remove(3) end)"),
         Case("frozen", "frozen", by: "local f = rex:freeze() write(function() f.age = 1 end)"),
-        Case("invalid_query", "aeg", "^", "age", by: "store:objects('Dog'):where('aeg > 1')"),
+        Case("unknown_property", "aeg", "^", "age", by: "store:objects('Dog'):where('aeg > 1')"),
         Case("invalid_query", "^", by: "store:objects('Dog'):where('age >')"),
         Case("invalid_query", "$2", by: "store:objects('Dog'):where('age > $2', 1)"),
         Case("invalid_query", "age", "string", by: "store:objects('Dog'):where(\"age > 'x'\")"),

@@ -77,8 +77,9 @@ struct KeyPathFilter {
 private enum WildcardPath {
     /// Every path that the text stands for.
     ///
-    /// A `*` before the end takes the properties that the rest of the path can follow. Throws `invalid_query` for a
-    /// text that stands for nothing, or for more than 1,000 paths.
+    /// A `*` before the end matches the properties that the rest of the path can follow. Where only `*` follows, it also
+    /// matches plain values, whose paths end there: `*.*` contains all paths of `*`. Throws `unknown_property` or
+    /// `invalid_query` for a text that matches no path, and `invalid_query` for more than 1,000 paths.
     static func expand(
         _ text: String, class classSchema: ClassSchema, schema: Schema
     ) throws -> [PropertyPath] {
@@ -108,13 +109,13 @@ private enum WildcardPath {
                 return
             }
             if next == "*" {
+                let endsInStars = rest.allSatisfy { $0 == "*" }
                 for property in current.properties {
-                    // A value cannot be followed further, so it is no match before the end.
-                    guard rest.count == 1 || property.canHoldLinks || property.isBacklinks else {
-                        continue
-                    }
+                    let isFollowed = property.canHoldLinks || property.isBacklinks
+                    guard rest.count == 1 || isFollowed || endsInStars else { continue }
                     try extend(
-                        prefix + [property.name], schema.target(of: property), rest.dropFirst())
+                        prefix + [property.name], schema.target(of: property),
+                        isFollowed ? rest.dropFirst() : [])
                 }
             } else {
                 let property = current.property(named: String(next))

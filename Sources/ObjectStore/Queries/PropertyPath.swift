@@ -122,9 +122,12 @@ package struct PropertyPath: Hashable, Sendable {
             return [try parse(text, class: classSchema, schema: schema)]
         }
         var open: [(components: [Component], current: ClassSchema?)] = [([], classSchema)]
+        // Plain values that a star matches, where only stars follow.
+        var ended: [PropertyPath] = []
         let names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         for (position, name) in names.enumerated() {
             let isLast = position == names.count - 1
+            let endsInStars = names[position...].allSatisfy { $0 == "*" }
             var next: [(components: [Component], current: ClassSchema?)] = []
             for (components, current) in open {
                 var owners: [(prefix: [Component], owner: ClassSchema)] = []
@@ -135,27 +138,26 @@ package struct PropertyPath: Hashable, Sendable {
                         .map { (components.dropLast() + [last.leading(to: $0)], $0) }
                 }
                 for (prefix, owner) in owners {
-                    // A star is any property that can be followed, at the end any at all.
                     let properties =
                         name == "*"
-                        ? owner.properties.filter { isLast || $0.canHoldLinks || $0.isBacklinks }
-                        : owner.property(named: name).map { [$0] } ?? []
+                        ? owner.properties : owner.property(named: name).map { [$0] } ?? []
                     for property in properties {
-                        next.append(
-                            (
-                                prefix + [Component(property, of: owner, in: schema)],
-                                schema.target(of: property)
-                            ))
+                        let path = prefix + [Component(property, of: owner, in: schema)]
+                        if isLast || name != "*" || property.canHoldLinks || property.isBacklinks {
+                            next.append((path, schema.target(of: property)))
+                        } else if endsInStars {
+                            ended.append(PropertyPath(path))
+                        }
                     }
                 }
             }
-            guard !next.isEmpty else {
+            guard !next.isEmpty || !ended.isEmpty else {
                 throw StoreError(
                     .unknownProperty,
                     "unknown property '\(name)' in the key path '\(text)': no class that the path may lead to has it"
                 )
             }
-            guard next.count <= 1000 else {
+            guard next.count + ended.count <= 1000 else {
                 throw StoreError(
                     .invalidQuery,
                     "the key path '\(text)' can go through links inside mixed values in too many ways"
@@ -163,7 +165,7 @@ package struct PropertyPath: Hashable, Sendable {
             }
             open = next
         }
-        return open.map { PropertyPath($0.components) }
+        return ended + open.map { PropertyPath($0.components) }
     }
 
     private static func checkLength(_ text: String) throws {

@@ -84,7 +84,9 @@ import Testing
             ("subquery(SELF, $x, $x > 1).@count > 0", ""),
         ]
         for (text, part) in faults {
-            let error = storeError(.invalidQuery) { _ = try list("ints", text) }
+            let error = storeError(text == "value > 3" ? .unknownProperty : .invalidQuery) {
+                _ = try list("ints", text)
+            }
             #expect(part.isEmpty ? error != nil : error?.message.contains(part) == true, "\(text)")
         }
         #expect(throws: StoreError.self) { try CollectionValues(row.list("rows")) }

@@ -31,7 +31,9 @@ import Testing
         do {
             _ = try world.all().filtered(text, [.int(1), .double(2)]).count()
         } catch let error as StoreError {
-            #expect(error.code == .invalidQuery, "\(text): \(error.message)")
+            #expect(
+                [.invalidQuery, .unknownProperty].contains(error.code),
+                "\(text): \(error.message)")
             let lines = error.message.split(
                 separator: "\n", omittingEmptySubsequences: false)
             guard lines.count >= 3, let caret = lines.last?.firstIndex(of: "^") else {

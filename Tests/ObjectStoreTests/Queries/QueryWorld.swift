@@ -118,7 +118,10 @@ struct QueryWorld {
             _ = try all(className).filtered(text, arguments)
             return "no error"
         } catch let error as StoreError {
-            #expect(error.code == .invalidQuery)
+            let isUnknownName =
+                error.message.contains("' has no property '")
+                || error.message.hasPrefix("unknown property '")
+            #expect(error.code == (isUnknownName ? .unknownProperty : .invalidQuery))
             return error.message
         } catch {
             return "another error: \(error)"

@@ -3,7 +3,7 @@ struct QueryFault: Error, Equatable {
     let message: String
     /// UTF-8 offsets into the text.
     let range: Range<Int>
-    /// Whether a path names a property that does not exist.
+    /// Whether it is a property that does not exist: the code is then `unknown_property`.
     let isUnknownName: Bool
 
     init(_ message: String, at range: Range<Int>, isUnknownName: Bool = false) {
@@ -12,13 +12,8 @@ struct QueryFault: Error, Equatable {
         self.isUnknownName = isUnknownName
     }
 
-    /// Returns the error for a text that is a path and nothing else: `unknown_property` for an unknown name.
-    func rendered(inPath text: String) -> StoreError {
-        let error = rendered(in: text)
-        return isUnknownName ? StoreError(.unknownProperty, error.message) : error
-    }
-
-    /// Returns the error `invalid_query` as users see it: the message, the line of the text, and a caret under the range.
+    /// Returns the error as users see it, `unknown_property` or `invalid_query`: the message, the line of the text, and a
+    /// caret under the range.
     ///
     /// A long line is cut to a window around the fault, so that a generated predicate of a
     /// megabyte does not become an error message of a megabyte.
@@ -44,7 +39,8 @@ struct QueryFault: Error, Equatable {
             + "^" + String(repeating: "~", count: max(0, fault.count - 1))
         let hint = QueryHints.hint(for: message, text, at: range).map { "; \($0)" } ?? ""
         return StoreError(
-            .invalidQuery, "\(message)\(hint)\n  \(String(before + fault + after))\n  \(carets)")
+            isUnknownName ? .unknownProperty : .invalidQuery,
+            "\(message)\(hint)\n  \(String(before + fault + after))\n  \(carets)")
     }
 
     /// Returns text with control characters as spaces: a tab would move the caret, an escape could move the cursor.

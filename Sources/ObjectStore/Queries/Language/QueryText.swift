@@ -2,8 +2,8 @@
 package enum QueryText {
     /// The condition of `text` and the `sort`, `distinct` and `limit` after it, for a class.
     ///
-    /// `arguments` are what `$1`, `$2`, … stand for. Throws `invalid_query`: the sentence, the text,
-    /// and a caret under the fault.
+    /// `arguments` are what `$1`, `$2`, … stand for. Throws `unknown_property` for a path
+    /// with an unknown name and `invalid_query` for other faults: the sentence, the text, and a caret under the fault.
     package static func compile(
         _ text: String, arguments: [Value] = [], class classSchema: ClassSchema, schema: Schema
     ) throws -> [Query.Step] {
@@ -18,7 +18,7 @@ package enum QueryText {
     /// The condition that properties have the given values.
     ///
     /// Names are taken as they are, also those that mean something in the language. Throws
-    /// `invalid_query` for an unknown property and a value of another type.
+    /// `unknown_property`, and `invalid_query` for a value of another type.
     static func compile(
         equal values: [(name: String, value: Value)], class classSchema: ClassSchema,
         schema: Schema
@@ -161,7 +161,8 @@ package enum QueryText {
         do {
             return try body()
         } catch let error as StoreError {
-            throw QueryFault(error.message, at: range)
+            throw QueryFault(
+                error.message, at: range, isUnknownName: error.code == .unknownProperty)
         } catch {
             throw QueryFault("\(error)", at: range)
         }

@@ -152,7 +152,7 @@ extension MixedPath {
             }
             return (path, compiler.tables)
         } catch {
-            throw error.rendered(inPath: text)
+            throw error.rendered(in: text)
         }
     }
 }

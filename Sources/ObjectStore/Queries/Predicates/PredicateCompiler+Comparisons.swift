@@ -43,7 +43,7 @@ extension PredicateCompiler {
         else { return nil }
         return QueryFault(
             "'\(scope.classSchema.name)' has no property '\(name)'; write text in quotes: '\(name)'",
-            at: syntax.range)
+            at: syntax.range, isUnknownName: true)
     }
 
     private func compare(

@@ -131,7 +131,7 @@ extension PredicateCompiler {
                 "'\(source.name)' has no property '\(propertyName.name)'"
                     + NearestName.hint(
                         for: propertyName.name, among: source.properties.map(\.name)),
-                at: propertyName.range)
+                at: propertyName.range, isUnknownName: true)
         }
         guard link.type == .mixed || link.type == .object && link.target == target.name else {
             throw QueryFault(

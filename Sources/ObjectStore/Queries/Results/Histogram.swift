@@ -22,7 +22,7 @@ extension Results {
     /// How often the values of a property occur: numbers and dates in at most some `bars` ranges of round numbers, or each
     /// by itself if there are no more values than that; of texts the `bars` most frequent.
     ///
-    /// Costs a read per object. Throws `invalid_query` for an unknown property, a list, or a type without an order that
+    /// Costs a read per object. Throws `unknown_property`, and `invalid_query` for a list or a type without an order that
     /// means anything.
     package func histogram(_ path: String, bars: Int = 10) throws -> Histogram {
         let (compiled, bound, type) = try read(path, for: "histogram")

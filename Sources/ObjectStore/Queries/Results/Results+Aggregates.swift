@@ -5,7 +5,7 @@ extension Results {
     ///
     /// In a mixed property only numbers count, whatever is asked for. Ints give an int unless their sum needs more than 64 bits, then a double.
     ///
-    /// Throws `invalid_query` for an unknown property, a list or a type that has no sum.
+    /// Throws `unknown_property`, and `invalid_query` for a list or a type that has no sum.
     public func sum(_ path: String) throws -> Value {
         if let value = try trackedAggregate(.sum, path) { return value }
         let (sum, type) = try aggregate(.sum, path)
@@ -41,7 +41,7 @@ extension Results {
 
     /// How many objects have a value that is not nil.
     ///
-    /// Throws `invalid_query` for an unknown property or a list.
+    /// Throws `unknown_property`, and `invalid_query` for a list.
     public func count(of path: String) throws -> Int {
         if case .int(let count)? = try trackedAggregate(.count, path) { return Int(count) }
         let (compiled, bound, _) = try read(path, for: "count")

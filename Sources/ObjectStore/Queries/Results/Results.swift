@@ -194,7 +194,7 @@ public final class Results {
 
     /// The objects whose properties have the given values.
     ///
-    /// Throws `invalid_query` for an unknown property or a value of another type.
+    /// Throws `unknown_property`, and `invalid_query` for a value of another type.
     public func filtered(equal values: [(name: String, value: Value)]) throws -> Results {
         guard !values.isEmpty else { return self }
         let schema = try source.openView().schema

@@ -24,7 +24,7 @@ package struct DistinctKey: Hashable, Sendable {
                 try PredicateParser.parsePath(text), 0..<text.utf8.count, text, class: classSchema,
                 schema: schema)
         } catch {
-            throw error.rendered(inPath: text)
+            throw error.rendered(in: text)
         }
     }
 

@@ -67,7 +67,7 @@ package struct SortKey: Hashable, Sendable {
                 syntax, 0..<text.utf8.count, text, ascending: ascending, class: classSchema,
                 schema: schema)
         } catch {
-            throw error.rendered(inPath: text)
+            throw error.rendered(in: text)
         }
     }
 
