@@ -148,6 +148,14 @@ public final class Migration {
         }
     }
 
+    /// The classes of a name: as it was before the migration, and as it is going to be.
+    ///
+    /// The old one is nil for a new class, the new one for a class that is removed. Throws `unknown_class`.
+    package func classes(named className: String) throws -> (old: ClassSchema?, new: ClassSchema?) {
+        try check()
+        return try schemaMigration.counterparts(className)
+    }
+
     /// The objects that ``each(_:_:)`` goes through; nil if there are none.
     package func walk(_ className: String) throws -> MigrationWalk? {
         try check()

@@ -23,7 +23,8 @@ struct SchemaOpening {
         do {
             try open()
         } catch let error as StoreError
-            where [.migrationNeeded, .duplicateKey, .missingValue].contains(error.code)
+            where [.migrationNeeded, .duplicateKey, .missingValue, .versionTooLow].contains(
+                error.code)
         {
             throw StoreError(error.code, "'\(store.name)': \(error.message)")
         }
@@ -32,16 +33,11 @@ struct SchemaOpening {
     private func open() throws {
         store.catalog = try SchemaCatalog.bytes(store.view.snapshot) ?? []
         guard store.configuration.schema != nil else { return }
+        guard !store.isReadOnly else { return try openReadOnly() }
         switch try course() {
         case .nothing: return
         case .change: break
         case .migration, .reset: try checkAlone()
-        }
-        guard !store.isReadOnly else {
-            throw StoreError(
-                .readOnly,
-                "the schema of '\(store.name)' differs from the one given, and the store is read-only"
-            )
         }
         try store.transact {
             // Another process may have changed the schema while this one waited to write.
@@ -58,6 +54,13 @@ struct SchemaOpening {
             case .reset: try reset()
             }
         }
+    }
+
+    private func openReadOnly() throws {
+        if !store.catalog.isEmpty {
+            try ReadOnlySchema.check(store.view.schema, wanted, version: version)
+        }
+        try store.adopt(store.catalog)
     }
 
     private var wanted: [ClassSchema] { store.configuration.schema ?? [] }
@@ -79,7 +82,7 @@ struct SchemaOpening {
             guard version > current.version else {
                 throw StoreError(
                     .versionTooLow,
-                    "'\(store.name)' has schema version \(current.version); version \(version) was requested; "
+                    "the file has schema version \(current.version); version \(version) was requested; "
                         + "a file's version cannot go down")
             }
             try checkUnrecorded(current.version)

@@ -117,6 +117,15 @@ extension Store {
 
     /// The session of the open write transaction, for a change of `what`.
     func writing(_ what: @autoclosure () -> String) throws -> WriteSession {
+        let session = try requireWrite(what())
+        try view.requireSound()
+        view.noteChange()
+        return session
+    }
+
+    /// Throws `not_in_write` outside a write transaction; for operations that may find nothing to change.
+    @discardableResult  // because most callers only need the check
+    package func requireWrite(_ what: @autoclosure () -> String) throws -> WriteSession {
         try ReadOnlySection.check()
         guard let session = try openSession() else {
             throw StoreError(
@@ -124,8 +133,6 @@ extension Store {
                 "\(what()) can only be changed in a write transaction; wrap the change in "
                     + "store:write(function() … end)")
         }
-        try view.requireSound()
-        view.noteChange()
         return session
     }
 

@@ -310,8 +310,11 @@ extension Store {
 
     /// Shows the schema that the present version stores as these bytes; none for an empty one.
     func adopt(_ bytes: [UInt8]) throws {
-        let schema =
+        var schema: Schema =
             bytes.isEmpty ? .empty : try SchemaCatalog.decode(bytes, of: view.snapshot.file)
+        if isReadOnly, let declared = configuration.schema {
+            schema = ReadOnlySchema.schema(schema, with: declared)
+        }
         let gone = view.schema.classes.filter { schema.find(table: $0.table) == nil }
         catalog = bytes
         schemaBeforeWrite = nil

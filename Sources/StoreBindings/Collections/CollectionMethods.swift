@@ -14,7 +14,7 @@ enum CollectionMethods {
                 let classSchema = try results.results.classSchema()
                 let bridge = ValueBridge(results.handle, results.frozen)
                 let values = try bridge.named(call.table(2), of: classSchema)
-                _ = try results.results.source.writableStore()
+                try results.results.source.writableStore().requireWrite("'\(classSchema.name)'")
                 for key in try results.results.keys() {
                     let object = results.results.source.object(classSchema, key)
                     if object.isValid { try results.handle.store.update(object, values) }

@@ -33,14 +33,56 @@ package final class MigrationHandle {
     /// Calls a function with each object of a class as it was and as it is going to be.
     ///
     /// The loop is Lua's own, so that a million calls cost no more than they must.
+    ///
+    /// The function receives nil for the old object of a new class, and for the new object of a removed class.
     private func each(_ className: String, _ function: LuaFunction, _ batch: Int?) throws {
-        if let batch {
-            try migration.resumableLoop(className, batch: batch) { [self] walk in
-                let present = walk.oldView === space.view
-                try run(function, walk, present ? space : FrozenSpace(handle, walk.oldView))
+        let (oldClass, newClass) = try migration.classes(named: className)
+        guard oldClass == nil || newClass == nil else {
+            if let batch {
+                return try migration.resumableLoop(className, batch: batch) { [self] walk in
+                    let present = walk.oldView === space.view
+                    try run(function, walk, present ? space : FrozenSpace(handle, walk.oldView))
+                }
             }
-        } else if let walk = try migration.walk(className) {
-            try run(function, walk, space)
+            if let walk = try migration.walk(className) { try run(function, walk, space) }
+            return
+        }
+        guard batch == nil else {
+            throw StoreError(
+                .invalidArgument,
+                "'\(className)' is \(oldClass == nil ? "new" : "removed"); option 'resumable' needs a class that is in "
+                    + "the old schema and in the new one")
+        }
+        handle.updateClasses()
+        if let newClass {
+            let type = try handle.objectClass(named: newClass.name)
+            try run(function, .onlyNew, try migration.objects(newClass.name).keys(), type)
+        } else if let oldClass {
+            let (type, anchor) = space.objectClass(oldClass)
+            let keys = try Results(.frozen(migration.old), all: oldClass).keys()
+            try withExtendedLifetime(anchor) { try run(function, .onlyOld, keys, type) }
+        }
+    }
+
+    /// Calls a function with the objects of a new or of a removed class.
+    private func run(
+        _ function: LuaFunction, _ loop: Loop, _ keys: some Sequence<ObjectKey>, _ type: ObjectClass
+    ) throws {
+        var keys = Array(keys).makeIterator()
+        var current: ObjectKey?
+        let step = handle.state.makeFunction("each") { [migration] call in
+            try migration.check()
+            while let key = keys.next() {
+                current = key
+                let object = type.source.object(type.classSchema, key)
+                if object.isValid {
+                    return call.answer(LuaLiveObject(type: type, key: key.rawValue))
+                }
+            }
+            return call.answer(.nil)
+        }
+        try run(function, loop, step) {
+            "\(type.classSchema.name) object \(current?.rawValue ?? 0)"
         }
     }
 
@@ -54,19 +96,54 @@ package final class MigrationHandle {
                 LuaLiveObject(type: oldType, key: key.rawValue),
                 LuaLiveObject(type: newType, key: key.rawValue))
         }
-        let loop = try handle.state.load(
-            migration.failureHandler == nil ? Self.loop : Self.tolerantLoop, name: "=each")
+        try withExtendedLifetime(anchor) {
+            try run(function, .both, step) { walk.currentName ?? walk.newClass.name }
+        }
+    }
+
+    /// Runs Lua's own loop over what a step function answers; `name` names the current object for reports.
+    private func run(
+        _ function: LuaFunction, _ kind: Loop, _ step: LuaFunction, name: @escaping () -> String
+    ) throws {
+        let isTolerant = migration.failureHandler != nil
+        let loop = try handle.state.load(kind.text(isTolerant: isTolerant), name: "=each")
         let failed = handle.state.makeFunction("each") { [migration] call in
             let message = try call.state.describe(call[1]).description
-            // A run that is being stopped is no failure of the object at hand.
+            // A run that is being stopped is not a failure of the current object.
             if call.state.isStopping || message.hasSuffix(LuaInterrupted().scriptMessage) {
                 throw LuaInterrupted()
             }
-            migration.objectFailed(message, walk.currentName ?? walk.newClass.name)
+            migration.objectFailed(message, name())
             return .none
         }
-        try withExtendedLifetime(anchor) {
-            _ = try loop.call([.function(step), .function(function), .function(failed)])
+        _ = try loop.call([.function(step), .function(function), .function(failed)])
+    }
+
+    /// Which objects the step function of a loop answers.
+    private enum Loop {
+        case both, onlyOld, onlyNew
+
+        func text(isTolerant: Bool) -> String {
+            let (found, passed) =
+                switch self {
+                case .both: ("old, new", "old, new")
+                case .onlyOld: ("old", "old, nil")
+                case .onlyNew: ("new", "nil, new")
+                }
+            guard isTolerant else {
+                return """
+                    local step, body = ...
+                    for \(found) in step do body(\(passed)) end
+                    """
+            }
+            return """
+                local step, body, failed = ...
+                local pcall = pcall
+                for \(found) in step do
+                  local ok, err = pcall(body, \(passed))
+                  if not ok then failed(err) end
+                end
+                """
         }
     }
 
@@ -89,20 +166,6 @@ package final class MigrationHandle {
         }
         return Int(clamping: batch)
     }
-
-    private static let loop = """
-        local step, body = ...
-        for old, new in step do body(old, new) end
-        """
-
-    private static let tolerantLoop = """
-        local step, body, failed = ...
-        local pcall = pcall
-        for old, new in step do
-          local ok, err = pcall(body, old, new)
-          if not ok then failed(err) end
-        end
-        """
 
     static let type: LuaClass<MigrationHandle> = LuaClass(
         name: "migration",

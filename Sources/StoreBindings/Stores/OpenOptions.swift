@@ -56,8 +56,22 @@ struct OpenOptions {
             throw call.argumentError(1, "option 'migration' must be a function")
         }
         configuration.drops = try drops(options["drops"], call)
+        if configuration.isReadOnly { try checkReadOnly(options, call) }
         try applyMigrations(options, configuration, call, module)
         return (configuration, options["migration"].function)
+    }
+
+    /// Refuses options that change the file.
+    private static func checkReadOnly(_ options: LuaTable, _ call: borrowing LuaCall) throws {
+        let changing = [
+            "migration", "migrations", "drops", "delete_if_migration_needed", "should_compact",
+        ]
+        for name in changing where options[name].isTruthy {
+            throw call.argumentError(
+                1,
+                "option '\(name)' changes the file, and 'read_only' forbids that; give only one of them"
+            )
+        }
     }
 
     private static func drops(_ value: LuaValue, _ call: borrowing LuaCall) throws -> Set<String> {

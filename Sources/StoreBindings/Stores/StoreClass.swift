@@ -147,6 +147,7 @@ extension StoreHandle {
                             + "with store:create(\"\(type.classSchema.name)\", object)")
                 }
                 try type.checkPresent(object.key)
+                try handle.store.requireWrite("'\(type.classSchema.name)'")
                 return call.answerArgument(2)
             }
             _ = try call.object(2, UnmanagedObject.type)

@@ -4,9 +4,10 @@ extension Catalogue {
         .method(
             "each", of: [migration],
             [
-                "(class: string, body: fun(old: Object, new: Object), options?: {batch: integer, resumable: boolean})"
+                "(class: string, body: fun(old: Object?, new: Object?), options?: {batch: integer, resumable: boolean})"
             ],
-            "Calls a function with the old and the new form of each object.",
+            "Calls a function with the old and the new form of each object; the old one is nil for a new class, the new one "
+                + "for a removed class.",
             errors: [.unknownClass, .invalidArgument, .closed],
             example: """
                 store:define({ Toy = { name = "string", cents = "int" } }, function(m)

@@ -38,7 +38,8 @@ extension Catalogue {
             "The folder of numbered migrations that are applied before the store is opened."),
         .field(
             "read_only", of: [openOptions], "boolean?",
-            "Opens the store without write access (default false)."),
+            "Opens the store without write access (default false). Declared classes that the file does not have are empty; options "
+                + "that change the file are refused."),
         .field(
             "durability", of: [openOptions], "(\"full\"|\"async\"|\"memory\")?",
             "When a commit reaches the disk: before write returns (full), shortly after (async), or never (memory)."
