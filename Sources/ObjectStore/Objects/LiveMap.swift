@@ -65,6 +65,7 @@ public struct LiveMap: LiveCollection {
     /// change. Throws `not_in_write`, `type_mismatch`, `missing_value`, `invalid_object`, `frozen`.
     public func set(_ value: Value, forKey key: String) throws {
         let writer = try objectWriter()
+        try ValueConversion.checkKey(key, property, classSchema)
         let old = try embedded(forKey: key, writer)
         if let old, value == .object(old) { return }
         let element = try element(value, writer)

@@ -2,8 +2,8 @@ import ColumnStorage
 
 /// Mixed values as the bytes that a file holds: see ``ColumnStorage/MixedTag``.
 enum MixedCoding {
-    /// Lists and maps inside each other, at most.
-    static let deepest = 100
+    /// The maximum number of lists and maps inside each other.
+    static let deepest = StoreLimits.nesting
 
     // MARK: - To bytes
 

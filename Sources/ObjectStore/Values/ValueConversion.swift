@@ -18,6 +18,7 @@ enum ValueConversion {
         case (.list, .list(let elements)), (.set, .list(let elements)):
             return .list(try elements.map { try single($0, property, classSchema) })
         case (.map, .dictionary(let entries)):
+            for key in entries.keys { try checkKey(key, property, classSchema) }
             return .dictionary(try entries.mapValues { try single($0, property, classSchema) })
         // An empty table is an empty list, set or map.
         case (_, .dictionary(let entries)) where entries.isEmpty: return .empty(collection)
@@ -82,13 +83,21 @@ enum ValueConversion {
         case .dictionary(let entries): elements = Array(entries.values)
         default: return
         }
-        guard depth < MixedCoding.deepest else {
+        guard depth < StoreLimits.nesting else {
             throw StoreError(
                 .invalidArgument,
                 "property '\(property.name)' of '\(classSchema.name)' can nest at most "
-                    + "\(MixedCoding.deepest) lists and maps")
+                    + "\(StoreLimits.nesting) lists and maps")
         }
         for element in elements { try checkDepth(element, property, classSchema, depth: depth + 1) }
+    }
+
+    /// Throws `limit_exceeded` for a key of a map that is too long.
+    static func checkKey(
+        _ key: String, _ property: Property, _ classSchema: ClassSchema
+    ) throws {
+        try StoreLimits.check(
+            bytes: key.utf8.count, "a key of '\(classSchema.name).\(property.name)'")
     }
 
     private static func checkSize(

@@ -74,6 +74,18 @@ import Testing
         try check(&query, count: 120, depth: 3)
     }
 
+    @Test(arguments: RandomSeeds.groups)
+    func `Small stores of any seed agree with the plainest evaluation`(
+        seeds: Range<UInt64>
+    ) throws {
+        for seed in seeds {
+            var generator = SplitMix(seed: seed)
+            let world = try RandomWorld(&generator, count: 20)
+            var query = RandomQuery(world, seed: seed &+ 1_000_000)
+            try check(&query, count: 10, depth: 3)
+        }
+    }
+
     /// So many clusters that conditions are measured, put into order, and answered once behind
     /// links.
     @Test func `agrees with the plainest evaluation over many clusters`() throws {

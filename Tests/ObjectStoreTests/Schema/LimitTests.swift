@@ -1,3 +1,5 @@
+import ColumnStorage
+import Foundation
 import ObjectStore
 import Testing
 
@@ -138,5 +140,229 @@ import Testing
             #expect(message { try object.set("data", large) } != "")
             #expect(message { try object.list("list").append([large]) } != "")
         }
+    }
+
+    @Test func `Keys of maps have up to 256 MiB, and long keys are found`() throws {
+        let store = try Store.temporary([
+            ClassSchema(
+                "A",
+                [
+                    Property("id", .string, isPrimary: true),
+                    Property("map", .int, collection: .map),
+                    Property("set", .string, collection: .set), Property("mixed", .mixed),
+                ])
+        ])
+        let long = String(repeating: "k", count: 1 << 20)
+        try store.write {
+            try store.create(
+                "A",
+                .dictionary([
+                    "id": .string(long), "map": .dictionary([long: .int(1)]),
+                    "set": .list([.string(long), .string(long + "x")]),
+                    "mixed": .dictionary([long: .int(2)]),
+                ]))
+        }
+        let object = try #require(try store.object("A", primaryKey: .string(long)))
+        #expect(try object.map("map").value(forKey: long) == .int(1))
+        #expect(try object.set("set").contains(.string(long + "x")))
+        #expect(try store.objects("A").filtered("mixed['\(long)'] == 2").count() == 1)
+        #expect(
+            storeError(.duplicateKey) {
+                try store.write { _ = try store.create("A", .list([.string(long)])) }
+            } != nil)
+
+        let large = String(repeating: "k", count: StoreLimits.valueBytes + 1)
+        try store.write {
+            for values: [String: Value] in [
+                ["id": .string(large)], ["id": .string(""), "map": .dictionary([large: .int(1)])],
+                ["id": .string(""), "mixed": .dictionary([large: .int(1)])],
+                ["id": .string(""), "set": .list([.string(large)])],
+            ] {
+                let text = message { try store.create("A", .dictionary(values)) }
+                #expect(text.contains("268435457 bytes; the maximum is 268435456"))
+            }
+            #expect(message { try object.map("map").set(.int(1), forKey: large) } != "")
+        }
+        #expect(try store.objects("A").count() == 1)
+        #expect(try store.verify().isEmpty)
+    }
+
+    @Test func `Mixed values nest 100 lists and maps`() throws {
+        let store = try Store.temporary([
+            ClassSchema(
+                "A",
+                [
+                    Property("mixed", .mixed), Property("list", .mixed, collection: .list),
+                    Property("map", .mixed, collection: .map),
+                ])
+        ])
+        func nested(_ levels: Int) -> Value {
+            (0..<levels).reduce(.int(1)) { value, level in
+                level % 2 == 0 ? .list([value]) : .dictionary(["k": value])
+            }
+        }
+        let deepest = nested(StoreLimits.nesting)
+        try store.write {
+            let object = try store.create(
+                "A",
+                .dictionary([
+                    "mixed": deepest, "list": .list([deepest]), "map": .dictionary(["k": deepest]),
+                ]))
+            #expect(try object.value("mixed") == deepest)
+            #expect(try object.value("list") == .list([deepest]))
+            let tooDeep = nested(StoreLimits.nesting + 1)
+            for body: () throws -> Void in [
+                { try object.set("mixed", tooDeep) },
+                { try object.list("list").append([tooDeep]) },
+                { try object.map("map").set(tooDeep, forKey: "a") },
+                { try store.create("A", .dictionary(["mixed": tooDeep])) },
+            ] {
+                let error = storeError(.invalidArgument, body)
+                #expect(error?.message.contains("at most 100 lists and maps") == true)
+            }
+            // Through the collections inside of it as well.
+            guard
+                case .nested(var inner) = try NestedCollection.item(
+                    at: .property(object, object.classSchema.property(named: "mixed")!))
+            else { return #expect(Bool(false)) }
+            while true {
+                let item = inner.kind == .list ? try inner.item(at: 0) : try inner.item(forKey: "k")
+                guard case .nested(let next)? = item else { break }
+                inner = next
+            }
+            let innermost = inner
+            #expect(
+                storeError(.invalidArgument) {
+                    if innermost.kind == .list {
+                        try innermost.append([.list([])])
+                    } else {
+                        try innermost.set(.list([]), forKey: "a")
+                    }
+                } != nil)
+        }
+        #expect(try store.verify().isEmpty)
+    }
+
+    @Test func `Objects nest 100 levels in one value, and embedded ones in each other`() throws {
+        for isEmbedded in [false, true] {
+            let store = try Store.temporary([
+                ClassSchema("Root", [Property("node", .object, target: "Node")]),
+                ClassSchema(
+                    "Node", [Property("next", .object, target: "Node")], isEmbedded: isEmbedded),
+            ])
+            func chain(_ length: Int) -> Value {
+                (1..<length).reduce(.dictionary([:])) { value, _ in .dictionary(["next": value]) }
+            }
+            try store.write {
+                try store.create("Root", .dictionary(["node": chain(StoreLimits.nesting - 1)]))
+                let error = storeError(.invalidArgument) {
+                    try store.create("Root", .dictionary(["node": chain(StoreLimits.nesting + 2)]))
+                }
+                #expect(error?.message.contains("100") == true)
+                #expect(try store.objects("Root").count() == 1)
+            }
+        }
+    }
+
+    @Test func `Paths, predicates and searches have limits that their errors name`() throws {
+        let store = try Store.temporary([
+            ClassSchema(
+                "A",
+                [
+                    Property("n", .int), Property("next", .object, target: "A"),
+                    Property("text", .string, isFullText: true),
+                ])
+        ])
+        let objects = try store.objects("A")
+        func path(_ steps: Int) -> String {
+            String(repeating: "next.", count: steps - 1) + "n"
+        }
+        #expect(try objects.filtered("\(path(100)) == 1").count() == 0)
+        #expect(
+            storeError(.invalidQuery) { _ = try objects.filtered("\(path(101)) == 1") }?.message
+                .contains("at most 100") == true)
+        #expect(
+            storeError(.invalidQuery) { _ = try objects.observe(keyPaths: [path(101)]) { _ in } }?
+                .message.contains("at most 100") == true)
+
+        func nested(_ levels: Int) -> String {
+            String(repeating: "(", count: levels) + "n == 1" + String(repeating: ")", count: levels)
+        }
+        #expect(try objects.filtered(nested(90)).count() == 0)
+        #expect(
+            storeError(.invalidQuery) { _ = try objects.filtered(nested(101)) }?.message.contains(
+                "at most 100") == true)
+
+        func search(_ words: Int) -> String { (0..<words).map { "w\($0)" }.joined(separator: " ") }
+        #expect(try objects.filtered("text text $1", [.string(search(64))]).count() == 0)
+        #expect(
+            storeError(.invalidQuery) {
+                _ = try objects.filtered("text text $1", [.string(search(65))])
+            }?.message.contains("at most 64") == true)
+
+        let names = (0..<9).map { "p\($0)" }
+        func indexed(_ count: Int) -> ClassSchema {
+            ClassSchema(
+                "B", names.map { Property($0, .int) },
+                indexes: [CompositeIndex(Array(names.prefix(count)))])
+        }
+        try store.define([indexed(8)])
+        #expect(
+            storeError(.invalidSchema) { _ = try Store.temporary([indexed(9)]) }?.message.contains(
+                "8") == true)
+
+        // Each star doubles the paths through two links.
+        try store.define([
+            ClassSchema(
+                "C",
+                [
+                    Property("a", .object, target: "C"), Property("b", .object, target: "C"),
+                    Property("n", .int),
+                ])
+        ])
+        let stars = String(repeating: "*.", count: 10) + "n"
+        #expect(
+            storeError(.invalidQuery) {
+                _ = try store.objects("C").observe(keyPaths: [stars]) { _ in }
+            }?.message.contains("more than 1,000 paths") == true)
+    }
+
+    @Test func `The article states the limits that are checked`() throws {
+        let numbers = [
+            "properties of a class, backlinks included": StoreLimits.properties,
+            "properties that a class ever had": ColumnID.limit - 1,
+            "classes of a store": StoreLimits.classes,
+            "classes that a store ever had": Int(TableID.limit) - 2,
+            "bytes of the name of a class or property": StoreLimits.nameBytes,
+            "properties of one index over several": 8,
+            "bytes of a string, of data, of a map key, of a mixed value": StoreLimits.valueBytes,
+            "bytes of a primary key, of an indexed string, of a set element":
+                StoreLimits.valueBytes,
+            "lists and maps inside each other in a mixed value": StoreLimits.nesting,
+            "tables inside each other in the values of one `create`": StoreLimits.nesting,
+            "objects embedded in each other": StoreLimits.nesting,
+            "ints": 64, "digits of a decimal": 34, "steps of a key path": 100,
+            "paths that a key path with `*` stands for": 1000,
+            "levels of parentheses in a predicate": 100, "words of a full-text search": 64,
+            "rounds of writes that observers cause in each other":
+                NotificationDispatcher.maximumRounds,
+            "snapshots of one file at the same time": 4096,
+            "processes that write at the same time": 1,
+        ]
+        let texts = [
+            "elements of a list, set or map", "dates", "size of a file", "what", "---",
+        ]
+        let article = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../../Sources/ObjectStore/ObjectStore.docc/Limits.md")
+        var found: Set<String> = []
+        for line in try String(contentsOf: article, encoding: .utf8).split(separator: "\n")
+        where line.hasPrefix("|") {
+            let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+            if texts.contains(cells[0]) { continue }
+            let digits = cells[1].prefix { $0 != " " }.filter { $0 != "," }
+            #expect(Int(digits) == numbers[cells[0]], "\(cells[0])")
+            found.insert(cells[0])
+        }
+        #expect(found == Set(numbers.keys))
     }
 }
