@@ -74,6 +74,7 @@ extension StoreModule {
             return .text(box.identifier.description)
         }
         if let box = userdata.object(as: DecimalBox.type) { return .text(box.number.description) }
+        if let box = userdata.object(as: FloatBox.type) { return .text(box.number.description) }
         if let box = userdata.object(as: DataBox.type) { return .text("\(box.bytes.count) bytes") }
         if let frozen = userdata.object(as: FrozenSpace.type) { return .text(frozen.summary) }
         if userdata.object(as: NullMarker.type) != nil { return .text("null") }
@@ -124,7 +125,8 @@ extension StoreModule {
             method(MapHandle.type), method(ValuesHandle.type), method(SectionsHandle.type),
             method(TokenHandle.type), method(ChangeHandle.type), method(MigrationHandle.type),
             method(ProjectionHandle.type), method(ProjectedResultsHandle.type),
-            method(PlotHandle.type), method(DecimalBox.type), live("date", DateClass.methods),
+            method(PlotHandle.type), method(DecimalBox.type), method(FloatBox.type),
+            live("date", DateClass.methods),
             method(FrozenSpace.type),
         ]
         return names.lazy.compactMap(\.self).first

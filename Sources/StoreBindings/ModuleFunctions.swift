@@ -30,6 +30,8 @@ struct ModuleFunctions {
         add("object_id", ObjectIDBox.make)
         add("decimal", DecimalBox.make)
         add("data") { call in call.answer(DataBox(try call.string(1).bytes), DataBox.type) }
+        add("float", FloatBox.make)
+        add("type_of", TypeFunctions.typeOf)
         add("new", UnmanagedObject.make)
         add("class_of") { call in
             if let (type, _) = call.liveObject(1)?.stored {
@@ -55,6 +57,10 @@ struct ModuleFunctions {
             }
             if let map = call.optionalObject(1, MapHandle.type) {
                 return Self.store(map.handle, map.frozen, call)
+            }
+            if let nested = call.nested(1) { return Self.store(nested.handle, nested.frozen, call) }
+            if let values = call.optionalObject(1, ValuesHandle.type) {
+                return Self.store(values.handle, values.frozen, call)
             }
             throw call.typeError(1, "object, Results or collection")
         }
@@ -82,7 +88,7 @@ struct ModuleFunctions {
     private func addMethodsAsFunctions(
         _ add: (String, @escaping (borrowing LuaCall) throws -> LuaAnswer) -> Void
     ) {
-        let own: Set = ["open", "date", "uuid", "object_id", "decimal", "data", "new"]
+        let own: Set = ["open", "date", "uuid", "object_id", "decimal", "data", "float", "new"]
         let names =
             ObjectClass.methods.members.map(\.name) + ResultsHandle.type.members.map(\.name)
             + ListHandle.type.members.map(\.name) + SetHandle.type.members.map(\.name)
@@ -113,6 +119,15 @@ struct ModuleFunctions {
         }
         if call.optionalObject(1, MapHandle.type) != nil {
             return state.function(name, of: MapHandle.type)
+        }
+        if call.optionalObject(1, NestedHandle.list) != nil {
+            return state.function(name, of: NestedHandle.list)
+        }
+        if call.optionalObject(1, NestedHandle.map) != nil {
+            return state.function(name, of: NestedHandle.map)
+        }
+        if call.optionalObject(1, ValuesHandle.type) != nil {
+            return state.function(name, of: ValuesHandle.type)
         }
         if call.optionalObject(1, StoreHandle.type) != nil {
             return state.function(name, of: StoreHandle.type)

@@ -99,7 +99,7 @@ import Testing
               token = token, computed = moonpool.computed(function() end), change = change,
               timer = moonpool.after(60, function() end),
               date = moonpool.date(0), uuid = moonpool.uuid(), object_id = moonpool.object_id(),
-              decimal = moonpool.decimal(1), data = moonpool.data "", null = moonpool.null, migration = m,
+              decimal = moonpool.decimal(1), float = moonpool.float(1), data = moonpool.data "", null = moonpool.null, migration = m,
               error = err, moonpool = moonpool, reference = moonpool.reference(rex),
               worker = moonpool.worker("idle", function() end), recording = recording,
               ["import report"] = report, ["object change"] = object_change,

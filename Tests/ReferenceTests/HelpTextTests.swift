@@ -14,7 +14,7 @@ import Testing
                   also a member of list, set, map
                     Returns the objects that match a predicate with the arguments $1, $2 …, or that have the given
                     values. In a collection of values, SELF is the value.
-                    Errors: invalid_query, type_mismatch, invalid_argument
+                    Errors: invalid_query, unknown_property, type_mismatch, invalid_argument
 
                     print(#dogs:where("age >= $1 and owner.name beginswith[c] $2", 5, "a"))  --> 1
                     print(dogs:where { name = "Max" }[1].age)  --> 3

@@ -36,6 +36,8 @@ public struct CollectionChange {
     private let inserted: [Value]?
     /// The same of `modificationsNew`.
     private let modified: [Value]?
+    /// The keys of the map entries in `insertions` and in `modificationsNew`, where the collection cannot be asked.
+    private let mapKeys: (inserted: [String], modified: [String])?
     let oldView: StoreView?
     let newView: StoreView?
     let changes: ChangeSet?
@@ -44,8 +46,10 @@ public struct CollectionChange {
         _ kind: Kind, isCollectionValid: Bool = true, positions: CollectionChangeSet = .init(),
         lost: [ElementDetail] = [], table: TableID, filter: KeyPathFilter? = nil,
         values: ChangedCollection? = nil,
-        inserted: [Value]? = nil, modified: [Value]? = nil, step: VersionStep? = nil
+        inserted: [Value]? = nil, modified: [Value]? = nil,
+        mapKeys: (inserted: [String], modified: [String])? = nil, step: VersionStep? = nil
     ) {
+        self.mapKeys = mapKeys
         self.values = values
         self.inserted = inserted
         self.modified = modified
@@ -97,7 +101,8 @@ public struct CollectionChange {
 
     /// Whether the collection is a map, whose entries are named by their keys.
     public var isOfMap: Bool {
-        values?.isArranged == false && valuesProperty(newView ?? oldView)?.collection == .map
+        if let nested = values?.nested { return nested.kind == .map && values?.isArranged == false }
+        return values?.isArranged == false && valuesProperty(newView ?? oldView)?.collection == .map
     }
 
     /// The keys that left a map, as `deletions` lists them; empty for other collections.
@@ -106,9 +111,15 @@ public struct CollectionChange {
         return isOfMap && !known.isEmpty ? known : mapKeys(oldView, deletions)
     }
     /// The keys that came to a map, as `insertions` lists them.
-    public var insertedKeys: [String] { mapKeys(newView, insertions) }
+    public var insertedKeys: [String] { mapKeys?.inserted ?? mapKeys(newView, insertions) }
     /// The keys of a map whose values were set or modified, as `modifications` lists them.
-    public var modifiedKeys: [String] { mapKeys(newView, modificationsNew) }
+    public var modifiedKeys: [String] { mapKeys?.modified ?? mapKeys(newView, modificationsNew) }
+
+    /// The steps from the property to an observed list or map inside a mixed value, after the change; nil for other
+    /// collections.
+    ///
+    /// Changes of the lists around the collection may move it.
+    package var nestedPath: [NestedCollection.Step]? { values?.nested?.path }
 
     /// The deleted elements, to be told of when no version knows them any more.
     var deletedDetails: [ElementDetail] {
@@ -125,7 +136,7 @@ public struct CollectionChange {
     }
 
     private func plainValues(_ view: StoreView?, _ positions: [Int]) -> [Value] {
-        guard let view, let values, let property = valuesProperty(view),
+        guard let view, let values, values.nested == nil, let property = valuesProperty(view),
             let list = view.table(values.owner.table).list(values.column, values.owner.key)
         else { return [] }
         // because: positions come from the list itself; one that cannot be read shows as nil.
@@ -133,7 +144,7 @@ public struct CollectionChange {
     }
 
     private func mapKeys(_ view: StoreView?, _ positions: [Int]) -> [String] {
-        guard let view, let values, isOfMap,
+        guard let view, let values, values.nested == nil, isOfMap,
             let map = view.table(values.owner.table).map(values.column, values.owner.key)
         else { return [] }
         // because: as above; the key of an entry that cannot be read shows as empty.
@@ -203,4 +214,6 @@ struct ChangedCollection {
     let column: ColumnID
     /// Whether positions are those of values that were filtered, ordered or cut, not of the collection's elements.
     let isArranged: Bool
+    /// The list or map inside a mixed value that it is; nil for a property's own collection.
+    var nested: NestedAddress?
 }

@@ -65,13 +65,15 @@ extension NestedCollection {
         try editMap { $0[key] = value }
     }
 
-    /// Removes an entry of a map; without one nothing happens.
+    /// Removes an entry of a map; returns false, and changes nothing, if it is not there.
     ///
     /// Throws as ``set(_:at:)``.
-    package func remove(key: String) throws {
+    @discardableResult  // because most callers only want it to be gone
+    package func remove(key: String) throws -> Bool {
         try checkWritable()
-        guard try keys().contains(where: { $0.utf8.elementsEqual(key.utf8) }) else { return }
+        guard try item(forKey: key) != nil else { return false }
         try editMap { $0[key] = nil }
+        return true
     }
 
     /// Removes everything.

@@ -1,9 +1,9 @@
 import ColumnStorage
 
-/// A list or a map inside a mixed value: a handle that finds its way from the value's place each time.
+/// A list or a map inside a mixed value: a handle that follows its path from the stored value at each use.
 ///
-/// Reading walks to the collection without decoding what lies beside the way. Writing decodes the whole value, changes
-/// it and stores it again: meant for values of moderate size. Indices are 0-based. Confined to the store's thread.
+/// Reading follows the path without decoding other elements. Writing decodes the whole value, changes it and stores it
+/// again: it is meant for values of moderate size. Indexes are 0-based. Confined to the store's thread.
 package struct NestedCollection {
     /// One step from a collection into it.
     package enum Step: Hashable, Sendable {
@@ -29,13 +29,22 @@ package struct NestedCollection {
         case list
         /// A map with text as keys.
         case map
+
+        /// The kind of a value; nil for one that is not a collection.
+        init?(of value: Value) {
+            switch value {
+            case .list: self = .list
+            case .dictionary: self = .map
+            default: return nil
+            }
+        }
     }
 
     /// Where the outermost value is stored.
     package let place: Place
-    /// The way from there; empty for the outermost collection itself.
+    /// The steps from there; empty for the outermost collection itself.
     package let path: [Step]
-    /// What it was when the handle was made.
+    /// What it was when the handle was created.
     package let kind: Kind
 
     /// What an element is: a collection is not decoded.
@@ -50,6 +59,23 @@ package struct NestedCollection {
         self.place = place
         self.path = path
         self.kind = kind
+    }
+
+    /// The collection at the end of a path from the value of a property; nil for a path that the property cannot have.
+    ///
+    /// The first step from a list or map of mixed values leads to one of them.
+    init?(_ owner: LiveObject, _ property: Property, _ path: [Step], _ kind: Kind) {
+        let key = owner.key
+        switch (property.collection, path.first) {
+        case (nil, _): self.init(.property(owner, property), path, kind)
+        case (.list?, .index(let index)?):
+            let list = LiveList(owner.source, owner.classSchema, property, key)
+            self.init(.element(list, index), Array(path.dropFirst()), kind)
+        case (.map?, .key(let name)?):
+            let map = LiveMap(owner.source, owner.classSchema, property, key)
+            self.init(.entry(map, name), Array(path.dropFirst()), kind)
+        default: return nil
+        }
     }
 
     /// What is stored in a place.
@@ -72,7 +98,53 @@ extension NestedCollection {
         }
     }
 
-    /// Whether there still is a collection of this kind in this place.
+    /// The object and the property that the value belongs to, and the steps from the value of the property.
+    package var root: (owner: LiveObject, property: Property, path: [Step]) {
+        switch place {
+        case .property(let object, let property): (object, property, path)
+        case .element(let list, let index):
+            (
+                LiveObject(list.source, list.classSchema, list.owner), list.property,
+                [.index(index)] + path
+            )
+        case .entry(let map, let key):
+            (LiveObject(map.source, map.classSchema, map.owner), map.property, [.key(key)] + path)
+        }
+    }
+
+    /// The collection without its store.
+    var address: NestedAddress {
+        let root = root
+        return NestedAddress(
+            owner: root.owner.reference, column: root.property.column, path: root.path, kind: kind)
+    }
+
+    /// Whether both are handles of the same collection of the same store, or of the same version.
+    package func isSame(as other: NestedCollection) -> Bool {
+        address == other.address && source.isSame(as: other.source)
+    }
+
+    /// The same collection in another version, such as a frozen one.
+    func moved(to source: ObjectSource) -> NestedCollection {
+        let root = root
+        let owner = LiveObject(source, root.owner.classSchema, root.owner.key)
+        // The path is one that the property has.
+        return NestedCollection(owner, root.property, root.path, kind) ?? self
+    }
+
+    /// The same collection at the end of another path from the value of the property.
+    package func moved(toPath path: [Step]) -> NestedCollection {
+        let root = root
+        return NestedCollection(root.owner, root.property, path, kind) ?? self
+    }
+
+    /// Tells an effect that reads the collection what it depends on.
+    func noteRead() {
+        let root = root
+        root.owner.source.noteRead(root.owner.classSchema, root.owner.key, root.property.column)
+    }
+
+    /// Whether there still is a collection of this kind at the end of the path.
     package var isValid: Bool { source.isOpen && (try? reader()) != nil }
 
     /// The number of elements or entries.

@@ -73,7 +73,25 @@ extension Store {
         }
     }
 
-    /// The values as they are now, for ever; inside a write transaction as they were before.
+    /// The list or map inside a mixed value as it is now, permanently; inside a write transaction as it was before.
+    ///
+    /// Throws as ``freeze(_:for:)-(LiveObject,_)``.
+    package func freeze(
+        _ nested: NestedCollection, for holder: VersionHolder = VersionHolder()
+    ) throws -> NestedCollection {
+        nested.moved(to: try freeze(nested.root.owner, for: holder).source)
+    }
+
+    /// The live form of a list or map inside a mixed value; nil if it does not exist in the store's version.
+    ///
+    /// Throws `closed`, `wrong_thread`.
+    package func thaw(_ nested: NestedCollection) throws -> NestedCollection? {
+        guard let owner = try thaw(nested.root.owner) else { return nil }
+        let live = nested.moved(to: owner.source)
+        return live.isValid ? live : nil
+    }
+
+    /// The values as they are now, permanently; inside a write transaction as they were before.
     ///
     /// Throws as ``freeze(_:for:)-(LiveObject,_)``.
     package func freeze(

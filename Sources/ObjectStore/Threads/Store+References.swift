@@ -159,6 +159,13 @@ extension Store {
             else { return nil }
             return (classSchema, property)
         }
+        func nested(_ address: NestedAddress) -> NestedCollection? {
+            guard let (_, property) = property(address.owner, address.column),
+                let owner = source.object(address.owner),
+                let found = NestedCollection(owner, property, address.path, address.kind)
+            else { return nil }
+            return found.isValid ? found : nil
+        }
         switch content {
         case .store: return .store(source)
         case .object(let reference):
@@ -174,6 +181,9 @@ extension Store {
             return property(owner, column).map { classSchema, property in
                 .values(CollectionValues(source, classSchema, property, owner.key, steps))
             }
+        case .nested(let address): return nested(address).map(ReferencedValue.nested)
+        case .nestedValues(let address, let steps):
+            return nested(address).map { .values(CollectionValues(.nested($0), steps)) }
         case .results(let query):
             // Those of a collection whose owner is gone are empty, as they are where they were made.
             let results = Results(source, query)
@@ -192,9 +202,13 @@ extension Store {
         case .list(let list): .list(owner(list), list.property.column)
         case .set(let set): .set(owner(set), set.property.column)
         case .map(let map): .map(owner(map), map.property.column)
+        case .nested(let nested): .nested(nested.address)
         case .values(let values):
-            .values(
-                owner(values.collection), values.collection.property.column, values.steps)
+            switch values.origin {
+            case .property(let collection):
+                .values(owner(collection), collection.property.column, values.steps)
+            case .nested(let nested): .nestedValues(nested.address, values.steps)
+            }
         case .results(let results): .results(results.query)
         }
     }
@@ -209,6 +223,7 @@ extension Store {
         case .list(let owner, _), .set(let owner, _), .map(let owner, _),
             .values(let owner, _, _):
             return owner
+        case .nested(let address), .nestedValues(let address, _): return address.owner
         case .results(let query):
             switch query.base {
             case .table: return nil

@@ -13,6 +13,8 @@ package enum ReferencedValue {
     case set(LiveSet)
     /// A map property of an object.
     case map(LiveMap)
+    /// A list or map inside a mixed value.
+    case nested(NestedCollection)
     /// Plain values of a collection, filtered, ordered, each once, or cut.
     case values(CollectionValues)
     /// Results.
@@ -26,7 +28,8 @@ package enum ReferencedValue {
         case .list(let list): list.source
         case .set(let set): set.source
         case .map(let map): map.source
-        case .values(let values): values.collection.source
+        case .nested(let nested): nested.source
+        case .values(let values): values.source
         case .results(let results): results.source
         }
     }
@@ -45,7 +48,9 @@ package final class ThreadSafeReference: Sendable {
         case list(ObjectReference, ColumnID)
         case set(ObjectReference, ColumnID)
         case map(ObjectReference, ColumnID)
+        case nested(NestedAddress)
         case values(ObjectReference, ColumnID, [CollectionValues.Step])
+        case nestedValues(NestedAddress, [CollectionValues.Step])
         case results(Query)
     }
 

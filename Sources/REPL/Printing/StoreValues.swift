@@ -284,10 +284,10 @@ struct StoreValues {
         guard values.isValid else { return .text("Values (invalid)") }
         let all = try values.values()
         let fields = all.prefix(limits.items).map { value in
-            let cell = cell(of: value, values.collection.source)
+            let cell = cell(of: value, values.source)
             return Field(nil, Self.text(of: cell, limits.string), cell.role)
         }
-        let name = "Values of \(values.collection.property.elementTypeName)"
+        let name = "Values of \(values.property.elementTypeName)"
         return .sequence(name: name, items: fields, count: all.count)
     }
 

@@ -45,7 +45,7 @@ extension Catalogue {
     /// Sorted or filtered values of a collection.
     package static let valuesType = CatalogueType(
         "Values", "Values",
-        "Sorted, distinct or filtered values of a list, set or map. Lazy and live.",
+        "Sorted, distinct or filtered values of a list, set or map, also of one inside a mixed value. Lazy and live.",
         element: "value")
     /// Sections of results.
     package static let sectionsType = CatalogueType(
@@ -170,6 +170,9 @@ extension Catalogue {
             local price = moonpool.decimal("19.90")
             print(price * 3, price + 0.1)  --> 59.70 20.00
             """)
+    static let float = CatalogueType(
+        "float", "Float",
+        "A single-precision number for a mixed value, which stores a Lua number as a double.")
     static let data = CatalogueType(
         "data", "Data", "Bytes for a data property; tostring returns them as a string.")
     static let null = CatalogueType(
@@ -265,8 +268,8 @@ extension Catalogue {
         writeOptions, object, unmanaged, results, list, set, map, valuesType, sectionsType,
         projection, projectedResults, plotType, plotOptions, mixedList, mixedMap, observeOptions,
         token, computed, change, objectChange, propertyChange,
-        sectionChange, timer, worker, reference, recording, date, uuid, objectID, decimal, data,
-        null,
+        sectionChange, timer, worker, reference, recording, date, uuid, objectID, decimal, float,
+        data, null,
         migration, importOptions, csvOptions, jsonOptions, exportOptions, importReport, prompt,
         error,
     ]

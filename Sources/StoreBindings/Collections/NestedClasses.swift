@@ -1,7 +1,7 @@
 import LuaHost
 import ObjectStore
 
-/// A list or map inside a mixed value in the hands of a script.
+/// A list or map inside a mixed value, as scripts use it.
 final class NestedHandle {
     let nested: NestedCollection
     let handle: StoreHandle
@@ -13,10 +13,27 @@ final class NestedHandle {
         self.frozen = frozen
     }
 
-    /// How a script sees it: as a list or as a map.
+    /// Its class in scripts: a list or a map.
     var luaClass: LuaClass<NestedHandle> { nested.kind == .list ? Self.list : Self.map }
 
     fileprivate var bridge: ValueBridge { ValueBridge(handle, frozen) }
+
+    /// What the collection is, in words.
+    var subject: String {
+        let (owner, property, _) = nested.root
+        let name = nested.kind == .list ? "list" : "map"
+        return "a \(name) in \(owner.classSchema.name).\(property.name)"
+    }
+
+    /// The same collection where another path leads.
+    func moved(toPath path: [NestedCollection.Step]) -> NestedHandle {
+        path == nested.root.path
+            ? self : NestedHandle(nested.moved(toPath: path), handle, frozen)
+    }
+
+    fileprivate func values() -> ValuesHandle {
+        ValuesHandle(CollectionValues(nested), handle, frozen)
+    }
 
     fileprivate func lua(_ item: NestedCollection.Item?) -> LuaValue {
         item.map { bridge.lua($0) } ?? .nil
@@ -42,7 +59,7 @@ final class NestedHandle {
 
     static let list: LuaClass<NestedHandle> = LuaClass(
         name: "mixed list",
-        methods: listMethods + shared,
+        methods: listMethods + ValueMethods.querying { $0.values() } + shared,
         metamethods: sharedMetamethods + [
             LuaMethod("__pairs") { list, call in
                 // Over the elements as they are now: each read by index would walk the value again.
@@ -109,7 +126,7 @@ final class NestedHandle {
 
     static let map: LuaClass<NestedHandle> = LuaClass(
         name: "mixed map",
-        methods: mapMethods + shared,
+        methods: mapMethods + ValueMethods.summarizing { $0.values() } + shared,
         metamethods: sharedMetamethods + [
             LuaMethod("__pairs") { map, call in
                 let items = try map.nested.items()
@@ -140,7 +157,8 @@ final class NestedHandle {
             return true
         })
 
-    private static let methodNames = Set(mapMethods.map(\.name) + shared.map(\.name))
+    private static let methodNames = Set(
+        (mapMethods + ValueMethods.summarizing { $0.values() } + shared).map(\.name))
 
     private func assign(_ value: LuaValue, _ key: String) throws {
         if value.isNil {
@@ -159,8 +177,7 @@ final class NestedHandle {
             return .none
         },
         LuaMethod("remove") { map, call in
-            try map.nested.remove(key: try call.text(2))
-            return .none
+            call.answer(.boolean(try map.nested.remove(key: try call.text(2))))
         },
         LuaMethod("keys") { map, call in
             let keys = try map.nested.keys().map(LuaValue.text)
@@ -184,6 +201,22 @@ final class NestedHandle {
         },
         LuaMethod("is_valid") { nested, call in call.answer(.boolean(nested.nested.isValid)) },
         LuaMethod("is_frozen") { nested, call in call.answer(.boolean(nested.frozen != nil)) },
+        CollectionMethods.observing { try ObserverBinding($0.handle, $1).observe($0) },
+        LuaMethod("freeze") { nested, call in
+            if nested.frozen != nil { return call.answerArgument(1) }
+            let space = try nested.handle.frozenSpace()
+            let frozen = NestedHandle(
+                try nested.handle.store.freeze(nested.nested), nested.handle, space)
+            return call.answer(frozen, frozen.luaClass)
+        },
+        LuaMethod("thaw") { nested, call in
+            if nested.frozen == nil, nested.nested.isValid { return call.answerArgument(1) }
+            guard let live = try nested.handle.store.thaw(nested.nested) else {
+                return call.answer(.nil)
+            }
+            let thawed = NestedHandle(live, nested.handle, nil)
+            return call.answer(thawed, thawed.luaClass)
+        },
     ]
 
     private static let sharedMetamethods: [LuaMethod<NestedHandle>] = [
@@ -191,7 +224,22 @@ final class NestedHandle {
             call.answer(.integer(Int64(try nested.nested.count())))
         },
         LuaMethod("__tostring") { nested, call in call.answer(.text(try nested.describe())) },
+        LuaMethod(
+            "__eq",
+            anyReceiver: { call in
+                guard let left = call.nested(1), let right = call.nested(2) else {
+                    return call.answer(false)
+                }
+                return call.answer(.boolean(left.nested.isSame(as: right.nested)))
+            }),
     ]
+}
+
+extension LuaCall {
+    /// The list or map inside a mixed value that an argument is; nil for others.
+    func nested(_ index: Int) -> NestedHandle? {
+        optionalObject(index, NestedHandle.list) ?? optionalObject(index, NestedHandle.map)
+    }
 }
 
 extension ValueBridge {
@@ -231,7 +279,7 @@ extension ValueBridge {
 
     private func collection(_ table: LuaTable, _ depth: Int) throws -> Value {
         let pairs = table.pairs
-        if pairs.isEmpty { return .list([]) }
+        if pairs.isEmpty { return LuaJSON.isObject(table) ? .dictionary([:]) : .list([]) }
         if pairs.allSatisfy({ $0.key.integer != nil }) {
             let elements = table.array
             guard elements.count == pairs.count else {

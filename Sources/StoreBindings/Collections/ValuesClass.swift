@@ -19,6 +19,17 @@ final class ValuesHandle {
 
     fileprivate func lua(_ value: Value) -> LuaValue { ValueBridge(handle, frozen).lua(value) }
 
+    /// The value at a position as a script sees it; nil past the end.
+    fileprivate func item(at position: Int) throws -> LuaValue {
+        try values.item(at: position).map { ValueBridge(handle, frozen).lua($0) } ?? .nil
+    }
+
+    /// The values as a script sees them: lists and maps inside mixed values are live.
+    fileprivate func items() throws -> [LuaValue] {
+        let bridge = ValueBridge(handle, frozen)
+        return try values.items().map(bridge.lua)
+    }
+
     static let type: LuaClass<ValuesHandle> = LuaClass(
         name: "Values",
         methods: ValueMethods.querying { $0 } + own,
@@ -28,7 +39,7 @@ final class ValuesHandle {
             },
             LuaMethod("__tostring") { values, call in
                 guard values.values.isValid else { return call.answer("Values (invalid)") }
-                let property = values.values.collection.property
+                let property = values.values.property
                 let count = try values.values.values().count
                 return call.answer(.text("Values of \(property.elementTypeName) (\(count))"))
             },
@@ -37,9 +48,7 @@ final class ValuesHandle {
             },
         ],
         index: { values, index, result in
-            let all = try values.values.values()
-            guard index >= 1, index <= Int64(all.count) else { return result.setNil() }
-            result.set(values.lua(all[Int(index) - 1]))
+            result.set(try values.item(at: ScriptIndex.position(index)))
         },
         setIndex: { _, _, _ in
             throw StoreError(
@@ -50,8 +59,7 @@ final class ValuesHandle {
 
     /// What the values are, in words.
     var subject: String {
-        let collection = values.collection
-        return "values of \(collection.classSchema.name).\(collection.property.name)"
+        "values of \(values.owner.classSchema.name).\(values.property.name)"
     }
 
     private static let own: [LuaMethod<ValuesHandle>] = [
@@ -146,31 +154,29 @@ enum ValueMethods {
     ) -> [LuaMethod<Receiver>] {
         [
             LuaMethod("first") { receiver, call in
-                let values = try values(receiver)
-                return call.answer(try values.values.values().first.map(values.lua) ?? .nil)
+                call.answer(try values(receiver).item(at: 0))
             },
             LuaMethod("last") { receiver, call in
                 let values = try values(receiver)
-                return call.answer(try values.values.values().last.map(values.lua) ?? .nil)
+                return call.answer(try values.item(at: try values.values.count() - 1))
             },
             LuaMethod("each") { receiver, call in
-                let values = try values(receiver)
-                let all = try values.values.values()
+                let all = try values(receiver).items()
                 var next = 0
                 return call.answer(
                     .function(
                         call.state.makeFunction("next") { call in
                             // A nil would end the loop.
-                            while next < all.count, all[next] == .null { next += 1 }
+                            while next < all.count, all[next].isNil { next += 1 }
                             guard next < all.count else { return call.answer(.nil) }
                             next += 1
-                            return call.answer(values.lua(all[next - 1]))
+                            return call.answer(all[next - 1])
                         }))
             },
             LuaMethod("filter") { receiver, call in
                 let values = try values(receiver)
                 let function = try call.function(2)
-                let kept = try values.values.values().map(values.lua).filter {
+                let kept = try values.items().filter {
                     try function.call([$0]).first?.isTruthy == true
                 }
                 return call.answer(.table(call.state.makeTable(kept)))
@@ -178,7 +184,7 @@ enum ValueMethods {
             LuaMethod("map") { receiver, call in
                 let values = try values(receiver)
                 let function = try call.function(2)
-                let made = try values.values.values().map(values.lua).map {
+                let made = try values.items().map {
                     try function.call([$0]).first ?? .nil
                 }
                 return call.answer(.table(call.state.makeTable(made)))

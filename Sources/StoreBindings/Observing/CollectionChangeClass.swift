@@ -11,6 +11,7 @@ final class ChangeHandle {
         case collection(any CollectionHandle)
         case values(ValuesHandle)
         case projected(ProjectedResultsHandle)
+        case nested(NestedHandle)
 
         var handle: StoreHandle {
             switch self {
@@ -18,6 +19,7 @@ final class ChangeHandle {
             case .collection(let collection): collection.handle
             case .values(let values): values.handle
             case .projected(let results): results.handle
+            case .nested(let nested): nested.handle
             }
         }
     }
@@ -132,6 +134,7 @@ final class ChangeHandle {
                 case .collection: result.setNil()
                 case .values(let values): result.set(values, ValuesHandle.type)
                 case .projected(let results): result.set(results, ProjectedResultsHandle.type)
+                case .nested(let nested): result.set(nested, nested.luaClass)
                 }
             },
             LuaProperty("error") { change, result in

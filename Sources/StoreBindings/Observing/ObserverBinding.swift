@@ -229,7 +229,27 @@ struct ObserverBinding {
                 try observed.values.observe(keyPaths: keyPaths, name: name, pace: pace) {
                     [weak handle] change in
                     guard let handle else { return }
-                    try ChangeHandle(change, .values(observed)).pass(to: call, handle.state)
+                    var shown = observed
+                    if let path = change.nestedPath {
+                        shown = ValuesHandle(observed.values.moved(toPath: path), handle, nil)
+                    }
+                    try ChangeHandle(change, .values(shown)).pass(to: call, handle.state)
+                }
+            })
+    }
+
+    /// `observe(fn)` of a list or map inside a mixed value.
+    func observe(_ observed: NestedHandle) throws -> LuaValue {
+        let (handle, name, keyPaths, pace) = (handle, name, keyPaths, pace)
+        return try answer(
+            observed.subject,
+            { call in
+                try observed.nested.observe(keyPaths: keyPaths, name: name, pace: pace) {
+                    [weak handle] change in
+                    guard let handle else { return }
+                    let shown = observed.moved(
+                        toPath: change.nestedPath ?? observed.nested.root.path)
+                    try ChangeHandle(change, .nested(shown)).pass(to: call, handle.state)
                 }
             })
     }

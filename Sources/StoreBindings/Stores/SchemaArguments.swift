@@ -188,6 +188,7 @@ struct SchemaArguments {
             if let box = userdata.object(as: ObjectIDBox.type) { return .objectID(box.identifier) }
             if let box = userdata.object(as: DecimalBox.type) { return .decimal(box.number) }
             if let box = userdata.object(as: DataBox.type) { return .data(box.bytes) }
+            if let box = userdata.object(as: FloatBox.type) { return .float(box.number) }
             if userdata.object(as: NullMarker.type) != nil { return nil }
         case .table(let table) where property.collection != nil:
             return try defaultElements(table, property, place)

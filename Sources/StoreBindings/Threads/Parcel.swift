@@ -20,6 +20,7 @@ package struct Parcel: Sendable {
         case uuid(UUIDValue)
         case objectID(ObjectIDValue)
         case decimal(DecimalValue)
+        case float(Float)
         /// One of `tables`.
         case table(Int)
         case stored(ThreadSafeReference)
@@ -67,6 +68,7 @@ package struct Parcel: Sendable {
             case .objectID(let identifier):
                 state.userdata(ObjectIDBox(identifier), ObjectIDBox.type)
             case .decimal(let number): state.userdata(DecimalBox(number), DecimalBox.type)
+            case .float(let number): state.userdata(FloatBox(number), FloatBox.type)
             case .table(let index): .table(made[index])
             case .stored(let reference):
                 try module.handle(for: reference).resolve(reference)
@@ -164,6 +166,7 @@ private struct ParcelPacker {
         if let box = userdata.object(as: ObjectIDBox.type) { return .objectID(box.identifier) }
         if let box = userdata.object(as: DecimalBox.type) { return .decimal(box.number) }
         if let box = userdata.object(as: DataBox.type) { return .data(box.bytes) }
+        if let box = userdata.object(as: FloatBox.type) { return .float(box.number) }
         if userdata.object(as: NullMarker.type) != nil { return .null }
         if let box = userdata.object(as: ReferenceBox.type) { return .reference(box.reference) }
         if let (value, handle) = module.referenced(userdata) {
@@ -209,11 +212,6 @@ private struct ParcelPacker {
         }
         if userdata.object(as: SectionsHandle.type) != nil {
             return ("sections", "send their Results")
-        }
-        if userdata.object(as: NestedHandle.list) != nil
-            || userdata.object(as: NestedHandle.map) != nil
-        {
-            return ("a list or map inside a mixed value", "send its object")
         }
         return ("a userdata", nil)
     }

@@ -38,6 +38,11 @@ extension StoreModule {
         if let map = userdata.object(as: MapHandle.type) {
             return (.map(map.collection), map.handle)
         }
+        if let nested = userdata.object(as: NestedHandle.list)
+            ?? userdata.object(as: NestedHandle.map)
+        {
+            return (.nested(nested.nested), nested.handle)
+        }
         if let values = userdata.object(as: ValuesHandle.type) {
             return (.values(values.values), values.handle)
         }
@@ -90,6 +95,9 @@ extension StoreHandle {
             return state.userdata(ListHandle(list, self, space), ListHandle.type)
         case .set(let set): return state.userdata(SetHandle(set, self, space), SetHandle.type)
         case .map(let map): return state.userdata(MapHandle(map, self, space), MapHandle.type)
+        case .nested(let nested):
+            let made = NestedHandle(nested, self, space)
+            return state.userdata(made, made.luaClass)
         case .values(let values):
             return state.userdata(ValuesHandle(values, self, space), ValuesHandle.type)
         case .results(let results):

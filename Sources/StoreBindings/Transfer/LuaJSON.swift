@@ -50,7 +50,8 @@ struct LuaJSON {
         return table
     }
 
-    private static func isObject(_ table: LuaTable) -> Bool {
+    /// Returns whether a table is a JSON object even if it is empty.
+    static func isObject(_ table: LuaTable) -> Bool {
         table.metatable?["__jsontype"].text == "object"
     }
 
@@ -148,10 +149,24 @@ struct LuaJSON {
         if let map = userdata.object(as: MapHandle.type) {
             return try write(map.collection, to: &json)
         }
+        if let nested = userdata.object(as: NestedHandle.list)
+            ?? userdata.object(as: NestedHandle.map)
+        {
+            let view = try nested.nested.source.openView()
+            return try RowEncoder(view: view)
+                .write(try nested.nested.value(), Property("value", .mixed), to: &json)
+        }
+        if let values = userdata.object(as: ValuesHandle.type)?.values {
+            return try RowEncoder(view: try values.source.openView())
+                .write(
+                    .list(try values.values()),
+                    Property("values", values.property.type, collection: .list), to: &json)
+        }
         if userdata.object(as: NullMarker.type) != nil { return json.null() }
         if let box = userdata.object(as: DataBox.type) {
             return json.string(Base64.encode(box.bytes))
         }
+        if let box = userdata.object(as: FloatBox.type) { return json.double(Double(box.number)) }
         if let box = userdata.object(as: DecimalBox.type), box.number.isFinite {
             // Reading gives the same decimal, or a number that it is equal to.
             return json.number(box.number.description)

@@ -90,6 +90,7 @@ struct ValueBridge {
         if let box = field.box(ObjectIDBox.type) { return .objectID(box.identifier) }
         if let box = field.box(DecimalBox.type) { return .decimal(box.number) }
         if let box = field.box(DataBox.type) { return .data(box.bytes) }
+        if let box = field.box(FloatBox.type) { return .float(box.number) }
         return field.box(NullMarker.type) != nil ? .null : nil
     }
 
@@ -283,6 +284,7 @@ struct ValueBridge {
             if let box = userdata.object(as: ObjectIDBox.type) { return .objectID(box.identifier) }
             if let box = userdata.object(as: DecimalBox.type) { return .decimal(box.number) }
             if let box = userdata.object(as: DataBox.type) { return .data(box.bytes) }
+            if let box = userdata.object(as: FloatBox.type) { return .float(box.number) }
             if userdata.object(as: NullMarker.type) != nil { return .null }
             if let elements = try elements(of: userdata) { return .list(elements) }
             if let map = userdata.object(as: MapHandle.type) {
@@ -297,6 +299,9 @@ struct ValueBridge {
                 return .object(
                     ObjectReference(table: classSchema.table, key: ObjectKey(rawValue: -1)))
             }
+            if let nested = userdata.object(as: NestedHandle.map) {
+                return try own(try nested.nested.value(), of: nested.handle)
+            }
         case .table(let table):
             return .list(try table.array.map { try plain($0, place()) })
         default: break
@@ -304,7 +309,7 @@ struct ValueBridge {
         throw StoreError(.typeMismatch, "\(place()) cannot be a \(value.typeName)")
     }
 
-    /// The elements of a list, a set, their values, or Results; nil for what is none of those.
+    /// The elements of a list, a set, their values, or Results; nil for other values.
     func elements(of userdata: LuaUserdata) throws -> [Value]? {
         if let list = userdata.object(as: ListHandle.type) {
             return try own(try list.collection.values(), of: list.handle)
@@ -317,6 +322,11 @@ struct ValueBridge {
         }
         if let results = userdata.object(as: ResultsHandle.type) {
             return try own(try results.references().map(Value.object), of: results.handle)
+        }
+        if let nested = userdata.object(as: NestedHandle.list),
+            case .list(let elements) = try nested.nested.value()
+        {
+            return try own(elements, of: nested.handle)
         }
         return nil
     }

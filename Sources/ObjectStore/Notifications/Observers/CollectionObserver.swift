@@ -29,7 +29,8 @@ final class CollectionObserver: Observer {
         switch collection {
         case .objects, .elements(_, _, target: .some):
             filter = try KeyPathFilter(keyPaths, class: elements, schema: schema)
-        case .elements(_, let property, _), .values(_, let property, _):
+        case .elements(_, let property, _), .values(_, let property, _),
+            .nested(_, let property, _):
             guard keyPaths.isEmpty else {
                 throw StoreError(
                     .invalidQuery,
@@ -50,6 +51,8 @@ final class CollectionObserver: Observer {
         switch collection {
         case .elements(_, let property, target: nil): "'\(className).\(property.name)'"
         case .values(_, let property, _): "values of '\(className).\(property.name)'"
+        case .nested(let address, let property, _):
+            "a \(address.kind == .list ? "list" : "map") inside '\(className).\(property.name)'"
         case .objects, .elements: "a collection of '\(className)'"
         }
     }
@@ -95,14 +98,21 @@ final class CollectionObserver: Observer {
         var positions = rows.advance(
             along: step, modified: filter?.touchedRows(in: step) ?? KeySet())
         try Interruption.check()
-        var lost = rows.lost.map { ElementDetail.value($0, mapKey: "") }
+        if case .nested(_, let property, let steps) = collection, let nested = rows as? NestedRows {
+            collection = .nested(nested.address, property, steps)
+        }
+        if rows.isGone { return lastCall(step, positions, rows.lostDetails) }
+        var lost = rows.lostDetails
         if let loud = delay?.coalescedChanges { (positions, lost) = loud.told() }
         guard !positions.isEmpty, let handler else { return nil }
         let change = CollectionChange(
             .update, positions: positions, lost: lost, table: table, filter: filter,
             values: collection.values,
             inserted: rows.values(at: positions.insertions),
-            modified: rows.values(at: positions.modificationsNew), step: step)
+            modified: rows.values(at: positions.modificationsNew),
+            mapKeys: rows.mapKeys(at: positions.insertions).flatMap { inserted in
+                rows.mapKeys(at: positions.modificationsNew).map { (inserted, $0) }
+            }, step: step)
         explain(positions, step)
         return { try handler(change) }
     }
@@ -135,7 +145,6 @@ final class CollectionObserver: Observer {
 
     /// The owner or the class is gone: every row is, and the collection with it.
     private func lastCall(_ step: VersionStep) -> Call? {
-        guard let handler else { return nil }
         var positions = CollectionChangeSet()
         var lost: [ElementDetail] = []
         switch collection {
@@ -152,7 +161,19 @@ final class CollectionObserver: Observer {
                 .value($0, mapKey: "")
             }
             positions.deletions = Array(lost.indices)
+        case .nested(let address, let property, let steps):
+            lost = NestedRows(address, property, steps, in: step.old).allDetails
+            positions.deletions = Array(lost.indices)
         }
+        return lastCall(step, positions, lost)
+    }
+
+    /// All rows are gone, and the collection with them.
+    private func lastCall(
+        _ step: VersionStep, _ positions: CollectionChangeSet, _ lost: [ElementDetail]
+    ) -> Call? {
+        guard let handler else { return nil }
+        var (positions, lost) = (positions, lost)
         if let loud = delay?.coalescedChanges { (positions, lost) = loud.told() }
         let change = CollectionChange(
             .update, isCollectionValid: false, positions: positions, lost: lost, table: table,
@@ -170,6 +191,8 @@ final class CollectionObserver: Observer {
             ElementRows(owner, property, in: view)
         case .values(let owner, let property, let steps):
             ArrangedValues(owner, property, steps, in: view)
+        case .nested(let address, let property, let steps):
+            NestedRows(address, property, steps, in: view)
         }
     }
 
@@ -182,9 +205,7 @@ final class CollectionObserver: Observer {
             texts.count > 1
             ? filter?.matchingPath(for: KeySet(unordered: positions.modifiedKeys), in: step)
             : positions.modifiedKeys.isEmpty ? nil : texts.first
-        switch collection {
-        case .objects: break
-        case .elements(let owner, let property, _), .values(let owner, let property, _):
+        if let owner = collection.values?.owner, let property = collection.property {
             makeReason = {
                 DeliveryReason(
                     previousVersion: from, version: to, objects: [owner],

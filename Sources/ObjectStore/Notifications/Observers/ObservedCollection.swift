@@ -8,6 +8,8 @@ enum ObservedCollection {
     case elements(owner: ObjectReference, Property, target: TableID?)
     /// The plain values of a collection, filtered, ordered, each once, or cut.
     case values(owner: ObjectReference, Property, [CollectionValues.Step])
+    /// The elements of a list or map inside a mixed value, perhaps filtered, ordered, each once, or cut.
+    case nested(NestedAddress, Property, [CollectionValues.Step])
 
     /// The table of the objects; of plain values, that of their owner.
     var table: TableID {
@@ -15,6 +17,7 @@ enum ObservedCollection {
         case .objects(let query): query.table
         case .elements(let owner, _, let target): target ?? owner.table
         case .values(let owner, _, _): owner.table
+        case .nested(let address, _, _): address.owner.table
         }
     }
 
@@ -26,6 +29,10 @@ enum ObservedCollection {
             ChangedCollection(owner: owner, column: property.column, isArranged: false)
         case .values(let owner, let property, _):
             ChangedCollection(owner: owner, column: property.column, isArranged: true)
+        case .nested(let address, _, let steps):
+            ChangedCollection(
+                owner: address.owner, column: address.column, isArranged: !steps.isEmpty,
+                nested: address)
         }
     }
 
@@ -40,6 +47,8 @@ enum ObservedCollection {
                 owner: owner, try property.followed(to: schema, in: owner.table), target: target)
         case .values(let owner, let property, let steps):
             .values(owner: owner, try property.followed(to: schema, in: owner.table), steps)
+        case .nested(let address, let property, let steps):
+            .nested(address, try property.followed(to: schema, in: address.owner.table), steps)
         }
     }
 
@@ -48,6 +57,17 @@ enum ObservedCollection {
         switch self {
         case .objects(let query): query.owner(in: schema)
         case .elements(let owner, _, _), .values(let owner, _, _): owner
+        case .nested(let address, _, _): address.owner
+        }
+    }
+
+    /// The property whose plain values these are; nil for objects.
+    var property: Property? {
+        switch self {
+        case .objects: nil
+        case .elements(_, let property, _), .values(_, let property, _),
+            .nested(_, let property, _):
+            property
         }
     }
 }

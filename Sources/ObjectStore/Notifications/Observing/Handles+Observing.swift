@@ -47,8 +47,23 @@ extension CollectionValues {
         keyPaths: [String] = [], name: String = "", pace: ObserverPace? = nil,
         _ handler: @escaping (CollectionChange) throws -> Void
     ) throws -> NotificationToken {
-        try collection.source.observableStore().observe(
+        try source.observableStore().observe(
             self, keyPaths: keyPaths, name: name, pace: pace, handler)
+    }
+}
+
+extension NestedCollection {
+    /// Calls a handler with the collection as it is at the next delivery, and whenever it changes.
+    ///
+    /// The observer follows the collection when lists around it change. When another value replaces the collection, the
+    /// handler is called once more, with all elements as deletions and an invalid collection. Errors: as for
+    /// ``LiveCollection/observe(keyPaths:name:pace:_:)``.
+    package func observe(
+        keyPaths: [String] = [], name: String = "", pace: ObserverPace? = nil,
+        _ handler: @escaping (CollectionChange) throws -> Void
+    ) throws -> NotificationToken {
+        try CollectionValues(self).observe(
+            keyPaths: keyPaths, name: name, pace: pace, handler)
     }
 }
 

@@ -51,12 +51,17 @@ extension Store {
         pace: ObserverPace? = nil, _ handler: @escaping (CollectionChange) throws -> Void
     ) throws -> NotificationToken {
         try check()
-        let list = values.collection
-        guard list.isValid else { throw StoreView.deleted(list.classSchema, list.owner) }
-        let owner = ObjectReference(table: list.classSchema.table, key: list.owner)
+        let collection: ObservedCollection
+        switch values.origin {
+        case .property(let list):
+            guard list.isValid else { throw StoreView.deleted(list.classSchema, list.owner) }
+            collection = .values(owner: values.owner.reference, list.property, values.steps)
+        case .nested(let nested):
+            _ = try nested.count()
+            collection = .nested(nested.address, values.property, values.steps)
+        }
         return try observe(
-            .values(owner: owner, list.property, values.steps), keyPaths: keyPaths, name: name,
-            pace: pace, handler)
+            collection, keyPaths: keyPaths, name: name, pace: pace, handler)
     }
 
     func observe(

@@ -11,17 +11,25 @@ protocol ObservedRows {
     /// Moves along a step. `modified` are the rows whose changes the observer wants to hear of.
     mutating func advance(along step: VersionStep, modified: KeySet) -> CollectionChangeSet
 
-    /// The plain values that the last step took away or moved, as its deletions list them; empty where they can be
+    /// The plain values that the last step removed or moved, as its deletions list them; empty where they can be
     /// read at their positions in the collection itself.
-    var lost: [Value] { get }
+    var lostDetails: [ElementDetail] { get }
 
     /// The plain values at some positions; nil where these are positions in the collection itself.
     func values(at positions: [Int]) -> [Value]?
+
+    /// The keys of the map entries at some positions; nil where these are positions in the collection itself.
+    func mapKeys(at positions: [Int]) -> [String]?
+
+    /// Whether the last step removed the collection, although its owner still exists.
+    var isGone: Bool { get }
 }
 
 extension ObservedRows {
-    var lost: [Value] { [] }
+    var lostDetails: [ElementDetail] { [] }
     func values(at positions: [Int]) -> [Value]? { nil }
+    func mapKeys(at positions: [Int]) -> [String]? { nil }
+    var isGone: Bool { false }
 }
 
 /// Rows that can be asked for by their position.

@@ -90,8 +90,17 @@ extension Results {
 extension CollectionValues {
     /// How the values are found and what an observer of them costs, in words; one sentence per line.
     package func explain() throws -> String {
-        let count = try collection.count()
-        let property = "'\(collection.classSchema.name).\(collection.property.name)'"
+        let count: Int
+        let cost: String
+        switch origin {
+        case .property(let collection):
+            count = try collection.count()
+            cost = ArrangedValues.cost(of: collection.property)
+        case .nested(let nested):
+            count = try nested.count()
+            cost = NestedRows.cost
+        }
+        let property = "'\(owner.classSchema.name).\(self.property.name)'"
         let values = count == 1 ? "1 value" : "\(count.grouped) values"
         let lines = steps.map { step in
             switch step {
@@ -101,7 +110,6 @@ extension CollectionValues {
             case .limit(let count): "stops after \(count)"
             }
         }
-        let cost = ArrangedValues.cost(of: collection.property)
         return (["reads \(values) of \(property)"] + lines + ["an observer \(cost)"])
             .joined(separator: "\n")
     }

@@ -87,7 +87,6 @@ extension CollectionValues {
         adding(
             .filter(
                 try ElementPredicate(
-                    text, arguments, of: collection.property,
-                    schema: try collection.source.openView().schema)))
+                    text, arguments, of: property, schema: try source.openView().schema)))
     }
 }

@@ -2,16 +2,15 @@ import ColumnStorage
 
 /// The plain values of a list, a set or a map, perhaps filtered, ordered or cut: lazy and live.
 ///
-/// Nothing is computed until it is asked for; what was computed is kept until the store's version or its
-/// open write transaction changes. The values of a map are in the order of their keys. Confined to the
-/// store's thread.
+/// The collection is a property's own, or inside a mixed value. Nothing is computed until it is read; computed values are
+/// kept until the store's version or its open write transaction changes. The values of a map are in the order of their
+/// keys. Confined to the store's thread.
 ///
-/// Every member that reads throws `closed`, `wrong_thread`, and `invalid_object` if the owner of the
-/// collection was deleted.
+/// Every member that reads throws `closed`, `wrong_thread`, and `invalid_object` if the collection no longer exists.
 package final class CollectionValues {
     /// One thing done to the values.
     package enum Step: Hashable, Sendable {
-        /// Orders by value, nil first and NaN last, or the other way round; ties keep their order.
+        /// Orders by value, nil first and then NaN, or the other way round; ties keep their order.
         case sort(ascending: Bool)
         /// Keeps the first of each value.
         case distinct
@@ -21,14 +20,31 @@ package final class CollectionValues {
         case filter(ElementPredicate)
     }
 
-    /// The collection that the values come from.
-    package let collection: any LiveCollection
+    /// Where the values come from.
+    enum Origin {
+        /// The collection of a property.
+        case property(any LiveCollection)
+        /// A list or map inside a mixed value.
+        case nested(NestedCollection)
+    }
+
+    /// Where the values come from.
+    let origin: Origin
     /// What is done to the values, from left to right.
     package let steps: [Step]
 
-    private var kept: (version: UInt64, generation: UInt64, values: [Value])?
+    private var kept: Kept?
+    private var keptKeys: (version: UInt64, generation: UInt64, keys: [String])?
 
-    /// Makes the values of a collection; reads nothing.
+    private struct Kept {
+        let version: UInt64
+        let generation: UInt64
+        let values: [Value]
+        /// Where the values are in the collection; nil if these are all of them in its order.
+        let positions: [Int]?
+    }
+
+    /// Creates the values of a collection; reads nothing.
     ///
     /// Throws `type_mismatch` for a collection of objects, which ``Results`` are for.
     package convenience init(_ collection: some LiveCollection) throws {
@@ -38,15 +54,18 @@ package final class CollectionValues {
                 "'\(collection.classSchema.name).\(collection.property.name)' holds objects; "
                     + "make results of it")
         }
-        self.init(collection, [])
+        self.init(.property(collection), [])
     }
 
-    private init(_ collection: any LiveCollection, _ steps: [Step]) {
-        self.collection = collection
+    /// Creates the values of a list or map inside a mixed value; reads nothing.
+    package convenience init(_ nested: NestedCollection) { self.init(.nested(nested), []) }
+
+    init(_ origin: Origin, _ steps: [Step]) {
+        self.origin = origin
         self.steps = steps
     }
 
-    /// The values of a collection property of an object.
+    /// Creates the values of a collection property of an object.
     convenience init(
         _ source: ObjectSource, _ classSchema: ClassSchema, _ property: Property,
         _ owner: ObjectKey, _ steps: [Step]
@@ -57,40 +76,145 @@ package final class CollectionValues {
             case .map: LiveMap(source, classSchema, property, owner)
             default: LiveList(source, classSchema, property, owner)
             }
-        self.init(collection, steps)
+        self.init(.property(collection), steps)
     }
 
-    /// Whether the collection's owner exists, and still has the property.
-    package var isValid: Bool { collection.isValid }
+    /// The store, or the frozen view, that the values are read from.
+    package var source: ObjectSource {
+        switch origin {
+        case .property(let collection): collection.source
+        case .nested(let nested): nested.source
+        }
+    }
+
+    /// The object that has the collection.
+    package var owner: LiveObject {
+        switch origin {
+        case .property(let collection):
+            LiveObject(collection.source, collection.classSchema, collection.owner)
+        case .nested(let nested): nested.root.owner
+        }
+    }
+
+    /// The property that holds the collection, or the mixed value that the collection is in.
+    package var property: Property {
+        switch origin {
+        case .property(let collection): collection.property
+        case .nested(let nested): nested.root.property
+        }
+    }
+
+    /// Whether the collection exists.
+    package var isValid: Bool {
+        switch origin {
+        case .property(let collection): collection.isValid
+        case .nested(let nested): nested.isValid
+        }
+    }
 
     /// The values, in order, as of now.
-    package func values() throws -> [Value] {
-        let rows = try collection.rows()
-        let view = collection.source.view
-        if let kept, kept.version == view.version, kept.generation == view.generation {
-            return kept.values
-        }
-        guard try collection.count() > 0 else { return [] }
-        let values = Self.arranged(
-            view.listValues(collection.property, of: collection.owner, in: rows), by: steps,
-            of: collection.property)
-        kept = (view.version, view.generation, values)
-        return values
+    package func values() throws -> [Value] { try current().values }
+
+    /// The number of values.
+    package func count() throws -> Int { try current().values.count }
+
+    /// The value at an index, nil past the end; a list or map inside a mixed value is live.
+    package func item(at index: Int) throws -> NestedCollection.Item? {
+        let current = try current()
+        guard current.values.indices.contains(index) else { return nil }
+        return try item(at: index, of: current)
     }
 
-    /// What steps make of the values of a property.
-    static func arranged(_ values: [Value], by steps: [Step], of property: Property) -> [Value] {
+    /// The values, in order, as of now; lists and maps inside mixed values are live.
+    package func items() throws -> [NestedCollection.Item] {
+        let current = try current()
+        return try current.values.indices.map { try item(at: $0, of: current) }
+    }
+
+    private func item(at index: Int, of current: Kept) throws -> NestedCollection.Item {
+        let value = current.values[index]
+        guard let kind = NestedCollection.Kind(of: value) else { return .value(value) }
+        let position = current.positions?[index] ?? index
+        switch origin {
+        case .nested(let nested):
+            let step =
+                try keys().map { NestedCollection.Step.key($0[position]) } ?? .index(position)
+            return .nested(NestedCollection(nested.place, nested.path + [step], kind))
+        case .property(let map as LiveMap):
+            let key = try keys()?[position] ?? ""
+            return .nested(NestedCollection(.entry(map, key), [], kind))
+        case .property(let list as LiveList):
+            return .nested(NestedCollection(.element(list, position), [], kind))
+        case .property: return .value(value)
+        }
+    }
+
+    /// The keys of a map; nil for other collections.
+    private func keys() throws -> [String]? {
+        let view = source.view
+        if let keptKeys, keptKeys.version == view.version, keptKeys.generation == view.generation {
+            return keptKeys.keys
+        }
+        let keys: [String]
+        switch origin {
+        case .nested(let nested) where nested.kind == .map: keys = try nested.keys()
+        case .property(let map as LiveMap): keys = try map.keys()
+        default: return nil
+        }
+        keptKeys = (view.version, view.generation, keys)
+        return keys
+    }
+
+    private func current() throws -> Kept {
+        let view = try source.openView()
+        let all: [Value]
+        switch origin {
+        case .property(let collection):
+            let rows = try collection.rows()
+            if let kept, kept.version == view.version, kept.generation == view.generation {
+                return kept
+            }
+            all =
+                try collection.count() > 0
+                ? view.listValues(collection.property, of: collection.owner, in: rows) : []
+        case .nested(let nested):
+            nested.noteRead()
+            if let kept, kept.version == view.version, kept.generation == view.generation {
+                return kept
+            }
+            all = try nested.value().nestedElements.values
+        }
+        let positions =
+            steps.isEmpty ? nil : Self.positions(of: all, by: steps, of: property)
+        let made = Kept(
+            version: view.version, generation: view.generation,
+            values: positions?.map { all[$0] } ?? all, positions: positions)
+        kept = made
+        return made
+    }
+
+    /// The positions of the values that steps leave, in their order; the values are those of a property.
+    static func positions(
+        of values: [Value], by steps: [Step], of property: Property
+    ) -> [Int] {
         let order = ElementOrder(property)
-        return steps.reduce(values) { values, step in
+        return steps.reduce(Array(values.indices)) { positions, step in
             switch step {
             case .sort(let ascending):
-                let elements = values.map { $0.listElement(of: property) }
-                return order.sortedPositions(elements, ascending: ascending).map { values[$0] }
-            case .distinct: return order.distinctPositions(values).sorted().map { values[$0] }
-            case .limit(let count): return Array(values.prefix(count))
-            case .filter(let predicate): return values.filter(predicate.matches)
+                let elements = positions.map { values[$0].listElement(of: property) }
+                return order.sortedPositions(elements, ascending: ascending).map { positions[$0] }
+            case .distinct:
+                return order.distinctPositions(positions.map { values[$0] }).sorted()
+                    .map { positions[$0] }
+            case .limit(let count): return Array(positions.prefix(count))
+            case .filter(let predicate): return positions.filter { predicate.matches(values[$0]) }
             }
         }
+    }
+
+    /// What steps leave of the values of a property, in their order.
+    static func arranged(_ values: [Value], by steps: [Step], of property: Property) -> [Value] {
+        positions(of: values, by: steps, of: property).map { values[$0] }
     }
 
     /// The values in ascending or descending order.
@@ -112,18 +236,23 @@ package final class CollectionValues {
     }
 
     func adding(_ step: Step) -> CollectionValues {
-        CollectionValues(collection, steps + [step])
-    }
-
-    /// The object that has the collection.
-    var owner: LiveObject {
-        LiveObject(collection.source, collection.classSchema, collection.owner)
+        CollectionValues(origin, steps + [step])
     }
 
     /// The same values in another version, such as a frozen one.
     func moved(to source: ObjectSource) -> CollectionValues {
-        CollectionValues(
-            source, collection.classSchema, collection.property, collection.owner, steps)
+        switch origin {
+        case .property(let collection):
+            CollectionValues(
+                source, collection.classSchema, collection.property, collection.owner, steps)
+        case .nested(let nested): CollectionValues(.nested(nested.moved(to: source)), steps)
+        }
+    }
+
+    /// The values of the same collection inside a mixed value, which is at the end of another path now.
+    package func moved(toPath path: [NestedCollection.Step]) -> CollectionValues {
+        guard case .nested(let nested) = origin else { return self }
+        return CollectionValues(.nested(nested.moved(toPath: path)), steps)
     }
 }
 
@@ -133,7 +262,7 @@ extension CollectionValues {
     /// Ints give an int unless their sum needs more than 64 bits, then a double. Throws `invalid_query`
     /// for values that are no numbers.
     package func sum() throws -> Value {
-        switch (try aggregate(.sum), collection.property.type) {
+        switch (try aggregate(.sum), property.type) {
         case (.int(let value), .int): .int(value)
         case (.decimal(let value), _): .decimal(value)
         case (.int(0), .decimal): .decimal(.zero)
@@ -145,14 +274,14 @@ extension CollectionValues {
     ///
     /// Throws `invalid_query` for values that are neither numbers nor dates.
     package func minimum() throws -> Value {
-        Results.value(try aggregate(.minimum), collection.property.type)
+        Results.value(try aggregate(.minimum), property.type)
     }
 
     /// The largest value, nil if there is none.
     ///
     /// Throws as ``minimum()``.
     package func maximum() throws -> Value {
-        Results.value(try aggregate(.maximum), collection.property.type)
+        Results.value(try aggregate(.maximum), property.type)
     }
 
     /// The average of the values that are not nil; nil if there is none.
@@ -165,7 +294,7 @@ extension CollectionValues {
     }
 
     private func aggregate(_ operation: AggregateOperation) throws -> Scalar {
-        let property = collection.property
+        let property = property
         try Results.checkAggregate(operation, of: property.type, "'\(property.name)'")
         let source = ColumnSource(property)
         var aggregate = Aggregate(operation)

@@ -16,7 +16,8 @@ extension Catalogue {
                 "(): Date", "(text: string): Date", "(seconds: number): Date",
                 "(fields: table): Date",
             ],
-            "Creates a date: the current time, or from ISO 8601 text, seconds since 1970, or calendar fields.",
+            "Creates a date: the current time, or from ISO 8601 text, seconds since 1970 (integers are exact), calendar "
+                + "fields, or `{ microseconds = n }`. Text with digits below the microsecond is an error.",
             errors: [.invalidArgument],
             example: """
                 print(moonpool.date("2026-11-20T10:00:00Z"))  --> 2026-11-20T10:00:00Z
@@ -50,6 +51,31 @@ extension Catalogue {
             example: """
                 print(#moonpool.data("\\0\\255"))  --> 2
                 """),
+        .function(
+            "float", of: moonpool, ["(number: number): Float"],
+            "Creates a single-precision number, to store one in a mixed value.",
+            errors: [.invalidArgument],
+            example: """
+                store:write(function() rex.extra = moonpool.float(0.1) end)
+                print(moonpool.type_of(rex, "extra"), rex.extra == 0.1)  --> float false
+                """),
+        .function(
+            "type_of", of: moonpool,
+            [
+                "(object: Object, property: string): string",
+                "(list: List|Set|Values|MixedList, index: integer): string?",
+                "(map: Map|MixedMap, key: string): string?",
+            ],
+            "Returns the type of a stored value: nil, bool, int, float, double, string, data, date, uuid, object_id, "
+                + "decimal, object, list, set, map or backlinks. It tells apart what Lua shows alike, such as data and "
+                + "strings. Returns nil for an index or key that is not there.",
+            errors: [.unknownProperty, .invalidObject, .invalidArgument],
+            example: """
+                store:write(function() rex.extra = { moonpool.data("a"), "a", 1, 1.0, moonpool.json.empty_object, {} } end)
+                local types = {}
+                for i = 1, #rex.extra do types[i] = moonpool.type_of(rex.extra, i) end
+                print(table.concat(types, " "))  --> data string int double map list
+                """),
         .field(
             "null", of: [moonpool], "Null",
             "Stands for nil in tables, where a nil value would remove the key.",
@@ -70,7 +96,8 @@ extension Catalogue {
                 print(moonpool.class_of(rex))  --> Dog
                 """),
         .function(
-            "store_of", of: moonpool, ["(value: Object|Results|List|Set|Map): Store"],
+            "store_of", of: moonpool,
+            ["(value: Object|Results|List|Set|Map|Values|MixedList|MixedMap): Store"],
             "Returns the store of an object or a collection.",
             errors: [.invalidArgument],
             example: """

@@ -38,8 +38,8 @@ extension Catalogue {
         .method(
             "freeze",
             of: [
-                object, results, list, set, map, valuesType, sectionsType, projection,
-                projectedResults,
+                object, results, list, set, map, valuesType, sectionsType, mixedList, mixedMap,
+                projection, projectedResults,
             ], ["(): self"],
             "Returns a frozen copy at the current version. In a write transaction, its changes are not included.",
             errors: [.invalidObject, .alreadyInWrite, .closed],
@@ -49,7 +49,9 @@ extension Catalogue {
                 print(before.age, rex.age)  --> 7 8
                 """),
         .method(
-            "thaw", of: [object, results, list, set, map, valuesType, projection], ["(): self?"],
+            "thaw",
+            of: [object, results, list, set, map, valuesType, mixedList, mixedMap, projection],
+            ["(): self?"],
             "Returns the live object or collection of a frozen one; nil if it no longer exists.",
             errors: [.closed],
             example: """

@@ -2,7 +2,7 @@ extension Catalogue {
     /// Observers, their options and tokens.
     static let observing: [CatalogueEntry] = [
         .method(
-            "observe", of: [results, list, set, map, valuesType],
+            "observe", of: [results, list, set, map, valuesType, mixedList, mixedMap],
             ["(body: fun(change: Change<T>), options?: ObserveOptions): Token"],
             "Registers a function that is called with the initial collection and after each change.",
             errors: [.alreadyInWrite, .frozen, .invalidQuery, .invalidArgument],

@@ -1,5 +1,6 @@
 extension Catalogue {
     private static let collections4 = [results, list, set, map]
+    private static let plainValues = [valuesType, mixedList, mixedMap]
 
     /// Queries and aggregates of collections.
     static let queries: [CatalogueEntry] = [
@@ -8,18 +9,20 @@ extension Catalogue {
             ["(predicate: string, ...: any): Results<T>", "(values: table): Results<T>"],
             "Returns the objects that match a predicate with the arguments $1, $2 …, or that have the given values. "
                 + "In a collection of values, SELF is the value.",
-            errors: [.invalidQuery, .typeMismatch, .invalidArgument],
+            errors: [.invalidQuery, .unknownProperty, .typeMismatch, .invalidArgument],
             example: """
                 print(#dogs:where("age >= $1 and owner.name beginswith[c] $2", 5, "a"))  --> 1
                 print(dogs:where { name = "Max" }[1].age)  --> 3
                 print(#rex.marks:where("SELF > $1", 2))  --> 1
                 """),
         .method(
-            "where", of: [valuesType], ["(predicate: string, ...: any): Values<T>"],
+            "where", of: plainValues, ["(predicate: string, ...: any): Values<T>"],
             "Returns the values that match a predicate, in which SELF is the value.",
             errors: [.invalidQuery, .invalidArgument],
             example: """
                 print(rex.marks:sorted():where("SELF < 3")[1])  --> 1
+                store:write(function() rex.extra = { 5, "a", { 7 } } end)
+                print(#rex.extra:where("SELF == 5"))  --> 1
                 """),
         .method(
             "sorted", of: collections4,
@@ -28,13 +31,13 @@ extension Catalogue {
                 "(keys: table): Results<T>",
             ],
             "Returns the elements sorted by one or more key paths; values are sorted by themselves.",
-            errors: [.invalidQuery, .invalidArgument],
+            errors: [.invalidQuery, .unknownProperty, .invalidArgument],
             example: """
                 print(dogs:sorted("age")[1].name, dogs:sorted { { "owner.name" }, { "age", "desc" } }[1].name)  --> Max Rex
                 print(rex.marks:sorted("desc")[1])  --> 3
                 """),
         .method(
-            "sorted", of: [valuesType], ["(order?: \"asc\"|\"desc\"): Values<T>"],
+            "sorted", of: plainValues, ["(order?: \"asc\"|\"desc\"): Values<T>"],
             "Returns the values sorted.", errors: [.invalidArgument],
             example: """
                 print(rex.marks:distinct():sorted()[1])  --> 1
@@ -42,12 +45,12 @@ extension Catalogue {
         .method(
             "distinct", of: collections4, ["(...: string): Results<T>"],
             "Returns the first object for each value of the key paths; in a collection of values, each value once.",
-            errors: [.invalidQuery],
+            errors: [.invalidQuery, .unknownProperty],
             example: """
                 print(#dogs:distinct("breed"), #dogs:distinct("owner.name"))  --> 2 1
                 """),
         .method(
-            "distinct", of: [valuesType], ["(): Values<T>"], "Returns each value once.",
+            "distinct", of: plainValues, ["(): Values<T>"], "Returns each value once.",
             example: """
                 print(#rex.marks:sorted():distinct())  --> 3
                 """),
@@ -58,7 +61,7 @@ extension Catalogue {
                 print(#dogs:limit(1))  --> 1
                 """),
         .method(
-            "limit", of: [valuesType], ["(count: integer): Values<T>"],
+            "limit", of: plainValues, ["(count: integer): Values<T>"],
             "Returns at most the first count values.", errors: [.invalidArgument],
             example: """
                 print(#rex.marks:sorted():limit(2))  --> 2
@@ -67,26 +70,26 @@ extension Catalogue {
             "group_by", of: collections4,
             ["(path: string, order?: \"asc\"|\"desc\"): Sections<T>"],
             "Groups the objects into sections with the same value.",
-            errors: [.invalidQuery, .invalidArgument],
+            errors: [.invalidQuery, .unknownProperty, .invalidArgument],
             example: """
                 for _, section in ipairs(dogs:group_by("breed")) do print(section.key, #section.objects) end
                 --> boxer 1
                 --> mutt 1
                 """),
         .method(
-            "first", of: [results, list, set, valuesType], ["(): T?"],
+            "first", of: [results, list, set, valuesType, mixedList], ["(): T?"],
             "Returns the first element, or nil.",
             example: """
                 print(dogs:first().name)  --> Rex
                 """),
         .method(
-            "last", of: [results, list, set, valuesType], ["(): T?"],
+            "last", of: [results, list, set, valuesType, mixedList], ["(): T?"],
             "Returns the last element, or nil.",
             example: """
                 print(dogs:last().name)  --> Max
                 """),
         .method(
-            "each", of: [results, list, set, valuesType], ["(): fun(): T?"],
+            "each", of: [results, list, set, valuesType, mixedList], ["(): fun(): T?"],
             "Iterates over a snapshot of the collection, so the loop may modify it.",
             example: """
                 store:write(function()
@@ -95,47 +98,47 @@ extension Catalogue {
                 print(#dogs:where "age > 2")  --> 0
                 """),
         .method(
-            "filter", of: [results, list, set, valuesType],
+            "filter", of: [results, list, set, valuesType, mixedList],
             ["(test: fun(element: T): boolean): T[]"],
             "Returns a plain array of the elements for which a function returns true.",
             example: """
                 print(#dogs:filter(function(dog) return #dog.name == 3 end))  --> 2
                 """),
         .method(
-            "map", of: [results, list, set, valuesType],
+            "map", of: [results, list, set, valuesType, mixedList],
             ["(transform: fun(element: T): any): any[]"],
             "Returns a plain array of the results of a function for each element.",
             example: """
                 print(table.concat(dogs:map(function(dog) return dog.name end), " "))  --> Rex Max
                 """),
         .method(
-            "sum", of: collections4 + [valuesType], ["(property?: string): number"],
+            "sum", of: collections4 + plainValues, ["(property?: string): number"],
             "Returns the sum of a property or of the values. Ignores nil.",
-            errors: [.invalidQuery],
+            errors: [.invalidQuery, .unknownProperty],
             example: """
                 print(dogs:sum "age", rex.marks:sorted():sum())  --> 10 6
                 """),
         .method(
-            "min", of: collections4 + [valuesType], ["(property?: string): any"],
-            "Returns the smallest value, or nil.", errors: [.invalidQuery],
+            "min", of: collections4 + plainValues, ["(property?: string): any"],
+            "Returns the smallest value, or nil.", errors: [.invalidQuery, .unknownProperty],
             example: """
                 print(dogs:min "age")  --> 3
                 """),
         .method(
-            "max", of: collections4 + [valuesType], ["(property?: string): any"],
-            "Returns the largest value, or nil.", errors: [.invalidQuery],
+            "max", of: collections4 + plainValues, ["(property?: string): any"],
+            "Returns the largest value, or nil.", errors: [.invalidQuery, .unknownProperty],
             example: """
                 print(dogs:max "age")  --> 7
                 """),
         .method(
-            "average", of: collections4 + [valuesType], ["(property?: string): number?"],
+            "average", of: collections4 + plainValues, ["(property?: string): number?"],
             "Returns the average, or nil. Ignores nil.",
-            errors: [.invalidQuery],
+            errors: [.invalidQuery, .unknownProperty],
             example: """
                 print(dogs:average "age")  --> 5.0
                 """),
         .method(
-            "count", of: collections4 + [valuesType], ["(property?: string): integer"],
+            "count", of: collections4 + plainValues, ["(property?: string): integer"],
             "Returns the number of elements, or of those with a value in a property.",
             errors: [.unknownProperty],
             example: """

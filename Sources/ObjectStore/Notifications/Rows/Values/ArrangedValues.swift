@@ -7,8 +7,8 @@ struct ArrangedValues: ObservedRows {
     private let sequence: ValueSequence
     private let rules: [ValueRules]
     private var stages: [ValueStage]
-    /// The values that the last step took away or moved, as its deletions list them.
-    private(set) var lost: [Value] = []
+    /// What the last step removed or moved, as its deletions list it.
+    private(set) var lostDetails: [ElementDetail] = []
 
     init(
         _ owner: ObjectReference, _ property: Property, _ steps: [CollectionValues.Step],
@@ -50,7 +50,7 @@ struct ArrangedValues: ObservedRows {
     }
 
     mutating func advance(along step: VersionStep, modified: KeySet) -> CollectionChangeSet {
-        lost = []
+        lostDetails = []
         let moved = elements.advance(along: step, modified: KeySet())
         if moved.isEmpty { return CollectionChangeSet() }
         let list = step.new.table(owner.table).list(sequence.property.column, owner.key)
@@ -60,7 +60,7 @@ struct ArrangedValues: ObservedRows {
         }
         let before = ValueReader(sequence, before: change)
         var changes = change.isAnew ? beginAnew(change) : follow(change, before)
-        lost = changes.deletedKeys.map(before.value)
+        lostDetails = changes.deletedKeys.map { .value(before.value($0), mapKey: "") }
         sequence.forget(change.removed)
         // The numbers of elements are no keys of objects.
         changes.deletedKeys = []

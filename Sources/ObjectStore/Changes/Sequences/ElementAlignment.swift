@@ -1,0 +1,113 @@
+/// Which elements of a list are the same ones in another version of it, found by comparing the two.
+///
+/// Equal elements are matched in order, as many as possible. Of the elements between two matches, a list stays a list, a
+/// map stays a map, and the rest counts as set to another value, one by one. What is left was removed or inserted. So a
+/// single change is found as it was made, except that among equal neighbors nothing says which one it was.
+struct ElementAlignment {
+    /// For each old position, the new position of the same element, ascending; nil for an element that was removed.
+    let newPositions: [Int?]
+
+    /// Sequences whose lengths have a larger product are compared by the occurrences of their elements, in less time.
+    private static let exactLimit = 1 << 16
+
+    /// Compares two versions of a list.
+    init(from old: [Value], to new: [Value]) {
+        var found = [Int?](repeating: nil, count: old.count)
+        let whole = Gap(old: old.indices, new: new.indices)
+        let gaps = Self.match(old, new, in: whole, &found)
+        if !gaps.isEmpty {
+            let (oldShapes, newShapes) = (old.map(Shape.init), new.map(Shape.init))
+            for gap in gaps {
+                for rest in Self.match(oldShapes, newShapes, in: gap, &found) {
+                    for (old, new) in zip(rest.old, rest.new) { found[old] = new }
+                }
+            }
+        }
+        newPositions = found
+    }
+
+    /// Positions between two matches, of both versions.
+    private struct Gap {
+        let old: Range<Int>
+        let new: Range<Int>
+    }
+
+    /// What remains of an element when its content changes.
+    private enum Shape: Hashable {
+        case list, map, plain
+
+        init(_ value: Value) {
+            switch value {
+            case .list: self = .list
+            case .dictionary: self = .map
+            default: self = .plain
+            }
+        }
+    }
+
+    /// Matches equal elements in a gap; returns the gaps between the matches in which both versions have elements.
+    private static func match<Element: Hashable>(
+        _ old: [Element], _ new: [Element], in gap: Gap, _ found: inout [Int?]
+    ) -> [Gap] {
+        var (oldStart, newStart) = (gap.old.lowerBound, gap.new.lowerBound)
+        var (oldEnd, newEnd) = (gap.old.upperBound, gap.new.upperBound)
+        while oldStart < oldEnd, newStart < newEnd, old[oldStart] == new[newStart] {
+            found[oldStart] = newStart
+            oldStart += 1
+            newStart += 1
+        }
+        while oldStart < oldEnd, newStart < newEnd, old[oldEnd - 1] == new[newEnd - 1] {
+            oldEnd -= 1
+            newEnd -= 1
+            found[oldEnd] = newEnd
+        }
+        let pairs = matches(old[oldStart..<oldEnd], new[newStart..<newEnd])
+        var gaps: [Gap] = []
+        for pair in pairs + [(old: oldEnd, new: newEnd)] {
+            if oldStart < pair.old, newStart < pair.new {
+                gaps.append(Gap(old: oldStart..<pair.old, new: newStart..<pair.new))
+            }
+            if pair.old < oldEnd { found[pair.old] = pair.new }
+            (oldStart, newStart) = (pair.old + 1, pair.new + 1)
+        }
+        return gaps
+    }
+
+    /// Pairs of positions of equal elements; both ascend.
+    private static func matches<Element: Hashable>(
+        _ old: ArraySlice<Element>, _ new: ArraySlice<Element>
+    ) -> [(old: Int, new: Int)] {
+        if old.isEmpty || new.isEmpty { return [] }
+        if old.count > exactLimit / new.count { return occurrences(old, new) }
+        let difference = new.difference(from: old)
+        var isRemoved = [Bool](repeating: false, count: old.count)
+        var isInserted = [Bool](repeating: false, count: new.count)
+        for change in difference {
+            switch change {
+            case .remove(let offset, _, _): isRemoved[offset] = true
+            case .insert(let offset, _, _): isInserted[offset] = true
+            }
+        }
+        return zip(
+            old.indices.filter { !isRemoved[$0 - old.startIndex] },
+            new.indices.filter { !isInserted[$0 - new.startIndex] }
+        ).map { (old: $0, new: $1) }
+    }
+
+    /// Pairs the n-th occurrence of an element with its n-th occurrence in the other version, where the order is kept.
+    private static func occurrences<Element: Hashable>(
+        _ old: ArraySlice<Element>, _ new: ArraySlice<Element>
+    ) -> [(old: Int, new: Int)] {
+        var positions: [Element: [Int]] = [:]
+        for position in old.indices.reversed() {
+            positions[old[position], default: []].append(position)
+        }
+        var pairs: [(old: Int, new: Int)] = []
+        for position in new.indices {
+            guard let match = positions[new[position]]?.popLast() else { continue }
+            pairs.append((match, position))
+        }
+        let runs = pairs.map { KeptSubsequence.Run(old: $0.old, length: 1, isTouched: false) }
+        return zip(pairs, KeptSubsequence.choose(runs)).filter(\.1).map(\.0)
+    }
+}

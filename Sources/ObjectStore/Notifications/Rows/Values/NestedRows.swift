@@ -1,0 +1,123 @@
+import ColumnStorage
+
+/// The elements of an observed list or map inside a mixed value, perhaps filtered, ordered, each once, or cut.
+///
+/// A mixed value is stored as a whole, so the two versions of the collection are compared.
+struct NestedRows: ObservedRows {
+    /// Where the collection is now: changes of the lists around it may move it.
+    private(set) var address: NestedAddress
+    private let property: Property
+    private let steps: [CollectionValues.Step]
+    private var content: Content
+    /// Whether the collection no longer exists.
+    private(set) var isGone = false
+    /// What the last step removed or moved, as its deletions list it.
+    private(set) var lostDetails: [ElementDetail] = []
+
+    /// The elements of one version, each with a number that it keeps when it is set to another value.
+    private struct Content {
+        var keys: [String] = []
+        var values: [Value] = []
+        var numbers: [ObjectKey] = []
+        /// The positions of the elements that are shown, in their order.
+        var shown: [Int] = []
+        var nextNumber: Int64 = 0
+
+        mutating func addNumber() {
+            numbers.append(ObjectKey(rawValue: nextNumber))
+            nextNumber += 1
+        }
+    }
+
+    init(
+        _ address: NestedAddress, _ property: Property, _ steps: [CollectionValues.Step],
+        in view: StoreView
+    ) {
+        self.address = address
+        self.property = property
+        self.steps = steps
+        content = Content()
+        (content.keys, content.values) = address.value(in: view)?.nestedElements ?? ([], [])
+        for _ in content.values { content.addNumber() }
+        arrange(&content)
+    }
+
+    private func arrange(_ content: inout Content) {
+        content.shown = CollectionValues.positions(of: content.values, by: steps, of: property)
+    }
+
+    var count: Int { content.shown.count }
+
+    /// What a commit that touches the collection costs, in words.
+    static let cost =
+        "compares the collection before and after a commit that changes its mixed value"
+    var cost: String { Self.cost }
+
+    func values(at positions: [Int]) -> [Value]? {
+        positions.map { content.values[content.shown[$0]] }
+    }
+
+    func mapKeys(at positions: [Int]) -> [String]? {
+        content.keys.isEmpty ? nil : positions.map { content.keys[content.shown[$0]] }
+    }
+
+    /// All elements that are shown, to report them as deleted.
+    var allDetails: [ElementDetail] { content.shown.map { detail($0, content) } }
+
+    private func detail(_ position: Int, _ content: Content) -> ElementDetail {
+        .value(
+            content.values[position], mapKey: content.keys.isEmpty ? "" : content.keys[position])
+    }
+
+    mutating func advance(along step: VersionStep, modified: KeySet) -> CollectionChangeSet {
+        lostDetails = []
+        guard step.isChanged(address.owner.table, address.column, address.owner.key) else {
+            return CollectionChangeSet()
+        }
+        guard let (moved, value) = address.followed(along: step) else {
+            isGone = true
+            lostDetails = allDetails
+            return CollectionChangeSet(deletions: Array(content.shown.indices))
+        }
+        address = moved
+        let old = content
+        let newPositions = align(to: value.nestedElements)
+        var modified: Set<ObjectKey> = []
+        for case (let before, let after?) in newPositions.enumerated()
+        where old.values[before] != content.values[after] { modified.insert(old.numbers[before]) }
+        var changes = SequenceDifference.changes(
+            from: old.shown.map { old.numbers[$0] },
+            to: content.shown.map { content.numbers[$0] }, isTouched: modified.contains)
+        lostDetails = changes.deletions.map { detail(old.shown[$0], old) }
+        // The numbers of elements are not keys of objects.
+        changes.deletedKeys = []
+        changes.insertedKeys = []
+        changes.modifiedKeys = []
+        return changes
+    }
+
+    /// Takes new elements, of which those that were there keep their numbers; returns their new positions.
+    private mutating func align(to elements: (keys: [String], values: [Value])) -> [Int?] {
+        let old = content
+        let newPositions: [Int?]
+        if address.kind == .map {
+            let places = Dictionary(
+                elements.keys.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first }
+            )
+            newPositions = old.keys.map { places[$0] }
+        } else {
+            newPositions = ElementAlignment(from: old.values, to: elements.values).newPositions
+        }
+        var known = [ObjectKey?](repeating: nil, count: elements.values.count)
+        for case (let before, let after?) in newPositions.enumerated() {
+            known[after] = old.numbers[before]
+        }
+        content = Content(
+            keys: elements.keys, values: elements.values, nextNumber: old.nextNumber)
+        for number in known {
+            if let number { content.numbers.append(number) } else { content.addNumber() }
+        }
+        arrange(&content)
+        return newPositions
+    }
+}
