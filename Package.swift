@@ -214,7 +214,9 @@ if Context.environment["MOONPOOL_BENCHMARKS"] != nil {
         .executableTarget(
             name: "benchmarks",
             dependencies: [
-                "ObjectStore", "ScriptHost", "REPL", "EventLoops", "Transfer", "CSQLite", "CLMDB",
+                "Moonpool", "ObjectStore", "ScriptHost", "REPL", "EventLoops", "Transfer",
+                "CSQLite",
+                "CLMDB",
             ],
             path: "scripts/benchmarks", swiftSettings: unsafeZone))
 }

@@ -14,18 +14,21 @@ package final class JobThread: Sendable {
         var queue: [UnownedJob] = []
         var isThreadAlive = false
         var isShutDown = false
-        var thread: ThreadIdentity?
     }
 
     private let name: String
     private let state = Mutex(State())
     private let work = Signal()
+    /// The thread's number; 0 without a thread.
+    private let thread = Atomic<UInt>(0)
 
     /// Creates the runner; its thread starts with the first job.
     package init(name: String) { self.name = name }
 
     /// Whether the calling thread is the runner's.
-    package var isCurrent: Bool { state.withLock { $0.thread } == ThreadIdentity.current }
+    package var isCurrent: Bool {
+        thread.load(ordering: .relaxed) == ThreadIdentity.current.number
+    }
 
     /// Queues a job of a serial executor.
     package func enqueue(_ job: consuming ExecutorJob, of executor: some SerialExecutor) {
@@ -86,7 +89,7 @@ package final class JobThread: Sendable {
 
     private func loop(_ run: (UnownedJob) -> Void) {
         ThreadIdentity.nameCurrent(name)
-        state.withLock { $0.thread = ThreadIdentity.current }
+        thread.store(ThreadIdentity.current.number, ordering: .relaxed)
         while true {
             let count = work.count
             let (jobs, isEnd) = state.withLock { state -> ([UnownedJob], Bool) in
@@ -94,8 +97,8 @@ package final class JobThread: Sendable {
                 state.queue = []
                 let isEnd = jobs.isEmpty && state.isShutDown
                 if isEnd {
+                    thread.store(0, ordering: .relaxed)
                     state.isThreadAlive = false
-                    state.thread = nil
                 }
                 return (jobs, isEnd)
             }

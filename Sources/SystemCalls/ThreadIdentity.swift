@@ -8,7 +8,8 @@
 ///
 /// The system reuses the identity of a thread that has ended.
 package struct ThreadIdentity: Hashable, Sendable {
-    private let number: UInt
+    /// The system's number of the thread, which is not 0.
+    package let number: UInt
 
     /// The calling thread.
     ///

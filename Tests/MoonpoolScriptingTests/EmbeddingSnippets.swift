@@ -11,6 +11,17 @@ enum EmbeddingSnippets {
         return sum
     }
 
+    static func typed(_ path: String) async throws -> Int {
+        struct Dog: Model { var name = "" }
+        let store = try Store(.file(path), models: Dog.self)
+        try await store.write { tx in try tx.insert(Dog(name: "Rex")) }
+        for dog in store.all(Dog.self).where({ $0.name.hasPrefix("R") }) { print(dog.name) }
+        let engine = try ScriptEngine(.sandboxed)
+        try await engine.open(.file(path), models: Dog.self, as: "store")
+        let count = try await engine.run("return #store:objects 'Dog'", as: Int.self)
+        return count
+    }
+
     static func limits(_ folder: String) throws -> ScriptEngine {
         let engine = try ScriptEngine(
             .sandboxed(

@@ -60,6 +60,7 @@ import Testing
         try folder.make("data")
         try folder.make("library")
         #expect(try await EmbeddingSnippets.first() == 3)
+        #expect(try await EmbeddingSnippets.typed(folder.path + "/dogs.moonpool") == 1)
         let limited = try EmbeddingSnippets.limits(folder.path)
         #expect(try await limited.run("return 1", as: Int.self) == 1)
         // Functions of tasks get no thread for minutes while other tests keep all of them.

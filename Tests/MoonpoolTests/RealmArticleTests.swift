@@ -1,5 +1,6 @@
 import Foundation
 import Moonpool
+import TestThreads
 import Testing
 
 @Suite struct RealmArticleTests {
@@ -14,13 +15,31 @@ import Testing
             .map { $0.drop { $0 == " " } }.joined(separator: "\n")
     }
 
-    @Test func `every Swift block of the article is compiled`() throws {
-        let compiled = try lines(of: "Tests/MoonpoolTests/RealmArticle.swift")
-        let parts = try lines(of: "Sources/Moonpool/Moonpool.docc/RealmSwift.md")
+    @Test(arguments: [("RealmSwift", "RealmArticle", 4), ("TypedModels", "TypedArticle", 7)])
+    func `every Swift block of the articles is compiled`(
+        article: String, source: String, count: Int
+    ) throws {
+        let compiled = try lines(of: "Tests/MoonpoolTests/\(source).swift")
+            .replacing("static func", with: "func")
+        let parts = try lines(of: "Sources/Moonpool/Moonpool.docc/\(article).md")
             .components(separatedBy: "```")
         let blocks = parts.filter { $0.hasPrefix("swift\n") }.map { $0.dropFirst(6) }
-        #expect(blocks.count == 4)
+        #expect(blocks.count == count)
         for block in blocks { #expect(compiled.contains(block), "\(block)") }
+    }
+
+    @Test func `the functions of the article about typed models work`() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("cats.moonpool")
+        let store = try Store(
+            .file(path), models: TypedArticle.Cat.self, TypedArticle.Owner.self,
+            TypedArticle.Toy.self, on: nil)
+        let id = try await TypedArticle.add(to: store)
+        #expect(store[id]?.tags.contains("calm") == true)
+        #expect(TypedArticle.expensive(in: store) == ["Tom of Ann"])
+        let cards = try TypedArticle.cards(in: store)
+        #expect(cards.map(\.toys) == [1] && cards.map(\.owner) == ["Ann"])
+        store.close()
     }
 
     @Test func `the functions of the article work`() async throws {

@@ -33,4 +33,18 @@ public final class RunningThread {
         thread = nil
         pthread_join(ended, nil)
     }
+
+    /// The number of the calling thread.
+    public static var currentNumber: UInt { UInt(pthread_self()) }
+
+    /// The name of the calling thread; the system keeps 15 bytes.
+    public static var currentName: String {
+        guard let file = fopen("/proc/thread-self/comm", "r") else { return "" }
+        defer { fclose(file) }
+        var name = [CChar](repeating: 0, count: 32)
+        guard fgets(&name, Int32(name.count), file) != nil else { return "" }
+        return String(
+            decoding: name.prefix { $0 != 0 && $0 != 10 }.map { UInt8(bitPattern: $0) },
+            as: UTF8.self)
+    }
 }

@@ -52,6 +52,7 @@ do {
     if options.includes("W13") { try ListWorkload.run(bench) }
     if options.includes("W14") { try TransferWorkload.run(bench) }
     if options.includes("W15") { try CompletionWorkload.run(bench) }
+    if options.includes("W16") { try TypedWorkload.run(bench) }
     if options.includes("W9") { try InsertWorkload.measureSize(bench) }
 
     print(

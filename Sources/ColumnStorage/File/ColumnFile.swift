@@ -178,7 +178,11 @@ package final class ColumnFile: Sendable {
     /// The version of the newest commit of any process; 0 once closed.
     ///
     /// A few loads from the map.
-    package func latestVersion() -> UInt64 { environment?.latestVersion() ?? 0 }
+    package func latestVersion() -> UInt64 {
+        // The lease keeps the map, also where another thread closes the file now.
+        let lease = held.withLock { $0 }
+        return withExtendedLifetime(lease) { lease?.environment.latestVersion() ?? 0 }
+    }
 
     /// The file that another process reads from after every commit, and closes when it ends.
     ///

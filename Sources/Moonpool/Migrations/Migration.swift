@@ -54,15 +54,29 @@ public final class Migration {
 
     /// Calls `body` with each object as it was and as it will be, in the order of their creation.
     ///
+    /// A property that `body` reads of an old object, and that the model no longer has, disappears without an error.
+    ///
     /// Throws `unknown_class`, and what `body` throws.
     public func forEach<M: ObjectModel>(
         _ type: M.Type, _ body: (OldObject, Live<M>) throws -> Void
     ) throws {
         let table = try store.table(type)
+        let reads = OldReads()
         try engine.each(M.className) { old, new in
-            try body(OldObject(old), Live(table, new.key))
+            try body(OldObject(old, reads), Live(table, new.key))
             if let failure = store.context.writeFailure { throw failure }
         }
+        for name in reads.names where table.classSchema.property(named: name) == nil {
+            try engine.deleteProperty(M.className, name)
+        }
+    }
+
+    /// Deletes the values of a property that the model no longer has.
+    ///
+    /// Returns false if the file has no such property. Throws `unknown_class`, and `invalid_schema` if the model still has the property.
+    @discardableResult  // because a property that is gone is as good as one that is deleted
+    public func deleteProperty<M: ObjectModel>(_ name: String, of type: M.Type) throws -> Bool {
+        try engine.deleteProperty(M.className, name)
     }
 
     /// Returns the objects of a class of the file as they were.
@@ -86,8 +100,12 @@ public final class Migration {
 /// ```
 public struct OldObject {
     private let object: LiveObject
+    private let reads: OldReads?
 
-    init(_ object: LiveObject) { self.object = object }
+    init(_ object: LiveObject, _ reads: OldReads? = nil) {
+        self.object = object
+        self.reads = reads
+    }
 
     /// The value of a property.
     ///
@@ -101,6 +119,12 @@ public struct OldObject {
     /// Throws `unknown_property`, and `type_mismatch` for a value of another type.
     public func get<V: StoredValue>(_ name: String, as type: V.Type = V.self) throws -> V {
         let context = ModelContext(object.source, scheduling: nil)
+        reads?.names.insert(name)
         return try V(stored: context.mixed(try object.value(name)))
     }
+}
+
+/// The names of old properties that a migration has read.
+final class OldReads {
+    var names: Set<String> = []
 }

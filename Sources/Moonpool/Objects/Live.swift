@@ -105,7 +105,7 @@ public struct Live<M: ObjectModel> {
     /// Returns the plain value of a property: of a link the ``Link``, of an embedded object the struct.
     ///
     /// Throws `invalid_object` if the object was deleted, `closed`, `type_mismatch` for a raw value without a case, `out_of_range`,
-    /// `invalid_argument` for a objectKey path that leads to no stored property.
+    /// `invalid_argument` for a key path that leads to no stored property.
     public func get<V: StoredValue>(_ path: KeyPath<M, V>) throws -> V {
         let cell = try cell(path)
         return try V._plain(StoredElement(cell.value()), in: cell.context)
@@ -114,7 +114,7 @@ public struct Live<M: ObjectModel> {
     /// Assigns a plain value: a ``Link``, an embedded struct, an array.
     ///
     /// Throws `not_in_write`, `invalid_object`, `out_of_range`, `missing_value`, `duplicate_key`, `closed`, and `invalid_argument` for the
-    /// primary objectKey.
+    /// primary key.
     public func set<V: StoredValue>(_ path: WritableKeyPath<M, V>, to value: V) throws {
         let cell = try cell(path)
         let element = try value._element(in: cell.context)

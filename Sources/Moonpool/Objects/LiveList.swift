@@ -189,7 +189,7 @@ extension LiveList: CustomStringConvertible {
     public var description: String { "[" + map { "\($0)" }.joined(separator: ", ") + "]" }
 }
 
-/// A list or set of links, which can be queried.
+/// A link, as the element of a list, a set or a map.
 public protocol LinkElement: StoredValue {
     /// The linked model.
     associatedtype Linked: Model
@@ -197,6 +197,10 @@ public protocol LinkElement: StoredValue {
 extension Link: LinkElement {
     /// The linked model.
     public typealias Linked = M
+}
+extension Optional: LinkElement where Wrapped: LinkElement {
+    /// The linked model.
+    public typealias Linked = Wrapped.Linked
 }
 
 extension LiveList where Element: LinkElement {

@@ -39,7 +39,7 @@ struct ChangeSource<Change: Sendable> {
             guard let change, let token, token.isValid else { return }
             handler(change)
         }
-        token.hold(engineToken)
+        token.hold(engineToken, of: context)
         return token
     }
 

@@ -36,6 +36,14 @@ extension LiveList {
     ) throws -> NotificationToken {
         try source().token([], on: isolation, handler)
     }
+
+    /// Calls a handler on an actor, which is held weakly, with the elements, and whenever they change.
+    nonisolated(nonsending) public func observe<A: Actor>(
+        on actor: A,
+        _ handler: @escaping @Sendable (isolated A, Result<Change, any Error>) -> Void
+    ) async throws -> NotificationToken {
+        try await source().token([], on: actor, handler)
+    }
 }
 
 extension LiveList where Element: LinkElement {
@@ -54,6 +62,14 @@ extension LiveList where Element: LinkElement {
         _ handler: @escaping (Result<Change, any Error>) -> Void
     ) throws -> NotificationToken {
         try source().token(paths.map { FieldPaths.text($0) }, on: isolation, handler)
+    }
+
+    /// Calls a handler on an actor, which is held weakly, with the elements, and whenever they or the named properties change.
+    nonisolated(nonsending) public func observe<A: Actor>(
+        _ paths: FieldPath<Element.Linked>..., on actor: A,
+        _ handler: @escaping @Sendable (isolated A, Result<Change, any Error>) -> Void
+    ) async throws -> NotificationToken {
+        try await source().token(paths.map { FieldPaths.text($0) }, on: actor, handler)
     }
 }
 
@@ -93,9 +109,24 @@ extension LiveSet {
     ) throws -> NotificationToken {
         try source().token([], on: isolation, handler)
     }
+
+    /// Calls a handler on an actor, which is held weakly, with the elements, and whenever they change.
+    nonisolated(nonsending) public func observe<A: Actor>(
+        on actor: A,
+        _ handler: @escaping @Sendable (isolated A, Result<Change, any Error>) -> Void
+    ) async throws -> NotificationToken {
+        try await source().token([], on: actor, handler)
+    }
 }
 
 extension LiveSet where Element: LinkElement {
+    /// The changes of the set and of the named properties of its objects.
+    public func changes(_ paths: FieldPath<Element.Linked>...) -> ChangeSequence<Change> {
+        do { return try source().sequence(paths.map { FieldPaths.text($0) }) } catch {
+            ModelContext.trap(error)
+        }
+    }
+
     /// Calls a handler on the caller's actor with the elements, and whenever they or the named properties change.
     ///
     /// Throws as ``Results/observe(_:isolation:_:)``.
@@ -104,6 +135,14 @@ extension LiveSet where Element: LinkElement {
         _ handler: @escaping (Result<Change, any Error>) -> Void
     ) throws -> NotificationToken {
         try source().token(paths.map { FieldPaths.text($0) }, on: isolation, handler)
+    }
+
+    /// Calls a handler on an actor, which is held weakly, with the elements, and whenever they or the named properties change.
+    nonisolated(nonsending) public func observe<A: Actor>(
+        _ paths: FieldPath<Element.Linked>..., on actor: A,
+        _ handler: @escaping @Sendable (isolated A, Result<Change, any Error>) -> Void
+    ) async throws -> NotificationToken {
+        try await source().token(paths.map { FieldPaths.text($0) }, on: actor, handler)
     }
 }
 
@@ -150,6 +189,41 @@ extension LiveMap {
     ) throws -> NotificationToken {
         try source().token([], on: isolation, handler)
     }
+
+    /// Calls a handler on an actor, which is held weakly, with the elements, and whenever they change.
+    nonisolated(nonsending) public func observe<A: Actor>(
+        on actor: A,
+        _ handler: @escaping @Sendable (isolated A, Result<Change, any Error>) -> Void
+    ) async throws -> NotificationToken {
+        try await source().token([], on: actor, handler)
+    }
+}
+
+extension LiveMap where Element: LinkElement {
+    /// The changes of the map and of the named properties of its objects.
+    public func changes(_ paths: FieldPath<Element.Linked>...) -> ChangeSequence<Change> {
+        do { return try source().sequence(paths.map { FieldPaths.text($0) }) } catch {
+            ModelContext.trap(error)
+        }
+    }
+
+    /// Calls a handler on the caller's actor with the entries, and whenever they or the named properties change.
+    ///
+    /// Throws as ``Results/observe(_:isolation:_:)``.
+    public func observe(
+        _ paths: FieldPath<Element.Linked>..., isolation: isolated (any Actor)? = #isolation,
+        _ handler: @escaping (Result<Change, any Error>) -> Void
+    ) throws -> NotificationToken {
+        try source().token(paths.map { FieldPaths.text($0) }, on: isolation, handler)
+    }
+
+    /// Calls a handler on an actor, which is held weakly, with the elements, and whenever they or the named properties change.
+    nonisolated(nonsending) public func observe<A: Actor>(
+        _ paths: FieldPath<Element.Linked>..., on actor: A,
+        _ handler: @escaping @Sendable (isolated A, Result<Change, any Error>) -> Void
+    ) async throws -> NotificationToken {
+        try await source().token(paths.map { FieldPaths.text($0) }, on: actor, handler)
+    }
 }
 
 extension BacklinkResults where M: Model {
@@ -168,5 +242,13 @@ extension BacklinkResults where M: Model {
         _ handler: @escaping (Result<Results<M>.Change, any Error>) -> Void
     ) throws -> NotificationToken {
         try results.source.token(paths.map { FieldPaths.text($0) }, on: isolation, handler)
+    }
+
+    /// Calls a handler on an actor, which is held weakly, with the rows, and whenever they change.
+    nonisolated(nonsending) public func observe<A: Actor>(
+        _ paths: FieldPath<M>..., on actor: A,
+        _ handler: @escaping @Sendable (isolated A, Result<Results<M>.Change, any Error>) -> Void
+    ) async throws -> NotificationToken {
+        try await results.source.token(paths.map { FieldPaths.text($0) }, on: actor, handler)
     }
 }

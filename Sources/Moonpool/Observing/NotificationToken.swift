@@ -4,15 +4,21 @@ import SystemCalls
 
 /// An observation.
 ///
-/// It ends when the token is invalidated or released, on any thread.
+/// It ends when the token is invalidated or released, on any thread. Until then it keeps its store open.
 ///
 /// ```swift
 /// let token = try store.all(Dog.self).observe { change in print(change) }
 /// token.invalidate()
 /// ```
 public final class NotificationToken: Sendable {
+    private struct Observation {
+        let token: ObjectStore.NotificationToken
+        /// Keeps the store open.
+        let context: ModelContext
+    }
+
     private struct State {
-        var token: Unchecked<ObjectStore.NotificationToken>?
+        var observation: Unchecked<Observation>?
         var endHandler: (@Sendable () -> Void)?
         weak var actor: (any Actor)?
     }
@@ -24,9 +30,9 @@ public final class NotificationToken: Sendable {
         state = Mutex(State(actor: signal?.actor))
     }
 
-    func hold(_ token: ObjectStore.NotificationToken) {
-        let boxed = Unchecked(token)
-        state.withLock { $0.token = boxed }
+    func hold(_ token: ObjectStore.NotificationToken, of context: ModelContext) {
+        let boxed = Unchecked(Observation(token: token, context: context))
+        state.withLock { $0.observation = boxed }
         token.endHandler = { [weak self] in self?.flag.store(false, ordering: .releasing) }
     }
 
@@ -49,23 +55,23 @@ public final class NotificationToken: Sendable {
 
     /// The engine's token while the observation lasts, for the store's own actor.
     var engineToken: ObjectStore.NotificationToken? {
-        isValid ? state.withLock { $0.token }?.value : nil
+        isValid ? state.withLock { $0.observation }?.value.token : nil
     }
 
     private func release() {
         flag.store(false, ordering: .releasing)
-        let (token, actor, endHandler) = state.withLock { state in
-            (state.token.take(), state.actor, state.endHandler.take())
+        let (observation, actor, endHandler) = state.withLock { state in
+            (state.observation.take(), state.actor, state.endHandler.take())
         }
         endHandler?()
-        guard let token, let actor else { return }
-        // The engine's token belongs to the store's actor.
-        Task { await Self.end(token, on: actor) }
+        guard let observation, let actor else { return }
+        // The engine's token belongs to the store's actor, and so does what the store releases with it.
+        Task { await Self.end(observation, on: actor) }
     }
 
     private static func end(
-        _ token: Unchecked<ObjectStore.NotificationToken>, on actor: isolated any Actor
+        _ observation: consuming Unchecked<Observation>, on actor: isolated any Actor
     ) {
-        token.value.invalidate()
+        observation.value.token.invalidate()
     }
 }

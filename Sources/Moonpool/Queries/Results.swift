@@ -17,7 +17,7 @@ import ObjectStore
 public struct Results<M: Model>: Sequence {
     let table: ModelTable
     private let content: ObjectStore.Results
-    private let words: QueryWords
+    let words: QueryWords
 
     init(
         _ table: ModelTable, _ content: ObjectStore.Results, _ words: QueryWords = QueryWords()
@@ -58,7 +58,7 @@ public struct Results<M: Model>: Sequence {
         let engineValues = try values.map(table.context.resolved)
         return Results(
             table, try content.filtered(predicate, engineValues),
-            words.filtered(QueryExpression(text: predicate, values)))
+            try words.filtered(by: predicate, values))
     }
 
     /// The objects in the order of a property.
@@ -79,7 +79,7 @@ public struct Results<M: Model>: Sequence {
                 words.adding(
                     "sort("
                         + keys.map { $0.path + ($0.order == .descending ? " desc" : "") }
-                        .joined(separator: ", ") + ")"))
+                        .joined(separator: ", ") + ")", selects: false))
         }
     }
 
@@ -89,7 +89,7 @@ public struct Results<M: Model>: Sequence {
         return read { results in
             Results(
                 table, try results.distinct(texts),
-                words.adding("distinct(" + texts.joined(separator: ", ") + ")"))
+                words.adding("distinct(" + texts.joined(separator: ", ") + ")", selects: true))
         }
     }
 
@@ -98,7 +98,9 @@ public struct Results<M: Model>: Sequence {
     /// A negative count ends the program.
     public func limit(_ count: Int) -> Results {
         read { results in
-            Results(table, try results.limited(to: count), words.adding("limit(\(count))"))
+            Results(
+                table, try results.limited(to: count),
+                words.adding("limit(\(count))", selects: true))
         }
     }
 
@@ -187,24 +189,39 @@ public struct Results<M: Model>: Sequence {
 /// The words of a query as it was built.
 struct QueryWords: Sendable {
     private var condition: QueryExpression?
-    private var clauses: [String] = []
+    private var clauses = QueryExpression("")
+    /// Whether a clause leaves objects out, so that a further condition must follow it.
+    private var selects = false
 
     func filtered(_ added: QueryExpression) -> QueryWords {
         var words = self
-        words.condition =
-            condition.map { QueryExpression("(") + $0 + ") and (" + added + ")" } ?? added
+        if selects {
+            words.clauses = clauses + " where(" + added + ")"
+        } else {
+            words.condition =
+                condition.map { QueryExpression("(") + $0 + ") and (" + added + ")" } ?? added
+        }
         return words
     }
 
-    func adding(_ clause: String) -> QueryWords {
+    /// Adds a predicate in the text language, which may have clauses of its own.
+    func filtered(by text: String, _ values: [Mixed]) throws -> QueryWords {
+        let parts = try QueryText.split(text)
+        var words = filtered(QueryExpression(text: parts.condition, values))
+        guard !parts.clauses.isEmpty else { return words }
+        words.clauses = words.clauses + " " + QueryExpression(text: parts.clauses, values)
+        words.selects = words.selects || parts.selects
+        return words
+    }
+
+    func adding(_ clause: String, selects: Bool) -> QueryWords {
         var words = self
-        words.clauses.append(clause)
+        words.clauses = clauses + (" " + clause)
+        words.selects = self.selects || selects
         return words
     }
 
-    var text: String {
-        ([condition?.complete ?? "truepredicate"] + clauses).joined(separator: " ")
-    }
+    var text: String { ((condition ?? QueryExpression("truepredicate")) + clauses).complete }
 }
 
 extension QueryExpression {
@@ -283,4 +300,9 @@ extension Results {
 
     /// The number of objects.
     public var underestimatedCount: Int { count }
+}
+
+extension Results: CustomStringConvertible {
+    /// The class and the query as text: `Dog where age > 2 sort(name)`.
+    public var description: String { "\(M.className) where \(predicate)" }
 }

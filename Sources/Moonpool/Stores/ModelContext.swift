@@ -16,6 +16,8 @@ package final class ModelContext {
     var writeFailure: (any Error)?
     /// The tables of a frozen version, which has no store that keeps them.
     var keptTables: [ModelTable]?
+    /// The paths of projections, by type.
+    var projections: [ObjectIdentifier: AnyObject] = [:]
     private var tables: [ObjectIdentifier: WeakTable] = [:]
 
     private struct WeakTable { weak var table: ModelTable? }

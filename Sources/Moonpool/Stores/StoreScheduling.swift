@@ -27,6 +27,7 @@ final class StoreScheduling {
 final class StoreSignal: Sendable {
     private struct State {
         weak var actor: (any Actor)?
+        weak var executor: (any SerialExecutor)?
         var handler: Unchecked<() -> Void>?
         var isPending = false
         var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
@@ -37,10 +38,35 @@ final class StoreSignal: Sendable {
     }
 
     private let state = Mutex(State())
+    /// The number of the thread that the actor's code runs on: that of the main actor.
+    ///
+    /// 0 where it may be any thread, 1 where the executor knows.
+    private let thread = Atomic<UInt>(0)
 
     var actor: (any Actor)? { state.withLock { $0.actor } }
 
-    func setActor(_ actor: any Actor) { state.withLock { $0.actor = actor } }
+    /// Sets the actor, in code that runs on it.
+    func setActor(_ actor: any Actor) {
+        let executor = actor === MainActor.shared ? nil : actor.customExecutor
+        state.withLock { state in
+            state.actor = actor
+            state.executor = executor
+        }
+        let number: UInt =
+            actor === MainActor.shared ? ThreadIdentity.current.number : executor == nil ? 0 : 1
+        thread.store(number, ordering: .relaxed)
+    }
+
+    /// False where the calling code certainly does not run on the store's actor.
+    var isIsolated: Bool {
+        switch thread.load(ordering: .relaxed) {
+        case 0: return true
+        case 1:
+            let executor = state.withLock { $0.actor == nil ? nil : $0.executor }
+            return executor?.isIsolatingCurrentContext() ?? true
+        case let number: return number == ThreadIdentity.current.number
+        }
+    }
 
     func setHandler(_ handler: @escaping () -> Void) {
         let boxed = Unchecked(handler)
@@ -114,11 +140,14 @@ final class StoreSignal: Sendable {
     }
 }
 
-/// The scheduler of a store that belongs to an actor or a task: the compiler checks the isolation.
+/// The scheduler of a store that belongs to an actor or a task.
+///
+/// The compiler checks the isolation. Code of Swift 5 modules can evade it; on the main actor and on an actor with an executor of
+/// its own, such as ``ThreadExecutor``, calls from elsewhere throw `wrong_thread`.
 struct IsolationScheduler: Scheduler {
     let signal: StoreSignal
 
-    var isOnThread: Bool { true }
+    var isOnThread: Bool { signal.isIsolated }
     var canDeliver: Bool { true }
     func isSame(as other: any Scheduler) -> Bool {
         (other as? IsolationScheduler)?.signal === signal

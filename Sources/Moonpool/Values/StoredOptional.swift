@@ -28,14 +28,20 @@ extension Optional: StoredValue where Wrapped: StoredValue {
         _ element: StoredElement, in context: StoredContext
     ) throws -> Wrapped.LiveForm? {
         if case .null = element.value { return nil }
-        return try Wrapped._live(element, in: context)
+        return try nilForUnknownCase { try Wrapped._live(element, in: context) }
     }
-    /// Creates the frozen form; nil for null.
+    /// Creates the frozen form; nil for null, and for a raw value without a case.
     public static func _frozen(
         _ element: StoredElement, in context: StoredContext
     ) throws -> Wrapped.FrozenForm? {
         if case .null = element.value { return nil }
-        return try Wrapped._frozen(element, in: context)
+        return try nilForUnknownCase { try Wrapped._frozen(element, in: context) }
+    }
+    /// Nil for a stored value that the type cannot show: the schema fixes the type, so that it is a raw value without a case.
+    private static func nilForUnknownCase<Form>(_ body: () throws -> Form) throws -> Form? {
+        do { return try body() } catch let error as StoreError where error.code == .typeMismatch {
+            return nil
+        }
     }
     /// Creates the plain value; nil for null.
     public static func _plain(

@@ -12,7 +12,7 @@ import ColumnStorage
 ///     list[1] list[first] list[last] list[size]   list == {a, b}   map['key'] map.@keys map.@values
 ///     subquery(list, $x, $x.p > 5).@count   @links.Class.property   @links.@count   + - * /
 ///     nil null true false 1 2.5 'text' "text" 2021-03-04T10:20:30Z date('…') uuid(…) oid(…) $1
-///     and at the end: sort(a desc, b) distinct(a, b) limit(n)
+///     and at the end: sort(a desc, b) distinct(a, b) limit(n) where(condition)
 ///
 /// Keywords ignore case. Nil equals nil only and has no order; a nil link on the way makes the
 /// value nil. Strings are ordered by their bytes. `1 == 1.0` across number types.

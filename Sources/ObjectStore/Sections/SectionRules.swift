@@ -112,6 +112,27 @@ struct SectionRules {
     }
 
     /// The value as the property has it.
+    func value(_ key: Scalar) -> Value { sortKey.value(key) }
+
+    /// Returns a value as the key of its section.
+    ///
+    /// Throws `type_mismatch` for a value of another type.
+    func scalar(_ value: Value) throws -> Scalar {
+        if type == .mixed { return Scalar(mixed: value).mixedSectionKey }
+        guard let (scalar, kind) = PredicateCompiler.constant(value),
+            kind.isComparable(with: .value(type)) || value == .null
+        else {
+            throw StoreError(
+                .typeMismatch,
+                "the sections of '\(sortKey.description)' are of type \(type.rawValue), not "
+                    + value.typeName)
+        }
+        return PredicateCompiler.constant(scalar, kind, beside: .value(type))
+    }
+}
+
+extension SortKey {
+    /// A value that was read, as the property has it.
     func value(_ key: Scalar) -> Value {
         switch key {
         case .null, .nothing, .link: .null
@@ -128,21 +149,5 @@ struct SectionRules {
             default: .string(String(decoding: bytes, as: UTF8.self))
             }
         }
-    }
-
-    /// Returns a value as the key of its section.
-    ///
-    /// Throws `type_mismatch` for a value of another type.
-    func scalar(_ value: Value) throws -> Scalar {
-        if type == .mixed { return Scalar(mixed: value).mixedSectionKey }
-        guard let (scalar, kind) = PredicateCompiler.constant(value),
-            kind.isComparable(with: .value(type)) || value == .null
-        else {
-            throw StoreError(
-                .typeMismatch,
-                "the sections of '\(sortKey.description)' are of type \(type.rawValue), not "
-                    + value.typeName)
-        }
-        return PredicateCompiler.constant(scalar, kind, beside: .value(type))
     }
 }

@@ -21,6 +21,9 @@ package enum PredicateCheck {
             var compiler = PredicateCompiler(schema: schema, arguments: [])
             let scope = PredicateCompiler.Scope(classSchema: classSchema, variable: nil, prefix: [])
             try compiler.check(syntax.predicate, scope)
+            for case .filter(let condition) in syntax.clauses {
+                try compiler.check(condition, scope)
+            }
             try QueryText.check(syntax, text, classSchema, schema, compiler.searches)
             return nil
         } catch {

@@ -1,6 +1,7 @@
 extension PredicateParser {
     mutating func parseQuery() throws(QueryFault) -> QuerySyntax {
         let predicate = try parseCondition()
+        let start = current.range.lowerBound
         var clauses: [QuerySyntax.Clause] = []
         while case .name = current.kind {
             if current.isWord("sort") {
@@ -9,12 +10,14 @@ extension PredicateParser {
                 clauses.append(try parseDistinct())
             } else if current.isWord("limit") {
                 clauses.append(try parseLimit())
+            } else if current.isWord("where") {
+                clauses.append(try parseFilter())
             } else {
                 break
             }
         }
         guard case .end = current.kind else { throw unexpected(current) }
-        return QuerySyntax(predicate: predicate, clauses: clauses)
+        return QuerySyntax(predicate: predicate, clauses: clauses, clausesStart: start)
     }
 
     /// What to write instead of operators of SQL.
@@ -27,7 +30,7 @@ extension PredicateParser {
     private func unexpected(_ token: QueryToken) -> QueryFault {
         let known = [
             "and", "or", "between", "in", "beginswith", "endswith", "contains", "like", "text",
-            "sort", "distinct", "limit",
+            "sort", "distinct", "limit", "where",
         ]
         if case .name(let name) = token.kind {
             if name.lowercased() == "matches" {
@@ -103,5 +106,13 @@ extension PredicateParser {
         advance()
         try expect(")", "to close 'limit('")
         return .limit(Int(count))
+    }
+
+    private mutating func parseFilter() throws(QueryFault) -> QuerySyntax.Clause {
+        advance()
+        try expect("(", "after 'where'")
+        let condition = try parseCondition()
+        try expect(")", "to close 'where('")
+        return .filter(condition)
     }
 }

@@ -136,7 +136,7 @@ extension PredicateParser {
     }
 
     private static func notAFunction(_ name: String, _ range: Range<Int>) -> QueryFault {
-        if ["sort", "distinct", "limit"].contains(name.lowercased()) {
+        if ["sort", "distinct", "limit", "where"].contains(name.lowercased()) {
             return QueryFault(
                 "'\(name)(…)' must follow a condition; use 'truepredicate' to match all objects",
                 at: range)

@@ -147,13 +147,17 @@ enum PredicateOperator: String, Sendable, Hashable {
 
 /// A whole query text: a condition, and what follows it.
 struct QuerySyntax {
-    /// `sort(…)`, `distinct(…)` or `limit(…)`, in the order written.
+    /// `sort(…)`, `distinct(…)`, `limit(…)` or `where(…)`, in the order written.
     enum Clause {
         case sort([(path: PathSyntax, ascending: Bool, range: Range<Int>)])
         case distinct([(path: PathSyntax, range: Range<Int>)])
         case limit(Int)
+        /// A condition on the objects that the clauses before it leave.
+        case filter(PredicateSyntax)
     }
 
     let predicate: PredicateSyntax
     let clauses: [Clause]
+    /// The UTF-8 offset of the first clause; the end of the text without one.
+    let clausesStart: Int
 }

@@ -1,6 +1,6 @@
 /// Turns the text of a predicate into steps of a query.
 package enum QueryText {
-    /// The condition of `text` and the `sort`, `distinct` and `limit` after it, for a class.
+    /// The condition of `text` and the `sort`, `distinct`, `limit` and `where` after it, for a class.
     ///
     /// `arguments` are what `$1`, `$2`, … stand for. Throws `unknown_property` for a path
     /// with an unknown name and `invalid_query` for other faults: the sentence, the text, and a caret under the fault.
@@ -45,7 +45,8 @@ package enum QueryText {
         }
         let predicate = PredicateSyntax(form: .and(parts), range: 0..<text.utf8.count)
         do throws(QueryFault) {
-            let syntax = QuerySyntax(predicate: predicate, clauses: [])
+            let syntax = QuerySyntax(
+                predicate: predicate, clauses: [], clausesStart: text.utf8.count)
             return try steps(syntax, text, values.map(\.value), classSchema, schema)
         } catch {
             throw error.rendered(in: text)
@@ -56,23 +57,60 @@ package enum QueryText {
         _ syntax: QuerySyntax, _ text: String, _ arguments: [Value], _ classSchema: ClassSchema,
         _ schema: Schema
     ) throws(QueryFault) -> [Query.Step] {
+        let predicate = try filter(syntax.predicate, text, arguments, classSchema, schema)
+        var steps: [Query.Step] = [.filter(predicate)]
+        var searches = predicate.searches
+        for clause in syntax.clauses {
+            if case .filter(let condition) = clause {
+                let added = try filter(condition, text, arguments, classSchema, schema)
+                searches += added.searches
+                steps.append(.filter(added))
+            } else if let step = try step(clause, of: text, classSchema, schema, searches) {
+                steps.append(step)
+            }
+        }
+        return steps
+    }
+
+    private static func filter(
+        _ syntax: PredicateSyntax, _ text: String, _ arguments: [Value],
+        _ classSchema: ClassSchema, _ schema: Schema
+    ) throws(QueryFault) -> CompiledPredicate {
         var compiler = PredicateCompiler(schema: schema, arguments: arguments)
         let scope = PredicateCompiler.Scope(classSchema: classSchema, variable: nil, prefix: [])
         var nodes: [(text: String, node: any PredicateNode)] = []
-        for part in conjuncts(syntax.predicate) {
+        for part in conjuncts(syntax) {
             nodes.append((self.text(of: part.range, in: text), try compiler.condition(part, scope)))
         }
         let tables = compiler.tables
-        let predicate = CompiledPredicate(
-            text: self.text(of: syntax.predicate.range, in: text), table: classSchema.table,
+        return CompiledPredicate(
+            text: self.text(of: syntax.range, in: text), table: classSchema.table,
             dependencies: compiler.dependencies,
             parts: nodes.map { .init(text: $0.text, node: $0.node, tables: tables) },
             searches: compiler.searches)
-        var steps: [Query.Step] = [.filter(predicate)]
-        for clause in syntax.clauses {
-            steps.append(try step(clause, of: text, classSchema, schema, compiler.searches))
+    }
+
+    /// The condition of a text, and the clauses after it.
+    ///
+    /// `selects` is whether a clause leaves objects out, so that a further condition cannot move before it. Throws `invalid_query`.
+    package static func split(
+        _ text: String
+    ) throws -> (condition: String, clauses: String, selects: Bool) {
+        do throws(QueryFault) {
+            let syntax = try PredicateParser.parse(text)
+            let end = text.utf8.count
+            func trimmed(_ range: Range<Int>) -> String {
+                var part = Substring(self.text(of: range, in: text))
+                while part.last?.isWhitespace == true { part.removeLast() }
+                return String(part.drop(while: \.isWhitespace))
+            }
+            return (
+                trimmed(0..<syntax.clausesStart), trimmed(syntax.clausesStart..<end),
+                syntax.clauses.contains { if case .sort = $0 { false } else { true } }
+            )
+        } catch {
+            throw error.rendered(in: text)
         }
-        return steps
     }
 
     /// Looks up what the clauses after a condition name.
@@ -100,8 +138,9 @@ package enum QueryText {
     private static func step(
         _ clause: QuerySyntax.Clause, of text: String, _ classSchema: ClassSchema,
         _ schema: Schema, _ searches: [TextSearch]
-    ) throws(QueryFault) -> Query.Step {
+    ) throws(QueryFault) -> Query.Step? {
         switch clause {
+        case .filter: return nil
         case .limit(let count): return .limit(count)
         case .sort(let keys):
             var found: [SortKey] = []

@@ -1,0 +1,153 @@
+import ColumnStorage
+import ObjectStore
+
+/// A plain struct of values that a root model leads to, observed by exactly those values.
+///
+/// Each property has a path from the root model: a property of its own, one behind links, an element of a list, or an aggregate.
+///
+/// ```swift
+/// struct DogCard: Projection {
+///     var name: String
+///     var master: String?
+///     var siblings: Int
+///     static let projection = ProjectionMap(
+///         of: Dog.self, DogCard.init, \.name, \.owner.name, \.siblings.count)
+/// }
+/// let card = rex.projected(DogCard.self)
+/// print(card.name, card.master ?? "no master")
+/// for try await value in card.values() { print(value.name) }
+/// ```
+public protocol Projection: Sendable {
+    /// The model that the paths begin at.
+    associatedtype Root: Model
+    /// The path of each property, in the order of their declaration.
+    static var projection: ProjectionMap<Root, Self> { get }
+}
+
+/// The paths from a root model to the properties of a ``Projection``.
+///
+/// The parameters of the initializer determine the types of the paths. A property behind an optional link is optional; a count or sum is
+/// 0 where the link leads nowhere.
+///
+/// ```swift
+/// static let projection = ProjectionMap(of: Dog.self, DogCard.init, \.name, \.owner.name)
+/// ```
+public struct ProjectionMap<Root: Model, Card: Sendable>: Sendable {
+    let columns: [ProjectedColumn]
+    private let make: @Sendable (ProjectedReader) throws -> Card
+
+    /// Creates a map from the memberwise initializer of the projection and one path for each of its parameters.
+    public init<each V: StoredValue>(
+        of root: Root.Type, _ make: @escaping @Sendable (repeat each V) -> Card,
+        _ path: repeat KeyPath<Fields<Root>, Field<each V>> & Sendable
+    ) {
+        var columns: [ProjectedColumn] = []
+        func add<W: StoredValue>(_ path: KeyPath<Fields<Root>, Field<W>>) {
+            let field = Fields<Root>()[keyPath: path]
+            columns.append(ProjectedColumn(field.path, field.quantifier, W.self))
+        }
+        repeat add(each path)
+        self.columns = columns
+        self.make = { reader in make(repeat try reader.next((each V).self)) }
+    }
+
+    func card(_ reader: ProjectedReader) throws -> Card { try make(reader) }
+}
+
+/// The path of one property of a projection.
+struct ProjectedColumn: Sendable {
+    /// The path as the predicate language spells it.
+    let text: String
+    let quantifier: String?
+    let type: any StoredValue.Type
+
+    init(_ text: String, _ quantifier: String?, _ type: any StoredValue.Type) {
+        self.text = text
+        self.quantifier = quantifier
+        self.type = type
+    }
+}
+
+/// Passes the values of one object to a projection's initializer, in order.
+final class ProjectedReader {
+    private let columns: [ProjectedColumn]
+    private let values: [Value]
+    private let context: StoredContext
+    private var index = 0
+
+    init(_ columns: [ProjectedColumn], _ values: [Value], _ context: ModelContext) {
+        self.columns = columns
+        self.values = values
+        self.context = StoredContext(context)
+    }
+
+    func next<V: StoredValue>(_ type: V.Type) throws -> V {
+        defer { index += 1 }
+        do {
+            if case .null = values[index], V.self != Mixed.self {
+                guard let placeholder = V._placeholder else {
+                    throw StoreError(
+                        .typeMismatch, "the path leads nowhere; make its property optional")
+                }
+                return placeholder
+            }
+            return try V._plain(StoredElement(values[index]), in: context)
+        } catch let error as StoreError {
+            throw StoreError(error.code, "'\(columns[index].text)': \(error.message)")
+        }
+    }
+}
+
+/// The paths of a projection in one schema.
+final class ProjectedPaths<P: Projection> {
+    let columns: [ProjectedColumn]
+    let paths: [ProjectedPath]
+    private let schema: Schema
+
+    /// Parses the paths.
+    ///
+    /// Throws `invalid_schema` for a path that gives several values, and for one that may be null where the property is not optional.
+    init(_ classSchema: ClassSchema, _ schema: Schema) throws {
+        self.schema = schema
+        columns = P.projection.columns
+        paths = try columns.map { column in
+            if let quantifier = column.quantifier {
+                throw StoreError(
+                    .invalidSchema,
+                    "the path '\(column.text)' of '\(P.self)' means \(quantifier) of several values; use first, last, an index or an "
+                        + "aggregate")
+            }
+            let path: ProjectedPath
+            do {
+                path = try ProjectedPath(column.text, class: classSchema, schema: schema)
+            } catch let error as StoreError {
+                throw StoreError(.invalidSchema, "'\(P.self)': \(error.message)")
+            }
+            guard path.isOptional, !(column.type is any OptionalValue.Type),
+                !(column.type is Mixed.Type), !(column.type is any CollectionValue.Type)
+            else { return path }
+            throw StoreError(
+                .invalidSchema,
+                "the path '\(column.text)' of '\(P.self)' may lead nowhere; make its property optional"
+            )
+        }
+    }
+
+    /// The values of one object, in the order of the properties.
+    func values(of key: ObjectKey, in view: StoreView) throws -> [Value] {
+        try paths.map { try $0.value(of: key, in: view) }
+    }
+
+    func card(_ values: [Value], _ context: ModelContext) throws -> P {
+        try P.projection.card(ProjectedReader(columns, values, context))
+    }
+
+    func isOf(_ schema: Schema) -> Bool { self.schema === schema }
+
+    /// The key paths that the chosen properties depend on; all without a choice.
+    func observed(_ chosen: [Int]?) -> [String] {
+        var known: Set<String> = []
+        return (chosen ?? Array(paths.indices)).flatMap { paths[$0].observed }
+            .filter { known.insert($0).inserted }
+    }
+}

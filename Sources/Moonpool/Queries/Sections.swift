@@ -1,0 +1,237 @@
+import ColumnStorage
+import ObjectStore
+import Synchronization
+
+/// The objects of a query in groups that have a value in common: lazy and live, as ``Results``.
+///
+/// There is a section for each value that an object has, in the order of the values.
+///
+/// ```swift
+/// let byAge = store.all(Dog.self).sorted(by: \.name).sectioned(by: \.age)
+/// for (age, dogs) in byAge { print(age ?? 0, dogs.map(\.name)) }
+/// for try await change in byAge.changes() { print(change.sections.count) }
+/// ```
+public struct Sections<Key: OrderedValue, M: Model>: Sequence {
+    private let table: ModelTable
+    private let content: SectionedResults
+
+    init(_ table: ModelTable, _ content: SectionedResults) {
+        self.table = table
+        self.content = content
+    }
+
+    private func read<R>(_ body: (SectionedResults) throws -> R) -> R {
+        do { return try body(content) } catch { ModelContext.trap(error) }
+    }
+
+    private func section(
+        _ section: (key: Value, objects: ObjectStore.Results)
+    ) throws -> (key: Key, objects: Results<M>) {
+        (try Key(stored: table.context.mixed(section.key)), Results(table, section.objects))
+    }
+
+    /// The number of sections.
+    public var count: Int { read { try $0.count() } }
+    /// Whether there are no sections.
+    public var isEmpty: Bool { count == 0 }
+    /// The values of the sections, in order.
+    public var keys: [Key] {
+        read { try $0.keys().map { try Key(stored: table.context.mixed($0)) } }
+    }
+    /// The section at an index.
+    ///
+    /// The objects are live: later they are those that have the value then. An index out of range ends the program.
+    public subscript(index: Int) -> (key: Key, objects: Results<M>) {
+        read { try section($0.section(at: index)) }
+    }
+    /// The objects that have a value, whether there are any or not.
+    public subscript(key key: Key) -> Results<M> {
+        read { Results(table, try $0.objects(withKey: key.stored.engineValue)) }
+    }
+    /// Whether the sections can be read.
+    public var isValid: Bool { content.isValid }
+
+    /// Returns the sections as they are now.
+    public func makeIterator() -> AnyIterator<(key: Key, objects: Results<M>)> {
+        let sections = read { content in
+            try content.keys().map { try section(($0, content.objects(withKey: $0))) }
+        }
+        var index = 0
+        return AnyIterator {
+            guard index < sections.count else { return nil }
+            defer { index += 1 }
+            return sections[index]
+        }
+    }
+    /// The number of sections.
+    public var underestimatedCount: Int { count }
+
+    // MARK: Changes
+
+    /// What an observer of the sections receives.
+    public typealias Change = SectionsChange<Key, M>
+
+    private var source: ChangeSource<Change> {
+        let (context, content) = (table.context, self.content)
+        return ChangeSource(context: context) { keyPaths, handler in
+            try content.observe(keyPaths: keyPaths) { change in
+                let result = Result<Change, any Error> {
+                    if case .error(let error) = change.kind { throw error }
+                    let sections = FrozenSections<Key, M>(
+                        try FrozenVersion.of(context), content.results.query, content.keyPath,
+                        content.ascending)
+                    if case .initial = change.kind { return .initial(sections) }
+                    return .update(
+                        sections, deletions: change.sectionDeletions,
+                        insertions: change.sectionInsertions,
+                        changes: try change.sections.map {
+                            SectionChange(
+                                key: try Key(stored: context.mixed($0.key)),
+                                sectionBefore: $0.sectionBefore, section: $0.section,
+                                deletions: $0.deletions, insertions: $0.insertions,
+                                modifications: $0.modificationsNew)
+                        })
+                }
+                handler(result, !change.isCollectionValid)
+            }
+        }
+    }
+
+    /// The changes of the sections, first all sections.
+    ///
+    /// `paths` are the properties whose changes count as modifications, as for ``Results/changes(_:)``.
+    public func changes(_ paths: FieldPath<M>...) -> ChangeSequence<Change> {
+        source.sequence(paths.map { FieldPaths.text($0) })
+    }
+
+    /// Calls a handler on the caller's actor with the sections, and whenever they change.
+    ///
+    /// Throws as ``Results/observe(_:isolation:_:)``.
+    public func observe(
+        _ paths: FieldPath<M>..., isolation: isolated (any Actor)? = #isolation,
+        _ handler: @escaping (Result<Change, any Error>) -> Void
+    ) throws -> NotificationToken {
+        try source.token(paths.map { FieldPaths.text($0) }, on: isolation, handler)
+    }
+}
+
+extension Results {
+    /// The objects in groups that have the value of a property in common.
+    public func sectioned<V: OrderedValue>(
+        by path: KeyPath<Fields<M>, Field<V>>, _ order: SortOrder = .ascending
+    ) -> Sections<V, M> {
+        do {
+            return Sections(
+                table,
+                try engineResults.grouped(
+                    by: Fields<M>()[keyPath: path].path, ascending: order == .ascending))
+        } catch {
+            ModelContext.trap(error)
+        }
+    }
+}
+
+/// What an observer of ``Sections`` receives.
+///
+/// Indexes start at 0 and ascend. The objects of sections that appeared or disappeared are not listed; an object that moved to
+/// another section is deleted in the one and inserted in the other.
+///
+/// ```swift
+/// for try await change in byAge.changes() {
+///     guard case .update(let sections, let deletions, let insertions, let changes) = change else { continue }
+///     print(sections.count, deletions, insertions, changes.map(\.section))
+/// }
+/// ```
+public enum SectionsChange<Key: OrderedValue, M: Model>: Sendable {
+    /// The sections as they are: the first change.
+    case initial(FrozenSections<Key, M>)
+    /// Something has changed. Deletions are indexes of sections before the change; insertions and changes are of sections after it.
+    case update(
+        FrozenSections<Key, M>, deletions: [Int], insertions: [Int], changes: [SectionChange<Key>])
+
+    /// The sections in the version after the change.
+    public var sections: FrozenSections<Key, M> {
+        switch self {
+        case .initial(let sections), .update(let sections, _, _, _): sections
+        }
+    }
+}
+
+/// The changed rows of one section; indexes count from the start of the section.
+public struct SectionChange<Key: OrderedValue>: Sendable {
+    /// The value that the objects have in common.
+    public let key: Key
+    /// The index of the section before the change.
+    public let sectionBefore: Int
+    /// The index of the section after the change.
+    public let section: Int
+    /// The deleted rows, before the change.
+    public let deletions: [Int]
+    /// The inserted rows, after the change.
+    public let insertions: [Int]
+    /// The modified rows, after the change.
+    public let modifications: [Int]
+}
+
+/// The sections of a query as they were in one version: a collection for any thread.
+///
+/// They are computed when they are first needed, and keep their version readable: release them soon.
+public struct FrozenSections<Key: OrderedValue, M: Model>: RandomAccessCollection, Sendable {
+    private final class Content: Sendable {
+        let version: FrozenVersion
+        let query: Query
+        let keyPath: String
+        let ascending: Bool
+        private let found = Mutex<[(key: Value, query: Query)]?>(nil)
+
+        init(_ version: FrozenVersion, _ query: Query, _ keyPath: String, _ ascending: Bool) {
+            self.version = version
+            self.query = query
+            self.keyPath = keyPath
+            self.ascending = ascending
+        }
+
+        func sections() -> [(key: Value, query: Query)] {
+            if let known = found.withLock({ $0 }) { return known }
+            do {
+                let sections = try version.read { context in
+                    let grouped = try ObjectStore.Results(context.source, query)
+                        .grouped(by: keyPath, ascending: ascending)
+                    return try grouped.keys().map {
+                        ($0, try grouped.objects(withKey: $0).query)
+                    }
+                }
+                found.withLock { $0 = sections }
+                return sections
+            } catch {
+                ModelContext.trap(error)
+            }
+        }
+    }
+
+    private let content: Content
+
+    init(_ version: FrozenVersion, _ query: Query, _ keyPath: String, _ ascending: Bool) {
+        content = Content(version, query, keyPath, ascending)
+    }
+
+    /// 0.
+    public var startIndex: Int { 0 }
+    /// The number of sections.
+    public var endIndex: Int { content.sections().count }
+    /// The section at an index.
+    ///
+    /// An index out of range ends the program.
+    public subscript(index: Int) -> (key: Key, objects: FrozenResults<M>) {
+        let sections = content.sections()
+        precondition(sections.indices.contains(index), "index \(index) is out of range")
+        do {
+            return (
+                try Key(stored: Mixed(sections[index].key)),
+                FrozenResults(content.version, sections[index].query)
+            )
+        } catch {
+            ModelContext.trap(error)
+        }
+    }
+}

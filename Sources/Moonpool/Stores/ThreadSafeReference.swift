@@ -1,0 +1,129 @@
+import ObjectStore
+
+/// Something live on its way to another store of the same file, on any thread.
+///
+/// Results keep their version readable until the reference is resolved or released. An object alone needs no reference: its
+/// ``Live/objectID`` is valid in every store of the file.
+///
+/// ```swift
+/// let reference = try ThreadSafeReference(to: store.all(Dog.self).where { $0.age > 2 })
+/// Task.detached {
+///     let other = try Store(.file("zoo.moonpool"), models: Dog.self)
+///     print(try other.resolve(reference)?.count ?? 0)
+/// }
+/// ```
+public struct ThreadSafeReference<Value: ThreadConfined>: Sendable {
+    let content: ObjectStore.ThreadSafeReference
+    let words: QueryWords
+
+    /// Creates a reference, which is resolved once.
+    ///
+    /// Throws `invalid_object` for something that was deleted, `already_in_write` for something that the open write has created, `closed`.
+    public init(to value: Value) throws {
+        let confined = try value._confined
+        content = try confined.context.engine.reference(to: confined.value)
+        words = confined.words
+    }
+}
+
+/// A live object, results or a live collection: belongs to its store's actor.
+///
+/// Only types of this library conform.
+public protocol ThreadConfined {
+    /// The value as a reference holds it.
+    var _confined: ConfinedValue { get throws }
+    /// The value in another store.
+    static func _resolved(_ value: ConfinedValue) throws -> Self?
+}
+
+/// A live value on its way into a ``ThreadSafeReference``.
+public struct ConfinedValue {
+    let context: ModelContext
+    let value: ReferencedValue
+    var words = QueryWords()
+}
+
+extension Store {
+    /// Returns what a reference stands for, in this store; nil if it was deleted, or belongs to another file.
+    ///
+    /// The store refreshes first if it has not reached the version of the reference. Throws `invalid_argument` for a reference that was
+    /// resolved already, `already_in_write` for something that an open write of another store has created, `closed`.
+    public func resolve<R: ThreadConfined>(_ reference: ThreadSafeReference<R>) throws -> R? {
+        guard let value = try context.engine.resolve(reference.content) else { return nil }
+        return try R._resolved(
+            ConfinedValue(context: context, value: value, words: reference.words))
+    }
+}
+
+extension Live: ThreadConfined {
+    /// The object.
+    public var _confined: ConfinedValue {
+        ConfinedValue(
+            context: modelTable.context, value: .object(modelTable.liveObject(objectKey)))
+    }
+    /// The object in another store.
+    public static func _resolved(_ value: ConfinedValue) throws -> Live? {
+        guard case .object(let object) = value.value else { return nil }
+        return Live(try value.context.table(M.self), object.key)
+    }
+}
+
+extension Results: ThreadConfined {
+    /// The results.
+    public var _confined: ConfinedValue {
+        ConfinedValue(context: table.context, value: .results(engineResults), words: words)
+    }
+    /// The results in another store.
+    public static func _resolved(_ value: ConfinedValue) throws -> Results? {
+        guard case .results(let results) = value.value else { return nil }
+        return Results(try value.context.table(M.self), results, value.words)
+    }
+}
+
+extension BacklinkResults: ThreadConfined {
+    /// The results.
+    public var _confined: ConfinedValue {
+        ConfinedValue(context: table.context, value: .results(content))
+    }
+    /// The results in another store.
+    public static func _resolved(_ value: ConfinedValue) throws -> BacklinkResults? {
+        guard case .results(let results) = value.value else { return nil }
+        return BacklinkResults(try value.context.table(M.self), results)
+    }
+}
+
+extension LiveList: ThreadConfined {
+    /// The list.
+    public var _confined: ConfinedValue {
+        get throws { ConfinedValue(context: try context, value: .list(try engine)) }
+    }
+    /// The list in another store.
+    public static func _resolved(_ value: ConfinedValue) throws -> LiveList? {
+        guard case .list(let list) = value.value else { return nil }
+        return LiveList(list, value.context)
+    }
+}
+
+extension LiveSet: ThreadConfined {
+    /// The set.
+    public var _confined: ConfinedValue {
+        get throws { ConfinedValue(context: try context, value: .set(try engine)) }
+    }
+    /// The set in another store.
+    public static func _resolved(_ value: ConfinedValue) throws -> LiveSet? {
+        guard case .set(let set) = value.value else { return nil }
+        return LiveSet(set, value.context)
+    }
+}
+
+extension LiveMap: ThreadConfined {
+    /// The map.
+    public var _confined: ConfinedValue {
+        get throws { ConfinedValue(context: try context, value: .map(try engine)) }
+    }
+    /// The map in another store.
+    public static func _resolved(_ value: ConfinedValue) throws -> LiveMap? {
+        guard case .map(let map) = value.value else { return nil }
+        return LiveMap(map, value.context)
+    }
+}

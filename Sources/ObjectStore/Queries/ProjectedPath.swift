@@ -1,0 +1,149 @@
+import ColumnStorage
+
+/// A path from an object to one value, as projections read it: `name`, `owner.address.city`, `toys[1].name`, `toys.@count`,
+/// `notes['food']`.
+///
+/// Indexes start at 1. The value is null behind a link that leads nowhere and for an element that does not exist; a count or sum is
+/// 0 there. A path without an aggregate may end in a link, a collection or backlinks.
+package struct ProjectedPath: Sendable {
+    private enum Step: Sendable {
+        case property(Property, of: ClassSchema)
+        /// An element by its index, from 0.
+        case index(Int)
+        case first
+        case last
+        case key(String)
+        case keys
+    }
+
+    /// The path as it was written.
+    package let text: String
+    private let steps: [Step]
+    /// Reads a path with an aggregate; nil for a path that the steps follow.
+    private let aggregate: SortKey?
+    private let isTotal: Bool
+    /// Whether the value may be null for another reason than its own property: behind a link, for an element, a minimum, a maximum or an
+    /// average.
+    package let isOptional: Bool
+    /// The key paths of the properties that the value depends on, as observers take them.
+    package let observed: [String]
+
+    /// Parses a path of a class.
+    ///
+    /// Throws `unknown_property`, and `invalid_query` for a path that gives several values.
+    package init(_ text: String, class classSchema: ClassSchema, schema: Schema) throws {
+        self.text = text
+        let syntax: PathSyntax
+        do throws(QueryFault) { syntax = try PredicateParser.parsePath(text) } catch {
+            throw error.rendered(inPath: text)
+        }
+        let operations = syntax.components.filter(\.isAggregate).map { $0.name.lowercased() }
+        isTotal = operations.contains { ["count", "size", "sum"].contains($0) }
+        guard operations.isEmpty || operations == ["keys"] else {
+            let key = try SortKey(text, ascending: true, class: classSchema, schema: schema)
+            aggregate = key
+            isOptional = !isTotal
+            steps = []
+            observed = key.dependencies.map(\.description)
+            return
+        }
+        aggregate = nil
+        observed = [
+            syntax.components.filter { !$0.isAggregate }.map(\.name).joined(separator: ".")
+        ]
+        let steps: [Step]
+        do throws(QueryFault) {
+            steps = try Self.steps(syntax, classSchema, schema)
+        } catch {
+            throw error.rendered(inPath: text)
+        }
+        self.steps = steps
+        isOptional = steps.enumerated().contains { number, step in
+            guard case .property(let property, _) = step else { return true }
+            return number < steps.count - 1 && property.isSingle
+                && schema.target(of: property)?.isEmbedded == false
+        }
+    }
+
+    private static func steps(
+        _ syntax: PathSyntax, _ classSchema: ClassSchema, _ schema: Schema
+    ) throws(QueryFault) -> [Step] {
+        var steps: [Step] = []
+        var current: ClassSchema? = classSchema
+        var isToMany = false
+        for component in syntax.components {
+            guard !component.isAggregate else {
+                steps.append(.keys)
+                continue
+            }
+            guard !isToMany else {
+                throw QueryFault(
+                    "'\(component.name)' has a value for each element; choose one with [1], [first] or [last]",
+                    at: component.range)
+            }
+            guard let owner = current else {
+                throw QueryFault(
+                    "the path cannot continue with '\(component.name)'; a value has no properties",
+                    at: component.range)
+            }
+            guard let property = owner.property(named: component.name) else {
+                let hint = NearestName.hint(
+                    for: component.name, among: owner.properties.map(\.name))
+                throw QueryFault(
+                    "unknown property '\(component.name)' in '\(owner.name)'\(hint)",
+                    at: component.range, isUnknownName: true)
+            }
+            steps.append(.property(property, of: owner))
+            for place in component.places { steps.append(try step(place)) }
+            isToMany = !property.isSingle && component.places.isEmpty
+            current = schema.target(of: property)
+        }
+        return steps
+    }
+
+    private static func step(_ place: PathSyntax.Place) throws(QueryFault) -> Step {
+        switch place.form {
+        case .index(let index): return .index(Int(clamping: index) - 1)
+        case .first: return .first
+        case .last: return .last
+        case .key(let key): return .key(key)
+        case .size, .every, .argument:
+            throw QueryFault(
+                "a projection needs one element here: an index, first, last or a key",
+                at: place.range)
+        }
+    }
+
+    /// The name of the property that the path consists of; nil for a longer path.
+    package var ownProperty: String? {
+        guard steps.count == 1, case .property(let property, _) = steps[0] else { return nil }
+        return property.name
+    }
+
+    /// Reads the value for one object.
+    ///
+    /// Throws `invalid_object` if the object was deleted.
+    package func value(of key: ObjectKey, in view: StoreView) throws -> Value {
+        if let aggregate {
+            let value = aggregate.value(aggregate.bound(to: view).value(key))
+            return value == .null && isTotal ? .int(0) : value
+        }
+        guard case .property(let property, let owner)? = steps.first else { return .null }
+        var value = try view.value(property, of: key, in: owner)
+        for step in steps.dropFirst() {
+            switch (step, value) {
+            case (.property(let property, let owner), .object(let reference)):
+                value = try view.value(property, of: reference.key, in: owner)
+            case (.index(let index), .list(let values)):
+                value = values.indices.contains(index) ? values[index] : .null
+            case (.first, .list(let values)): value = values.first ?? .null
+            case (.last, .list(let values)): value = values.last ?? .null
+            case (.key(let key), .dictionary(let values)): value = values[key] ?? .null
+            case (.keys, .dictionary(let values)):
+                value = .list(values.keys.sorted().map(Value.string))
+            default: return .null
+            }
+        }
+        return value
+    }
+}

@@ -1,0 +1,86 @@
+import FoundationEssentials
+import Moonpool
+
+// The Swift blocks of the article "Typed models in Swift".
+
+enum TypedArticle {
+    struct Toy: EmbeddedModel {
+        var name = ""
+        var price = 0.0
+    }
+    struct Cat: Model {
+        var name = ""
+        var age: Int?
+        var born = Date()
+        var color = Color.gray
+        var owner: Link<Owner>?
+        var toys: [Toy] = []
+        var tags: Set<String> = []
+        static let options = ModelOptions<Cat>(primaryKey: \.name, indexes: [\.age])
+        enum Color: String, StoredValue { case gray, black }
+    }
+    struct Owner: Model {
+        var name = ""
+        var cats = Backlinks(\Cat.owner)
+    }
+
+    actor Cattery {
+        private var store: Store?
+        func open(_ path: String) throws -> Store {
+            if let store { return store }
+            let opened = try Store(.file(path), models: Cat.self, Owner.self, Toy.self)
+            store = opened
+            return opened
+        }
+    }
+
+    static func add(to store: Store) async throws -> ObjectID<Cat> {
+        try await store.write { tx in
+            let ann = try tx.insert(Owner(name: "Ann"))
+            let tom = try tx.insert(Cat(name: "Tom", age: 3, owner: Link(ann)))
+            tom.toys.append(Toy(name: "mouse", price: 4))
+            tom.tags.insert("calm")
+            return tom.objectID
+        }
+    }
+
+    static func expensive(in store: Store) -> [String] {
+        let cats = store.all(Cat.self)
+            .where { $0.age > 2 && $0.owner.name == "Ann" && $0.toys.any.price > 3 }
+            .sorted(by: \.name)
+        return cats.map { "\($0.name) of \($0.owner?.name ?? "no owner")" }
+    }
+
+    static func follow(_ store: Store, _ show: (String) -> Void) async throws {
+        for try await change in store.all(Cat.self).changes(\.name, \.age) {
+            switch change {
+            case .initial(let cats): show("\(cats.count) cats")
+            case .update(let cats, let deletions, let insertions, let modifications):
+                show("\(cats.map(\.name)) \(deletions) \(insertions) \(modifications)")
+            }
+        }
+    }
+
+    struct CatCard: Projection {
+        var name: String
+        var owner: String?
+        var toys: Int
+        static let projection = ProjectionMap(
+            of: Cat.self, CatCard.init, \.name, \.owner.name, \.toys.count)
+    }
+    static func cards(in store: Store) throws -> [CatCard] {
+        try store.all(Cat.self).projected(CatCard.self).detached()
+    }
+
+    static func migrated(_ path: String) async throws -> Store {
+        try await Store.open(
+            .file(path), models: Cat.self, Owner.self, Toy.self, version: 2
+        ) { migration in
+            try migration.rename(\Cat.tags, from: "labels")
+            try migration.forEach(Cat.self) { old, new in
+                let name: String = try old["name"]
+                new.name = name.uppercased()
+            }
+        }
+    }
+}
