@@ -76,7 +76,9 @@ let package = Package(
         .target(name: "LineEditing", dependencies: ["CEdit"], swiftSettings: unsafeZone),
 
         .target(
-            name: "DataFormats", dependencies: ["CSQLite", "CZlib", "CZstd"],
+            name: "CPostgres", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+        .target(
+            name: "DataFormats", dependencies: ["CSQLite", "CZlib", "CZstd", "CPostgres"],
             swiftSettings: unsafeZone),
         .target(name: "RealmFiles", dependencies: ["CCrypto"], swiftSettings: unsafeZone),
         .target(

@@ -38,6 +38,9 @@ public struct FileRights: Sendable, Equatable {
                 writable: writing.compactMap(resolved), readable: reading.compactMap(resolved)))
     }
 
+    /// Whether every file is allowed, and with them everything outside of the process that is not a file.
+    package var isUnlimited: Bool { scope == .everything }
+
     /// The folders in which files may be read, in the order given.
     package var readableFolders: [String] {
         switch scope {

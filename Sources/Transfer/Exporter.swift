@@ -18,22 +18,25 @@ package final class Exporter {
     private let format: TransferFormat
     private let dates: SQLiteDates
     private let separator: Character?
+    private let postgres: PostgresOptions
     private let progress: TransferProgress?
     private var written = 0
     private var total: Int?
 
     /// Prepares an export.
     ///
-    /// `dates` is the encoding of dates in a database, `separator` that of the fields of a CSV file. `progress` is called
-    /// from time to time with the number of objects written; an error that it throws ends the export.
+    /// `dates` is the encoding of dates in a SQLite database, `separator` that of the fields of a CSV file, `postgres`
+    /// says what happens to existing tables of a PostgreSQL database. `progress` is called from time to time with the number of objects written; an error that it throws ends the export.
     package init(
         _ subject: Subject, as format: TransferFormat, dates: SQLiteDates = .text,
-        separator: Character? = nil, progress: TransferProgress? = nil
+        separator: Character? = nil, postgres: PostgresOptions = PostgresOptions(),
+        progress: TransferProgress? = nil
     ) {
         self.subject = subject
         self.format = format
         self.dates = dates
         self.separator = separator
+        self.postgres = postgres
         self.progress = progress
     }
 
@@ -94,6 +97,15 @@ package final class Exporter {
             }
             return try database.finish()
         }
+        if format == .postgres {
+            let database = try PostgresExporter(path, view, classes, isWhole: true, postgres)
+            let ordered = PostgresExporter.ordered(classes)
+            for classSchema in ordered {
+                guard let part = parts.first(where: { $0.0 === classSchema }) else { continue }
+                try database.write(part.1, of: classSchema, count: count)
+            }
+            return try database.finish()
+        }
         let file = try FileWriter(path)
         var json = JSONWriter(format == .lua ? .lua : .json)
         if format == .lua {
@@ -131,6 +143,11 @@ package final class Exporter {
         total = keys.count
         if format == .sqlite {
             let database = try SQLiteExporter(path, view, [classSchema], isWhole: false, dates)
+            try database.write(keys, of: classSchema, count: count)
+            return try database.finish()
+        }
+        if format == .postgres {
+            let database = try PostgresExporter(path, view, [classSchema], isWhole: false, postgres)
             try database.write(keys, of: classSchema, count: count)
             return try database.finish()
         }

@@ -46,6 +46,9 @@ package struct ImportOptions: Sendable {
     /// How a Realm file is read.
     package var realm = RealmOptions()
 
+    /// How a PostgreSQL database is read.
+    package var postgres = PostgresOptions()
+
     /// All or nothing, into the classes that the file names.
     package init() {}
 

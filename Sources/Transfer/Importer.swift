@@ -98,6 +98,7 @@ package final class Importer {
         switch format {
         case .sqlite: return try SQLiteSource(path, options)
         case .realm: return try RealmSource(path, options)
+        case .postgres: return try PostgresSource(path, options)
         case .tsv:
             var tabs = options
             if tabs.csv.separator == CSVFormat().separator { tabs.csv.separator = "\t" }

@@ -18,6 +18,8 @@ package enum TransferFormat: String, CaseIterable, Sendable {
     case lua
     /// A database of Realm, which is only read.
     case realm
+    /// A PostgreSQL database with one table per class; the path is its address.
+    case postgres
 
     /// The format that a file's extension names, `.gz` and `.zst` aside; JSON Lines for `-`, which is standard input or
     /// output.
@@ -26,6 +28,10 @@ package enum TransferFormat: String, CaseIterable, Sendable {
     package init(path: String) throws {
         guard path != "-" else {
             self = .jsonLines
+            return
+        }
+        guard !PostgresAddress.isAddress(path) else {
+            self = .postgres
             return
         }
         var parts = (path.split(separator: "/").last ?? "").split(separator: ".")
@@ -43,13 +49,13 @@ package enum TransferFormat: String, CaseIterable, Sendable {
             throw StoreError(
                 .invalidArgument,
                 "the ending of '\(path)' names no format; use .jsonl, .json, .geojson, .csv, .tsv, "
-                    + ".sqlite, .lua or, to import, .realm, or give the format with --format (in Lua, format = …)"
+                    + ".sqlite, .lua or, to import, .realm, or the address postgres://…, or give the format with --format (in Lua, format = …)"
             )
         }
     }
 
     /// Whether a file of this format is a database, whose errors name tables instead of lines.
-    var isDatabase: Bool { self == .sqlite || self == .realm }
+    var isDatabase: Bool { self == .sqlite || self == .realm || self == .postgres }
 
     /// The format of this name.
     ///

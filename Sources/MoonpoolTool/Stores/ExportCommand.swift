@@ -8,17 +8,21 @@ import Transfer
 struct ExportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Write a store, a class or the results of a query to a file.",
+        abstract:
+            "Write a store, a class or the results of a query to a file or a PostgreSQL database.",
         discussion: """
             JSON Lines (.jsonl), JSON (.json), CSV (.csv), TSV (.tsv), SQLite (.sqlite) and Lua source (.lua); - writes to \
-            standard output. An export of a whole store includes its schema, so that an empty store can import it. The \
-            file is written completely or not at all.
+            standard output. postgres://user@host:5432/database writes tables of a database. An export of a whole store \
+            includes its schema, so that an empty store can import it. The file or the tables are written completely or \
+            not at all.
             """)
 
     @Argument(help: "The store.", completion: .file(extensions: ["moonpool"]))
     var store: String
 
-    @Argument(help: "The file, or - for standard output.", completion: .file())
+    @Argument(
+        help: "The file, - for standard output, or the address of a database: postgres://…",
+        completion: .file())
     var file: String
 
     @Option(name: .customLong("class"), help: "Only the objects of this class.")
@@ -29,7 +33,9 @@ struct ExportCommand: ParsableCommand {
     var predicate: String?
 
     @Option(
-        help: "jsonl, json, csv, tsv, sqlite or lua. Default: by the file's ending; jsonl for -.")
+        help: """
+            jsonl, json, csv, tsv, sqlite, lua or postgres. Default: by the file's ending; jsonl for -.
+            """)
     var format: String?
 
     @Option(help: "The encoding of dates in SQLite: text, seconds, milliseconds or julian.")
@@ -38,7 +44,35 @@ struct ExportCommand: ParsableCommand {
     @Option(help: "The separator of CSV fields, such as ';'; \\t is a tab.")
     var separator: String?
 
+    @Option(help: "For PostgreSQL: the schema of the database. Default: public.")
+    var schema: String?
+
+    @Flag(help: "For PostgreSQL: update rows whose key exists in existing tables.")
+    var upsert = false
+
+    @Flag(help: "For PostgreSQL: drop existing tables of the classes.")
+    var replace = false
+
     @OptionGroup var realm: RealmOptionGroup
+
+    private func postgresOptions(_ format: TransferFormat) throws -> PostgresOptions {
+        var options = PostgresOptions()
+        guard format == .postgres else {
+            guard schema == nil, !upsert, !replace else {
+                throw StoreError(
+                    .invalidArgument,
+                    "--schema, --upsert and --replace are for PostgreSQL databases")
+            }
+            return options
+        }
+        guard !upsert || !replace else {
+            throw StoreError(.invalidArgument, "--upsert and --replace exclude each other")
+        }
+        if let schema { options.schema = schema }
+        if upsert { options.existingTables = .upsert }
+        if replace { options.existingTables = .replace }
+        return options
+    }
 
     func run() throws {
         CommandInterruption.begin()
@@ -46,6 +80,7 @@ struct ExportCommand: ParsableCommand {
             let format =
                 try format.map { try TransferFormat(name: $0) } ?? TransferFormat(path: file)
             let dates = try SQLiteDates(name: dates)
+            let postgres = try postgresOptions(format)
             guard predicate == nil || className != nil else {
                 throw StoreError(.invalidArgument, "--where needs --class")
             }
@@ -58,10 +93,14 @@ struct ExportCommand: ParsableCommand {
             let progress = ProgressLine("exported")
             let separator = try separator.map { try CSVOption.character($0, "--separator") }
             let count = try Exporter(
-                subject, as: format, dates: dates, separator: separator, progress: progress.update
+                subject, as: format, dates: dates, separator: separator, postgres: postgres,
+                progress: progress.update
             ).write(to: file)
             progress.end()
-            if file != "-" { ProcessServices.writeOutput("\(count) objects → \(file)\n") }
+            if file != "-" {
+                let target = format == .postgres ? PostgresAddress.display(file) : file
+                ProcessServices.writeOutput("\(count) objects → \(target)\n")
+            }
         }
     }
 }

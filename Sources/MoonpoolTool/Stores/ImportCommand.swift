@@ -8,10 +8,11 @@ import Transfer
 struct ImportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Import the rows of a file into a store.",
+        abstract: "Import the rows of a file or a PostgreSQL database into a store.",
         discussion: """
             JSON Lines (.jsonl), JSON (.json), GeoJSON (.geojson), CSV (.csv), TSV (.tsv), SQLite (.sqlite), Realm (.realm) and Lua \
-            source (.lua, read as data and never run), also compressed (.gz, .zst); - reads standard input. All rows or none, \
+            source (.lua, read as data and never run), also compressed (.gz, .zst); - reads standard input. \
+            postgres://user@host:5432/database reads the tables of a database. All rows or none, \
             unless --batch or --skip-bad is given. An error names line, column and value. A class that the store does not \
             have is created as the file's schema says, otherwise from all of its rows: text becomes a number, a date or \
             the like only where every value of the column would be written back as it is.
@@ -22,7 +23,9 @@ struct ImportCommand: ParsableCommand {
         completion: .file(extensions: ["moonpool"]))
     var store: String
 
-    @Argument(help: "The file, or - for standard input.", completion: .file())
+    @Argument(
+        help: "The file, - for standard input, or the address of a database: postgres://…",
+        completion: .file())
     var file: String
 
     @Option(
@@ -35,12 +38,20 @@ struct ImportCommand: ParsableCommand {
 
     @Option(
         help: """
-            jsonl, json, geojson, csv, tsv, sqlite, lua or realm. Default: by the file's ending; jsonl for -.
+            jsonl, json, geojson, csv, tsv, sqlite, lua, realm or postgres. Default: by the file's ending; jsonl for -.
             """)
     var format: String?
 
     @OptionGroup(title: "Reading")
     var reading: ReadingOptions
+
+    @Option(help: "For PostgreSQL: the schema of the database. Default: public.")
+    var schema: String?
+
+    @Option(
+        name: .customLong("table"),
+        help: "For a database: import only this table or view. Repeatable.")
+    var tables: [String] = []
 
     @Flag(help: "Update objects whose primary key exists.")
     var upsert = false
@@ -93,7 +104,7 @@ struct ImportCommand: ParsableCommand {
                 try format.map { try TransferFormat(name: $0) }
                 ?? (RealmCopy.isRealm(file) ? .realm : TransferFormat(path: file))
             let options = try options(format)
-            try FileReader.check(file)
+            if format != .postgres { try FileReader.check(file) }
             let target = try ImportTarget(store, isDryRun: dryRun, isBatched: batch != nil)
             let progress = ProgressLine("imported")
             let report = try target.run { store in
@@ -114,7 +125,17 @@ struct ImportCommand: ParsableCommand {
         options.batch = batch
         options.isRounding = round
         options.isDryRun = dryRun
-        options.realm = realm.options
+        if format == .postgres {
+            options.postgres.keys = try realm.keyColumns()
+        } else {
+            options.realm = realm.options
+        }
+        if let schema {
+            guard format == .postgres else {
+                throw StoreError(.invalidArgument, "--schema is for PostgreSQL databases")
+            }
+            options.postgres.schema = schema
+        }
         try reading.apply(to: &options)
         for map in maps {
             let (field, property) = try OptionPair.split(map, "--map", "field=property")
@@ -124,7 +145,10 @@ struct ImportCommand: ParsableCommand {
             let (field, target) = try OptionPair.split(link, "--link", "field=Class")
             options.links[field] = target
         }
-        var names: [String] = []
+        guard tables.isEmpty || format == .postgres || format == .sqlite || format == .realm else {
+            throw StoreError(.invalidArgument, "--table is for databases; use --class")
+        }
+        var names = tables
         for name in classes {
             guard name.contains("=") else {
                 names.append(name)

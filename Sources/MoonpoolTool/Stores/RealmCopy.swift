@@ -8,7 +8,10 @@ import Transfer
 struct RealmOptionGroup: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Key of an encrypted Realm file: 128 hexadecimal digits, Base64, or @FILE.",
+            """
+            Key of an encrypted Realm file: 128 hexadecimal digits, Base64, or @FILE. For an import from PostgreSQL: the \
+            column that identifies objects, as column or table=column,…
+            """,
             valueName: "key"))
     var key: String?
 
@@ -19,6 +22,20 @@ struct RealmOptionGroup: ParsableArguments {
         name: .customLong("dotnet-guids"),
         help: "Swap the byte order of UUIDs that .NET wrote until 2022.")
     var dotNetGUIDs = false
+
+    /// The columns that identify objects of a PostgreSQL database, by table; an empty name is for every table.
+    func keyColumns() throws -> [String: String] {
+        var columns: [String: String] = [:]
+        for part in key?.split(separator: ",") ?? [] {
+            guard part.contains("=") else {
+                columns[""] = String(part)
+                continue
+            }
+            let (table, column) = try OptionPair.split(String(part), "--key", "table=column")
+            columns[table] = column
+        }
+        return columns
+    }
 
     var options: RealmOptions {
         RealmOptions(key: key, isRescue: rescue, hasDotNetGUIDs: dotNetGUIDs)

@@ -29,20 +29,55 @@ enum TransferMethods {
         _ subject: Exporter.Subject, _ call: borrowing LuaCall
     ) throws -> LuaAnswer {
         let path = try call.path(2, for: .writing)
-        let given =
-            call[3].table == nil ? nil : try call.options(3, ["format", "dates", "separator"])
+        let given = call[3].table == nil ? nil : try call.options(3, exportOptions)
         let options = TransferOptions(given)
         let name = given == nil && !call.isNil(3) ? try call.text(3) : try options.text("format")
         let format = try name.map { try TransferFormat(name: $0) } ?? TransferFormat(path: path)
         let dates = try options.text("dates").map { try SQLiteDates(name: $0) } ?? .text
         let separator = try options.character("separator")
+        let postgres = try postgresOptions(format, options, call)
         let interrupt = call.state.makeInterrupt()
         let count = try TransferError.wrapping {
-            try Exporter(subject, as: format, dates: dates, separator: separator) { _, _ in
+            try Exporter(
+                subject, as: format, dates: dates, separator: separator, postgres: postgres
+            ) { _, _ in
                 try TransferError.check(interrupt)
             }.write(to: path)
         }
         return call.answer(.integer(Int64(count)))
+    }
+
+    /// The names of the options of `store:export` and `results:export`.
+    private static let exportOptions = [
+        "format", "dates", "separator", "schema", "upsert", "replace",
+    ]
+
+    /// How tables of a PostgreSQL database are written or read.
+    ///
+    /// Throws `invalid_argument` in a script that may not use the network, and for options that exclude each other.
+    private static func postgresOptions(
+        _ format: TransferFormat, _ given: TransferOptions, _ call: borrowing LuaCall
+    ) throws -> PostgresOptions {
+        var options = PostgresOptions()
+        guard format == .postgres else { return options }
+        guard call.state.files.isUnlimited else {
+            throw StoreError(
+                .invalidArgument, "this script is not allowed to connect to a database")
+        }
+        options.schema = try given.text("schema") ?? options.schema
+        if given.flag("replace"), given.flag("upsert") {
+            throw StoreError(.invalidArgument, "'upsert' and 'replace' exclude each other")
+        }
+        if given.flag("replace") { options.existingTables = .replace }
+        if given.flag("upsert") { options.existingTables = .upsert }
+        return options
+    }
+
+    /// The columns that identify objects, by table; an empty name is for every table.
+    private static func keyColumns(_ given: LuaTable?) throws -> [String: String] {
+        guard let key = given?["key"], !key.isNil else { return [:] }
+        if let column = key.text { return ["": column] }
+        return try TransferOptions(given).texts("key")
     }
 
     /// How a Realm file is read; a key in a file is a file that the script reads.
@@ -64,7 +99,7 @@ enum TransferMethods {
             "class", "format", "upsert", "map", "skip_bad", "batch", "dry_run", "dates",
             "keep_empty",
             "types", "all_text", "sample", "records", "link", "round", "key", "rescue",
-            "dotnet_guids",
+            "dotnet_guids", "schema", "table",
         ] + TransferOptions.csv
 
     private static func take(_ handle: StoreHandle, _ call: borrowing LuaCall) throws -> LuaAnswer {
@@ -86,7 +121,12 @@ enum TransferMethods {
             return path
         }
         options.dates = try texts.text("dates").map { try SQLiteDates(name: $0) }
-        options.realm = try realmOptions(given, call)
+        options.postgres = try postgresOptions(format, texts, call)
+        if format == .postgres {
+            options.postgres.keys = try keyColumns(given)
+        } else {
+            options.realm = try realmOptions(given, call)
+        }
         options.batch = try texts.count("batch")
         options.sample = try texts.count("sample")
         options.csv = try texts.csv(path)
@@ -94,8 +134,11 @@ enum TransferMethods {
         options.names = try texts.texts("map")
         options.types = try texts.texts("types")
         options.links = try texts.texts("link")
-        var classes: [String] = []
-        if let name = given?["class"].text { classes = [name] }
+        var classes = given?["table"].table?.array.compactMap(\.text) ?? []
+        if let name = try given?["table"].table == nil ? texts.text("table") : nil {
+            classes.append(name)
+        }
+        if let name = given?["class"].text { classes.append(name) }
         for (table, name) in given?["class"].table?.pairs ?? [] {
             // A list of tables, or classes by table.
             if let table = table.text {

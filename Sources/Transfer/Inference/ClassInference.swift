@@ -45,7 +45,7 @@ final class ClassInference {
             case .geoJSON: try inference.readJSON(.features(file))
             case .csv, .tsv: try inference.readCSV(file)
             case .lua: try inference.readLua(file)
-            case .sqlite, .realm: break
+            case .sqlite, .realm, .postgres: break
             }
         } catch is FormatError {} catch is Enough {}
         return try inference.finished()

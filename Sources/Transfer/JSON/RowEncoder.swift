@@ -7,9 +7,16 @@ import ObjectStore
 /// stands where it is held. Values of a mixed property that JSON cannot tell apart bear their type: `{"$date": "…"}`.
 package struct RowEncoder {
     let view: StoreView
+    private let normalizesNumbers: Bool
 
     /// For the objects of a version.
-    package init(view: StoreView) { self.view = view }
+    ///
+    /// `normalizesNumbers` is for databases that keep JSON numbers as decimals, which have no negative zero and do not
+    /// distinguish 1e20 from an integer: such numbers are written as text.
+    package init(view: StoreView, normalizesNumbers: Bool = false) {
+        self.view = view
+        self.normalizesNumbers = normalizesNumbers
+    }
 
     /// Writes the members of an object, without the braces and without what is computed.
     package func members(
@@ -67,6 +74,8 @@ package struct RowEncoder {
         switch value {
         case .bool(let flag): json.bool(flag)
         case .int(let number): json.int(number)
+        case .float(let number) where isNormalized(Double(number)): json.string(number.description)
+        case .double(let number) where isNormalized(number): json.string(number.description)
         case .float(let number): json.double(Double(number.description) ?? .nan)
         case .double(let number): json.double(number)
         case .string(let text): json.string(text)
@@ -79,6 +88,10 @@ package struct RowEncoder {
         case .double(let number) where !number.isFinite:
             tag("$numberDouble", in: &json)
             json.string(number.isNaN ? "NaN" : number < 0 ? "-Infinity" : "Infinity")
+            json.endObject()
+        case .double(let number) where isNormalized(number):
+            tag("$numberDouble", in: &json)
+            json.string(number.description)
             json.endObject()
         case .null, .bool, .int, .double, .string: plain(value, to: &json)
         case .list(let elements):
@@ -108,6 +121,12 @@ package struct RowEncoder {
             plain(value, to: &json)
             json.endObject()
         }
+    }
+
+    /// Whether a decimal with the value of this number would be read as another number.
+    private func isNormalized(_ number: Double) -> Bool {
+        normalizesNumbers && number.isFinite
+            && (number == 0 && number.sign == .minus || number.description.contains("e"))
     }
 
     private func tag(_ name: String, in json: inout JSONWriter) {

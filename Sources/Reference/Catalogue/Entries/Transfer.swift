@@ -21,7 +21,15 @@ extension Catalogue {
                 """),
         .field(
             "format", of: [exportOptions], "string?",
-            "The format: jsonl, json, csv, tsv, sqlite or lua. Default: by the file's ending."),
+            "The format: jsonl, json, csv, tsv, sqlite, lua or postgres. Default: by the file's ending."
+        ),
+        .field(
+            "schema", of: [importOptions, exportOptions], "string?",
+            "For PostgreSQL: the schema of the database. Default: public."),
+        .field(
+            "replace", of: [exportOptions], "boolean?",
+            "For PostgreSQL: drops existing tables of the classes. Default: existing tables are an error."
+        ),
         .field(
             "dates", of: [importOptions, exportOptions], "string?",
             "The encoding of dates in a SQLite database: text, seconds, milliseconds or julian."),
@@ -51,11 +59,14 @@ extension Catalogue {
             "The class of all rows; for a database also a list of tables, or classes by table."),
         .field(
             "format", of: [importOptions], "string?",
-            "The format: jsonl, json, geojson, csv, tsv, sqlite, lua or realm. Default: by the file's ending."
+            "The format: jsonl, json, geojson, csv, tsv, sqlite, lua, realm or postgres. Default: by the file's ending."
         ),
         .field(
-            "upsert", of: [importOptions], "boolean?",
-            "Updates objects whose primary key already exists."),
+            "upsert", of: [importOptions, exportOptions], "boolean?",
+            "Updates objects whose primary key already exists; in an export to PostgreSQL, rows."),
+        .field(
+            "table", of: [importOptions], "(string|string[])?",
+            "For a database: imports only these tables or views."),
         .field(
             "keep_empty", of: [importOptions], "boolean?",
             "With upsert, keeps the old value where a CSV field is empty, instead of setting nil."),
@@ -101,8 +112,8 @@ extension Catalogue {
             "null", of: [importOptions, csvOptions], "(string|string[])?",
             "Unquoted CSV fields that mean nil, besides the empty field."),
         .field(
-            "key", of: [importOptions], "string?",
-            "Key of an encrypted Realm file: 128 hexadecimal digits, Base64, or @ and the path of a file."
+            "key", of: [importOptions], "(string|table<string, string>)?",
+            "Key of a Realm file: 128 hexadecimal digits, Base64 or @FILE; for PostgreSQL, the column that identifies objects."
         ),
         .field(
             "rescue", of: [importOptions], "boolean?",

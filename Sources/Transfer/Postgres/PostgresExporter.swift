@@ -1,0 +1,291 @@
+import DataFormats
+import ObjectStore
+
+/// Writes objects of one version into tables of a PostgreSQL database, in one transaction.
+///
+/// A connection that ends before ``finish()`` leaves the database as it was.
+final class PostgresExporter {
+    private let view: StoreView
+    private let classes: [ClassSchema]
+    private let isWhole: Bool
+    private let options: PostgresOptions
+    private let layout: PostgresLayout
+    private let cells: PostgresCellWriter
+    private let server: PostgresConnection
+    /// The tables that existed before.
+    private var existing: Set<String> = []
+    private var stages = 0
+
+    /// Begins the export: creates the tables.
+    ///
+    /// `isWhole` says that all objects are written, and with them those that are linked.
+    init(
+        _ address: String, _ view: StoreView, _ classes: [ClassSchema], isWhole: Bool,
+        _ options: PostgresOptions
+    ) throws {
+        self.view = view
+        self.classes = classes
+        self.isWhole = isWhole
+        self.options = options
+        layout = try PostgresLayout(
+            classes, view.schema.classes, isWhole: isWhole, in: options.schema)
+        cells = PostgresCellWriter(view)
+        server = try PostgresConnection(address)
+        try server.run("BEGIN")
+        try prepareTables()
+    }
+
+    private func prepareTables() throws {
+        let schema = PostgresConnection.literal(options.schema)
+        if try server.rows("SELECT 1 FROM pg_namespace WHERE nspname = \(schema)").isEmpty {
+            try server.run("CREATE SCHEMA \(PostgresConnection.quoted(options.schema))")
+        }
+        let found = try server.rows(
+            """
+            SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
+            WHERE n.nspname = $1
+            """, [options.schema])
+        let names = Set(found.compactMap { $0.first ?? nil })
+        existing = names.intersection(layout.tableNames)
+        switch options.existingTables {
+        case .refuse:
+            guard let name = layout.tableNames.first(where: existing.contains) else { break }
+            throw StoreError(
+                .invalidArgument,
+                "the database has a table '\(options.schema).\(name)' already; add --upsert to update "
+                    + "its rows, --replace to drop it, or --schema NAME to use another schema")
+        case .replace:
+            let paths = layout.tableNames.filter(existing.contains).map(layout.path)
+            if !paths.isEmpty {
+                try server.run("DROP TABLE \(paths.joined(separator: ", "))")
+            }
+            existing = []
+        case .upsert: break
+        }
+        let new = Set(layout.tableNames).subtracting(existing)
+        for statement in layout.creation(of: new) { try server.run(statement) }
+    }
+
+    /// The classes in the order to write them: targets of links first, as far as links do not form a circle.
+    ///
+    /// Foreign keys of tables that others created may be checked row by row.
+    static func ordered(_ classes: [ClassSchema]) -> [ClassSchema] {
+        let byName = Dictionary(
+            classes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        var ordered: [ClassSchema] = []
+        var seen: Set<String> = []
+        func visit(_ classSchema: ClassSchema) {
+            guard seen.insert(classSchema.name).inserted else { return }
+            for property in classSchema.properties where property.isSingle {
+                if let target = property.target.flatMap({ byName[$0] }) { visit(target) }
+            }
+            ordered.append(classSchema)
+        }
+        classes.forEach(visit)
+        return ordered
+    }
+
+    /// Writes objects of one class.
+    func write(_ keys: ResultKeys, of classSchema: ClassSchema, count: () throws -> Void) throws {
+        guard let table = layout.table(of: classSchema) else { return }
+        if existing.contains(table.name) {
+            try upsert(table, keys, count: count)
+        } else {
+            try copyRows(table, keys, into: layout.path(table.name), count: count)
+        }
+        for join in table.joins {
+            guard existing.contains(join.name) else {
+                try copyRows(join, keys, into: layout.path(join.name))
+                continue
+            }
+            try replaceElements(join, keys, of: table)
+        }
+    }
+
+    /// Creates indexes and foreign keys, describes the export in the schema `moonpool`, and commits.
+    func finish() throws {
+        let new = Set(layout.tableNames).subtracting(existing)
+        for statement in layout.constraints(of: new) where !statement.isEmpty {
+            try server.run(statement)
+        }
+        if isWhole, existing.isEmpty {
+            try PostgresMetadata.write(classes, for: options.schema, to: server)
+        }
+        try server.run("COMMIT")
+    }
+
+    // MARK: Rows
+
+    private func copyRows(
+        _ table: PostgresLayout.Table, _ keys: ResultKeys, into path: String,
+        count: () throws -> Void
+    ) throws {
+        let classSchema = table.classSchema
+        let copy = try server.copyIn(Self.copy(path, table.columnNames))
+        var number = 0
+        for key in keys {
+            number += 1
+            copy.beginRow(columns: table.columnNames.count)
+            do {
+                if table.isNumbered { copy.int(key.rawValue) }
+                for column in table.columns {
+                    try cells.write(column, of: key, in: classSchema, to: copy)
+                }
+            } catch let error as FormatError {
+                throw try fault(error, number, key, classSchema)
+            }
+            try copy.endRow()
+            try count()
+        }
+        try copy.finish()
+    }
+
+    private func copyRows(
+        _ join: PostgresLayout.Join, _ keys: ResultKeys, into path: String
+    ) throws {
+        let copy = try server.copyIn(Self.copy(path, join.columns))
+        var number = 0
+        func add(_ owner: ObjectKey, _ place: () throws -> Void, _ value: Value) throws {
+            copy.beginRow(columns: 3)
+            try cells.key(owner, of: join.owner, to: copy)
+            try place()
+            if case .object(let reference) = value {
+                try cells.key(reference.key, of: join.target, to: copy)
+            } else {
+                copy.null()
+            }
+            try copy.endRow()
+        }
+        for key in keys {
+            number += 1
+            do {
+                switch try view.value(join.property, of: key, in: join.owner) {
+                case .list(let elements):
+                    for (index, element) in elements.enumerated() {
+                        try add(key, { copy.int(Int64(index + 1)) }, element)
+                    }
+                case .dictionary(let entries):
+                    for (name, value) in entries {
+                        try add(key, { try cells.text(name, join.property.name, to: copy) }, value)
+                    }
+                default: break
+                }
+            } catch let error as FormatError {
+                throw try fault(error, number, key, join.owner)
+            }
+        }
+        try copy.finish()
+    }
+
+    private static func copy(_ path: String, _ columns: [String]) -> String {
+        let names = columns.map(PostgresConnection.quoted).joined(separator: ", ")
+        return "COPY \(path) (\(names)) FROM STDIN (FORMAT binary)"
+    }
+
+    /// An error with the row: its number, and its primary key if it has one.
+    private func fault(
+        _ error: FormatError, _ number: Int, _ key: ObjectKey, _ classSchema: ClassSchema
+    ) throws -> FormatError {
+        guard error.reason.hasPrefix("'") else { return error }
+        var place = RowPlace(table: classSchema.name, line: number).description
+        if let primary = classSchema.primaryKey {
+            let value = try view.value(primary, of: key, in: classSchema)
+            place += " (\(primary.name) = \(value.summary))"
+        }
+        return FormatError("\(place): \(error.reason)")
+    }
+
+    // MARK: Existing tables
+
+    /// A column of a table that exists.
+    private struct ExistingColumn {
+        let type: String
+        let isGenerated: Bool
+    }
+
+    private func columns(of table: String) throws -> [String: ExistingColumn] {
+        let rows = try server.rows(
+            """
+            SELECT a.attname, format_type(a.atttypid, a.atttypmod), a.attgenerated <> '' \
+            FROM pg_attribute a WHERE a.attrelid = $1::regclass AND a.attnum > 0 AND NOT a.attisdropped
+            """, [layout.path(table)])
+        var columns: [String: ExistingColumn] = [:]
+        for row in rows {
+            guard let name = row[0], let type = row[1] else { continue }
+            columns[name] = ExistingColumn(type: type, isGenerated: row[2] == "t")
+        }
+        return columns
+    }
+
+    private func upsert(
+        _ table: PostgresLayout.Table, _ keys: ResultKeys, count: () throws -> Void
+    ) throws {
+        let known = try columns(of: table.name)
+        for name in table.columnNames where known[name] == nil {
+            throw StoreError(
+                .invalidArgument,
+                "the table '\(options.schema).\(table.name)' has no column '\(name)'"
+                    + NearestName.hint(for: name, among: Array(known.keys))
+                    + "; add the column, or replace the table with --replace")
+        }
+        let types =
+            (table.isNumbered ? [("bigint")] : []) + table.columns.map(\.typeName)
+        let stage = try makeStage(Array(zip(table.columnNames, types)))
+        try copyRows(table, keys, into: stage, count: count)
+        let kept = table.columnNames.filter { known[$0]?.isGenerated == false }
+        try server.run(
+            Self.merge(stage, into: layout.path(table.name), kept, key: table.keyColumn) {
+                known[$0]?.type
+            })
+        try server.run("DROP TABLE \(stage)")
+    }
+
+    /// The statement that takes rows of a stage into a table.
+    private static func merge(
+        _ stage: String, into path: String, _ columns: [String], key: String,
+        type: (String) -> String?
+    ) -> String {
+        let quoted = columns.map(PostgresConnection.quoted)
+        let values = columns.map { name in
+            let column = PostgresConnection.quoted(name)
+            return type(name).map { "CAST(\(column) AS \($0))" } ?? column
+        }
+        let updates = columns.filter { $0 != key }.map(PostgresConnection.quoted).map {
+            "\($0) = EXCLUDED.\($0)"
+        }
+        let action = updates.isEmpty ? "NOTHING" : "UPDATE SET \(updates.joined(separator: ", "))"
+        return """
+            INSERT INTO \(path) (\(quoted.joined(separator: ", "))) OVERRIDING SYSTEM VALUE \
+            SELECT \(values.joined(separator: ", ")) FROM \(stage) \
+            ON CONFLICT (\(PostgresConnection.quoted(key))) DO \(action)
+            """
+    }
+
+    /// Replaces the elements of collections of the written objects.
+    private func replaceElements(
+        _ join: PostgresLayout.Join, _ keys: ResultKeys, of table: PostgresLayout.Table
+    ) throws {
+        let owners = try makeStage([("owner", table.keyType.name)])
+        let copy = try server.copyIn(Self.copy(owners, ["owner"]))
+        for key in keys {
+            copy.beginRow(columns: 1)
+            try cells.key(key, of: join.owner, to: copy)
+            try copy.endRow()
+        }
+        try copy.finish()
+        let path = layout.path(join.name)
+        try server.run(
+            "DELETE FROM \(path) WHERE \"owner\" IN (SELECT \"owner\" FROM \(owners)); DROP TABLE \(owners)"
+        )
+        try copyRows(join, keys, into: path)
+    }
+
+    private func makeStage(_ columns: [(name: String, type: String)]) throws -> String {
+        stages += 1
+        let name = "pg_temp.moonpool_stage_\(stages)"
+        let list = columns.map { "\(PostgresConnection.quoted($0.name)) \($0.type)" }
+        try server.run(
+            "CREATE TEMPORARY TABLE moonpool_stage_\(stages) (\(list.joined(separator: ", ")))")
+        return name
+    }
+}

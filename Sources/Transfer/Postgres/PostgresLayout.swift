@@ -1,0 +1,244 @@
+import DataFormats
+import ObjectStore
+
+/// How classes are laid out in tables of PostgreSQL: for writing them, and for reading an export.
+///
+/// Each class is a table and each property a column of the same name. Lists and sets of single values are arrays; lists,
+/// sets and maps of links are tables of their own; maps, embedded objects and mixed values are `jsonb`.
+struct PostgresLayout {
+    struct Column {
+        let name: String
+        let property: Property
+        let form: Form
+        /// The type of the values, for an array that of its elements.
+        let type: PostgresType
+
+        /// The type in SQL.
+        var typeName: String {
+            if case .array = form { type.name + "[]" } else { type.name }
+        }
+    }
+
+    enum Form {
+        case value
+        case array
+        /// The key of the object that it links to.
+        case link(ClassSchema)
+        case json
+    }
+
+    /// A table with one row for each element of a collection of links: `owner`, `position` or `key`, and `target`.
+    struct Join {
+        let name: String
+        let property: Property
+        let owner: ClassSchema
+        let target: ClassSchema
+
+        var placeColumn: String { property.isMap ? "key" : "position" }
+        var columns: [String] { ["owner", placeColumn, "target"] }
+    }
+
+    struct Table {
+        let name: String
+        let classSchema: ClassSchema
+        /// The column that identifies objects: the primary key, or the object's number where there is none.
+        let keyColumn: String
+        let keyType: PostgresType
+        let columns: [Column]
+        let joins: [Join]
+
+        /// Whether the key column holds the number of the object, which no property does.
+        var isNumbered: Bool { classSchema.primaryKey == nil }
+        /// The columns in the order in which rows hold them.
+        var columnNames: [String] { (isNumbered ? [keyColumn] : []) + columns.map(\.name) }
+    }
+
+    let schemaName: String
+    private(set) var tables: [Table] = []
+    private let classes: [String: ClassSchema]
+    private let isWhole: Bool
+    private var names = PostgresNames()
+
+    /// The layout of classes in a schema of the database; `isWhole` says that the objects of all classes are there, so
+    /// that links lead to rows.
+    ///
+    /// Throws `invalid_argument` for names that are too long.
+    init(_ classes: [ClassSchema], _ all: [ClassSchema], isWhole: Bool, in schemaName: String)
+        throws
+    {
+        self.schemaName = schemaName
+        self.isWhole = isWhole
+        self.classes = Dictionary(
+            all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        let kept = classes.filter { !$0.isEmbedded }
+        // The classes' own names come first.
+        for classSchema in kept {
+            try PostgresNames.check(classSchema.name, "class name")
+            _ = names.unique(classSchema.name)
+        }
+        for classSchema in kept { try add(classSchema) }
+    }
+
+    private mutating func add(_ classSchema: ClassSchema) throws {
+        var columnNames = PostgresNames()
+        var columns: [Column] = []
+        var joins: [Join] = []
+        for property in classSchema.properties where !property.isBacklinks {
+            try PostgresNames.check(property.name, "property name")
+            let target = property.target.flatMap { classes[$0] }
+            let isLink = property.type == .object && target?.isEmbedded == false
+            if isLink, property.collection != nil, isWhole, let target {
+                joins.append(
+                    Join(
+                        name: names.unique("\(classSchema.name)_\(property.name)"),
+                        property: property, owner: classSchema, target: target))
+                continue
+            }
+            let name = columnNames.unique(property.name)
+            if isLink, property.isSingle, let target {
+                columns.append(
+                    Column(
+                        name: name, property: property, form: .link(target),
+                        type: Self.keyType(of: target)))
+            } else if property.type == .object || property.type == .mixed || property.isMap {
+                columns.append(Column(name: name, property: property, form: .json, type: .json))
+            } else {
+                columns.append(
+                    Column(
+                        name: name, property: property, form: property.isSingle ? .value : .array,
+                        type: PostgresType(property.type)))
+            }
+        }
+        let key =
+            classSchema.primaryKey.flatMap { key in
+                columns.first { $0.property.name == key.name }?.name
+            } ?? columnNames.unique("_key")
+        tables.append(
+            Table(
+                name: classSchema.name, classSchema: classSchema, keyColumn: key,
+                keyType: Self.keyType(of: classSchema), columns: columns, joins: joins))
+    }
+
+    static func keyType(of classSchema: ClassSchema) -> PostgresType {
+        classSchema.primaryKey.map { PostgresType($0.type) } ?? .int
+    }
+
+    /// The table of a class.
+    func table(of classSchema: ClassSchema) -> Table? {
+        tables.first { $0.classSchema.name == classSchema.name }
+    }
+
+    /// The names of all tables, those of collections included.
+    var tableNames: [String] { tables.flatMap { [$0.name] + $0.joins.map(\.name) } }
+
+    // MARK: SQL
+
+    /// A table's name with its schema, quoted.
+    func path(_ table: String) -> String {
+        "\(PostgresConnection.quoted(schemaName)).\(PostgresConnection.quoted(table))"
+    }
+
+    /// The statements that create tables, without constraints between them; all tables if `names` is nil.
+    func creation(of names: Set<String>? = nil) -> [String] {
+        var statements: [String] = []
+        for table in tables {
+            if names?.contains(table.name) != false { statements.append(creation(of: table)) }
+            for join in table.joins where names?.contains(join.name) != false {
+                statements.append(creation(of: join))
+            }
+        }
+        return statements
+    }
+
+    private func creation(of table: Table) -> String {
+        var lines: [String] = []
+        if table.isNumbered {
+            lines.append("\(PostgresConnection.quoted(table.keyColumn)) bigint PRIMARY KEY")
+        }
+        for column in table.columns {
+            let property = column.property
+            var line = "\(PostgresConnection.quoted(column.name)) \(column.typeName)"
+            if property.isPrimary {
+                line += property.isOptional ? " UNIQUE" : " PRIMARY KEY"
+            }
+            if isRequired(column) { line += " NOT NULL" }
+            lines.append(line)
+        }
+        return statement(table.name, lines)
+    }
+
+    private func isRequired(_ column: Column) -> Bool {
+        switch column.form {
+        case .value: !column.property.isOptional
+        case .array: true
+        case .json: !column.property.isSingle
+        case .link: false
+        }
+    }
+
+    private func creation(of join: Join) -> String {
+        let place = PostgresConnection.quoted(join.placeColumn)
+        return statement(
+            join.name,
+            [
+                "\"owner\" \(Self.keyType(of: join.owner).name) NOT NULL",
+                "\(place) \(join.property.isMap ? "text" : "bigint") NOT NULL",
+                "\"target\" \(Self.keyType(of: join.target).name)",
+                "PRIMARY KEY (\"owner\", \(place))",
+            ])
+    }
+
+    private func statement(_ table: String, _ lines: [String]) -> String {
+        "CREATE TABLE \(path(table)) (\n  \(lines.joined(separator: ",\n  "))\n)"
+    }
+
+    /// The statements that create indexes and foreign keys, for when the rows are there.
+    func constraints(of wanted: Set<String>? = nil) -> [String] {
+        var statements: [String] = []
+        for table in tables {
+            if wanted?.contains(table.name) != false {
+                statements += indexes(of: table)
+                for column in table.columns {
+                    guard case .link(let target) = column.form, isWhole else { continue }
+                    statements.append(
+                        reference(from: table.name, column.name, to: target, cascades: false))
+                }
+            }
+            for join in table.joins where wanted?.contains(join.name) != false {
+                statements.append(
+                    reference(from: join.name, "owner", to: join.owner, cascades: true))
+                statements.append(
+                    reference(from: join.name, "target", to: join.target, cascades: false))
+                statements.append("CREATE INDEX ON \(path(join.name)) (\"target\")")
+            }
+        }
+        return statements
+    }
+
+    private func indexes(of table: Table) -> [String] {
+        let single = table.classSchema.properties.filter { $0.isIndexed && !$0.isPrimary }
+            .map { [$0.name] }
+        return (single + table.classSchema.indexes.map(\.properties)).compactMap { properties in
+            let columns = properties.compactMap { name in
+                table.columns.first { $0.property.name == name }
+            }
+            guard columns.count == properties.count else { return nil }
+            let list = columns.map { PostgresConnection.quoted($0.name) }
+            return "CREATE INDEX ON \(path(table.name)) (\(list.joined(separator: ", ")))"
+        }
+    }
+
+    private func reference(
+        from table: String, _ column: String, to target: ClassSchema, cascades: Bool
+    ) -> String {
+        guard let other = self.table(of: target) else { return "" }
+        var names = PostgresNames()
+        let name = names.unique("\(table)_\(column)_fkey")
+        return """
+            ALTER TABLE \(path(table)) ADD CONSTRAINT \(PostgresConnection.quoted(name)) \
+            FOREIGN KEY (\(PostgresConnection.quoted(column))) REFERENCES \(path(other.name)) \
+            (\(PostgresConnection.quoted(other.keyColumn)))\(cascades ? " ON DELETE CASCADE" : "") \
+            DEFERRABLE INITIALLY DEFERRED
+            """
+    }
+}

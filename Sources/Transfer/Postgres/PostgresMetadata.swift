@@ -1,0 +1,57 @@
+import DataFormats
+import ObjectStore
+
+/// The description of exports in a database: `moonpool.exports` has one row for each schema that holds one.
+enum PostgresMetadata {
+    private static let format = "1"
+
+    /// Describes the classes that a schema of the database holds.
+    static func write(
+        _ classes: [ClassSchema], for schema: String, to server: PostgresConnection
+    ) throws {
+        var json = JSONWriter()
+        SchemaJSON.write(classes, to: &json)
+        if try server.rows("SELECT to_regclass('moonpool.exports') IS NOT NULL")[0][0] != "t" {
+            if try server.rows("SELECT 1 FROM pg_namespace WHERE nspname = 'moonpool'").isEmpty {
+                try server.run("CREATE SCHEMA moonpool")
+            }
+            try server.run(
+                """
+                CREATE TABLE moonpool.exports (schema_name text PRIMARY KEY, format integer NOT NULL, \
+                classes text NOT NULL)
+                """)
+        }
+        _ = try server.rows(
+            """
+            INSERT INTO moonpool.exports VALUES ($1, $2, $3) ON CONFLICT (schema_name) \
+            DO UPDATE SET format = EXCLUDED.format, classes = EXCLUDED.classes
+            """, [schema, format, String(decoding: json.bytes, as: UTF8.self)])
+    }
+
+    /// The classes of the export in a schema of the database; nil if there is none.
+    ///
+    /// Throws `file_format_too_new` for an export of a newer version.
+    static func read(
+        _ schema: String, from server: PostgresConnection
+    ) throws -> [ClassSchema]? {
+        let isReadable = try server.rows(
+            """
+            SELECT CASE WHEN to_regclass('moonpool.exports') IS NULL THEN false \
+            ELSE has_schema_privilege('moonpool', 'USAGE') \
+            AND has_table_privilege('moonpool.exports', 'SELECT') END
+            """)
+        guard isReadable[0][0] == "t",
+            let row = try server.rows(
+                "SELECT format, classes FROM moonpool.exports WHERE schema_name = $1", [schema]
+            ).first, let classes = row[1]
+        else { return nil }
+        guard row[0] == format else {
+            throw StoreError(
+                .fileFormatTooNew,
+                "the database was exported by a newer version of Moonpool; update to import it")
+        }
+        let tape = JSONTape()
+        try JSONText.read(Array(classes.utf8), onto: tape)
+        return try SchemaJSON.read(tape, 0)
+    }
+}

@@ -1,0 +1,291 @@
+import DataFormats
+import ObjectStore
+
+/// Decides which classes and properties the tables of a database become.
+struct PostgresPlanner {
+    private let options: ImportOptions
+    private let known: Schema
+    /// The class of each table that is imported.
+    private var classNames: [String: String] = [:]
+    private var tablesByName: [String: PostgresTable] = [:]
+    private(set) var tables: [PostgresTablePlan] = []
+    private(set) var newClasses: [ClassSchema] = []
+    private(set) var notes: [String] = []
+
+    /// How the objects of a table are identified.
+    private enum Key {
+        case column(PostgresTable.Column)
+        /// The text of these columns.
+        case joined([PostgresTable.Column])
+    }
+
+    init(_ all: [PostgresTable], _ options: ImportOptions, _ known: Schema) throws {
+        self.options = options
+        self.known = known
+        var names: Set<String> = []
+        var taken: [PostgresTable] = []
+        for table in all {
+            guard var name = className(of: table) else { continue }
+            let wanted = name
+            var number = 1
+            while !names.insert(name).inserted {
+                number += 1
+                name = "\(wanted)\(number)"
+            }
+            classNames[table.name] = name
+            tablesByName[table.name] = table
+            taken.append(table)
+        }
+        try checkKeys(taken)
+        for table in Self.ordered(taken, tablesByName) { plan(table) }
+    }
+
+    /// Nil for a table that is left out.
+    private func className(of table: PostgresTable) -> String? {
+        if let name = options.classNames[table.name] { return name.isEmpty ? nil : name }
+        let usual = SchemaNames.className(table.name)
+        let known = known.classes.map(\.name)
+        let name =
+            known.first { $0 == table.name } ?? known.first { $0 == usual }
+            ?? known.first { $0.lowercased() == table.name.lowercased() } ?? usual
+        let isWanted =
+            options.tables.isEmpty || options.tables.contains(table.name)
+            || options.tables.contains(name)
+        return isWanted ? name : nil
+    }
+
+    /// Throws `invalid_argument` for columns of `--key` that do not exist.
+    private func checkKeys(_ tables: [PostgresTable]) throws {
+        for (name, column) in options.postgres.keys {
+            let candidates = tables.filter { name.isEmpty || $0.name == name }
+            guard candidates.contains(where: { $0.columns.contains { $0.name == column } }) else {
+                throw StoreError(
+                    .invalidArgument,
+                    "no table \(name.isEmpty ? "" : "'\(name)' ")has the key column '\(column)'"
+                        + NearestName.hint(
+                            for: column, among: candidates.flatMap(\.columns).map(\.name)))
+            }
+        }
+    }
+
+    /// Tables that others refer to come first, as far as they do not refer to each other in a circle.
+    private static func ordered(
+        _ tables: [PostgresTable], _ byName: [String: PostgresTable]
+    ) -> [PostgresTable] {
+        var ordered: [PostgresTable] = []
+        var seen: Set<String> = []
+        func visit(_ table: PostgresTable) {
+            guard seen.insert(table.name).inserted else { return }
+            for key in table.foreignKeys {
+                if let other = byName[key.target] { visit(other) }
+            }
+            ordered.append(table)
+        }
+        tables.forEach(visit)
+        return ordered
+    }
+
+    // MARK: One table
+
+    private func existing(_ table: PostgresTable) -> ClassSchema? {
+        classNames[table.name].flatMap(known.find)
+    }
+
+    private mutating func plan(_ table: PostgresTable) {
+        let className = classNames[table.name] ?? table.name
+        let existing = existing(table)
+        let path =
+            (table.isOnly ? "ONLY " : "") + PostgresConnection.quoted(options.postgres.schema) + "."
+            + PostgresConnection.quoted(table.name)
+        var plan = PostgresTablePlan(table: table.name, className: className, path: path)
+        // Only a property that holds the joined key has this name.
+        var names = SQLiteNames()
+        var properties: [Property] = []
+        let key = key(of: table)
+        if case .joined(let columns)? = key {
+            let name = names.unique(joinedName(table, existing))
+            plan.add(joining: columns.map(\.name), as: name)
+            properties.append(Property(name, .string, isPrimary: true))
+            note(table, columns, name)
+        }
+        for column in table.columns {
+            let renamed = options.property(of: column.name, in: table.name)
+            if renamed?.isEmpty == true { continue }
+            let target = linkTarget(of: [column.number], in: table)
+            let plain = renamed ?? SchemaNames.property(column.name)
+            var name = plain
+            if renamed == nil, target != nil, let short = SchemaNames.linkName(plain),
+                !table.columns.contains(where: { $0.name == short }),
+                existing == nil || existing?.property(named: plain) == nil
+            {
+                name = short
+            }
+            if existing == nil { name = names.unique(name) }
+            var isKey = false
+            if case .column(let keyColumn)? = key { isKey = keyColumn.number == column.number }
+            if target != nil, targetIsJoined(column, table) {
+                plan.add(joining: [column.name], as: name)
+            } else {
+                let type = Self.type(column.base)
+                plan.add(
+                    column.name, name, type, isArray: column.isArray,
+                    through: column.base == .day ? "timestamp" : nil)
+            }
+            guard existing == nil else { continue }
+            properties.append(property(name, column, target: target, isKey: isKey))
+            if column.base == .other {
+                notes.append(
+                    "'\(table.name).\(column.name)' is of type \(column.typeName), which became text"
+                )
+            }
+        }
+        addCompositeLinks(table, existing, &plan, &properties, &names)
+        tables.append(plan)
+        if existing == nil { newClasses.append(ClassSchema(className, properties)) }
+    }
+
+    private mutating func note(
+        _ table: PostgresTable, _ columns: [PostgresTable.Column], _ name: String
+    ) {
+        let list = columns.map { "'\($0.name)'" }.joined(separator: ", ")
+        notes.append(
+            columns.count > 1
+                ? "the primary key of '\(table.name)' is the text of \(list), joined with ':', in the "
+                    + "property '\(name)'; --key \(table.name)=COLUMN chooses one column"
+                : "the primary key of '\(table.name)' is the text of \(list) in the property '\(name)'"
+        )
+    }
+
+    /// Links over several columns become properties of their own; the columns stay.
+    private mutating func addCompositeLinks(
+        _ table: PostgresTable, _ existing: ClassSchema?, _ plan: inout PostgresTablePlan,
+        _ properties: inout [Property], _ names: inout SQLiteNames
+    ) {
+        for foreignKey in table.foreignKeys where foreignKey.columns.count > 1 {
+            let columns = table.columns(foreignKey.columns)
+            guard let target = linkTarget(of: foreignKey.columns, in: table),
+                let other = tablesByName[foreignKey.target]
+            else {
+                notes.append(
+                    "'\(table.name)' has the foreign key '\(foreignKey.name)': its values are imported, "
+                        + "but no link is created")
+                continue
+            }
+            // The parts of a key may be given in any order.
+            let byTarget = Dictionary(
+                zip(foreignKey.targetColumns, columns), uniquingKeysWith: { first, _ in first })
+            let ordered = other.key.compactMap { byTarget[$0] }
+            var wanted = foreignKey.name
+            if wanted.hasPrefix(table.name + "_") { wanted.removeFirst(table.name.count + 1) }
+            if wanted.hasSuffix("_fkey") { wanted.removeLast(5) }
+            var name = SchemaNames.property(wanted)
+            if existing == nil {
+                name = names.unique(name)
+                properties.append(Property(name, .object, target: target))
+            } else if existing?.property(named: name) == nil {
+                continue
+            }
+            plan.add(joining: ordered.map(\.name), as: name)
+        }
+    }
+
+    private func joinedName(_ table: PostgresTable, _ existing: ClassSchema?) -> String {
+        if let existing { return existing.primaryKey?.name ?? "key" }
+        return table.columns.contains { SchemaNames.property($0.name).lowercased() == "key" }
+            ? "primary_key" : "key"
+    }
+
+    private func property(
+        _ name: String, _ column: PostgresTable.Column, target: String?, isKey: Bool
+    ) -> Property {
+        if let target { return Property(name, .object, target: target) }
+        let type = Self.propertyType(column.base)
+        if column.isArray {
+            return Property(name, type, isOptional: type != .mixed, collection: .list)
+        }
+        let isIndexed =
+            column.isIndexed && [.bool, .int, .string, .date, .uuid, .objectID].contains(type)
+        return Property(
+            name, type, isOptional: !isKey && !column.isRequired && type != .mixed,
+            isPrimary: isKey, isIndexed: isIndexed && !isKey)
+    }
+
+    private static func type(_ base: PostgresTable.BaseType) -> PostgresType {
+        switch base {
+        case .bool: .bool
+        case .int: .int
+        case .float: .float
+        case .double: .double
+        case .text, .other: .text
+        case .bytes: .bytes
+        case .moment, .day: .timestamp
+        case .uuid: .uuid
+        case .numeric: .numeric
+        case .json: .json
+        }
+    }
+
+    private static func propertyType(_ base: PostgresTable.BaseType) -> PropertyType {
+        switch base {
+        case .bool: .bool
+        case .int: .int
+        case .float: .float
+        case .double: .double
+        case .text, .other: .string
+        case .bytes: .data
+        case .moment, .day: .date
+        case .uuid: .uuid
+        case .numeric: .decimal
+        case .json: .mixed
+        }
+    }
+
+    // MARK: Keys
+
+    /// What identifies the rows of a table; nil if nothing does.
+    private func key(of table: PostgresTable) -> Key? {
+        var columns = table.columns(table.key)
+        if let wanted = options.postgres.keys[table.name] ?? options.postgres.keys[""],
+            let column = table.columns.first(where: { $0.name == wanted })
+        {
+            columns = [column]
+        }
+        columns.removeAll { column in
+            options.property(of: column.name, in: table.name)?.isEmpty == true
+        }
+        guard let first = columns.first else { return nil }
+        if let existing = existing(table) {
+            guard let primary = existing.primaryKey else { return nil }
+            if columns.count == 1, primary.type != .string || primary.name != "key" {
+                return .column(first)
+            }
+        }
+        let canBeKey = [.int, .text, .uuid].contains(first.base) && !first.isArray
+        return columns.count == 1 && canBeKey ? .column(first) : .joined(columns)
+    }
+
+    /// The class that a foreign key of these columns leads to, if it refers to the key of its objects.
+    private func linkTarget(of columns: [Int], in table: PostgresTable) -> String? {
+        guard let reference = table.foreignKeys.first(where: { $0.columns == columns }),
+            let other = tablesByName[reference.target], let className = classNames[other.name]
+        else { return nil }
+        if columns.count == 1, case .column(let key)? = key(of: table), key.number == columns[0] {
+            // A primary key is not a link.
+            return nil
+        }
+        if let existing = existing(other), existing.primaryKey == nil { return nil }
+        switch key(of: other) {
+        case .column(let key)?: return reference.targetColumns == [key.number] ? className : nil
+        case .joined(let keys)?:
+            return Set(reference.targetColumns) == Set(keys.map(\.number)) ? className : nil
+        case nil: return nil
+        }
+    }
+
+    private func targetIsJoined(_ column: PostgresTable.Column, _ table: PostgresTable) -> Bool {
+        guard let reference = table.foreignKeys.first(where: { $0.columns == [column.number] }),
+            let other = tablesByName[reference.target], case .joined? = key(of: other)
+        else { return false }
+        return true
+    }
+}

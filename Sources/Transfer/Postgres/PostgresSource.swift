@@ -1,0 +1,290 @@
+import DataFormats
+import ObjectStore
+
+/// The rows of the tables of a PostgreSQL database, as of one moment.
+final class PostgresSource: RowSource {
+    private(set) var notes: [String] = []
+    private let server: PostgresConnection
+    private let options: ImportOptions
+    private var tables: [PostgresTablePlan] = []
+    private var joins: [PostgresLayout.Join] = []
+    private var layout: PostgresLayout?
+    private var allRows = 0.0
+    private var rowsDone = 0
+
+    /// Connects to a database.
+    init(_ address: String, _ options: ImportOptions) throws {
+        self.options = options
+        server = try PostgresConnection(address)
+        try server.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+    }
+
+    var part: Double? { allRows > 0 ? min(1, Double(rowsDone) / allRows) : nil }
+
+    func classes(besides known: Schema) throws -> ClassInference.Result {
+        let schema = options.postgres.schema
+        if try server.rows("SELECT 1 FROM pg_namespace WHERE nspname = $1", [schema]).isEmpty {
+            let all = try server.rows(
+                "SELECT nspname FROM pg_namespace WHERE nspname !~ '^pg_'"
+            ).compactMap { $0[0] }
+            throw StoreError(
+                .invalidArgument,
+                "the database has no schema '\(schema)'\(NearestName.hint(for: schema, among: all))"
+            )
+        }
+        let (all, ignored) = try PostgresTable.all(
+            in: schema, of: server,
+            wanted: Set(options.tables).union(options.classNames.keys))
+        var others = all
+        var classes: [ClassSchema] = []
+        if let export = try PostgresMetadata.read(schema, from: server) {
+            let layout = try PostgresLayout(export, export, isWhole: true, in: schema)
+            if Self.matches(layout, all) {
+                classes = export
+                others.removeAll { layout.tableNames.contains($0.name) }
+                take(layout)
+            } else {
+                notes.append(
+                    "the tables were changed after they were exported; their types are those of the database"
+                )
+            }
+        }
+        let planner = try PostgresPlanner(others, options, known)
+        tables += planner.tables
+        notes += planner.notes + ignored.map { "\($0) is left out; --table imports it" }
+        try checkWanted(all.map(\.name))
+        try estimateRows()
+        let wanted = Self.needed(classes, tables.map(\.className))
+        return ClassInference.Result(classes: wanted + planner.newClasses)
+    }
+
+    /// Whether all tables of a layout have all of its columns.
+    private static func matches(_ layout: PostgresLayout, _ tables: [PostgresTable]) -> Bool {
+        let byName = Dictionary(
+            tables.map { ($0.name, Set($0.columns.map(\.name))) },
+            uniquingKeysWith: { first, _ in first })
+        return layout.tables.allSatisfy { table in
+            byName[table.name]?.isSuperset(of: table.columnNames) == true
+                && table.joins.allSatisfy { byName[$0.name]?.isSuperset(of: $0.columns) == true }
+        }
+    }
+
+    /// The classes of some names, and those that they lead to.
+    private static func needed(_ classes: [ClassSchema], _ names: [String]) -> [ClassSchema] {
+        let byName = Dictionary(
+            classes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        var needed: Set<String> = []
+        var rest = names
+        while let name = rest.popLast() {
+            guard let classSchema = byName[name], needed.insert(name).inserted else { continue }
+            rest += classSchema.properties.compactMap(\.target)
+        }
+        return classes.filter { needed.contains($0.name) }
+    }
+
+    private func take(_ layout: PostgresLayout) {
+        self.layout = layout
+        // Links to rows that were read before cost less.
+        for classSchema in PostgresExporter.ordered(layout.tables.map(\.classSchema)) {
+            guard let table = layout.table(of: classSchema) else { continue }
+            let name = classSchema.name
+            var className = name
+            if let given = options.classNames[table.name] {
+                guard !given.isEmpty else { continue }
+                className = given
+            } else if !options.tables.isEmpty, !options.tables.contains(name) {
+                continue
+            }
+            var plan = PostgresTablePlan(
+                table: table.name, className: className, path: "ONLY \(layout.path(table.name))")
+            if table.isNumbered {
+                plan.isNumbered = true
+                plan.add(table.keyColumn, "", .int, isArray: false)
+            }
+            for column in table.columns {
+                let renamed = options.property(of: column.name, in: table.name)
+                guard renamed?.isEmpty != true else { continue }
+                var isArray = false
+                if case .array = column.form { isArray = true }
+                plan.add(
+                    column.name, renamed ?? column.property.name, column.type, isArray: isArray)
+            }
+            tables.append(plan)
+            joins += table.joins
+        }
+    }
+
+    private func checkWanted(_ known: [String]) throws {
+        let classes = tables.map(\.className)
+        let wanted = options.tables.filter { !classes.contains($0) } + options.classNames.keys
+        for name in wanted where !known.contains(name) {
+            throw StoreError(
+                .invalidArgument,
+                "there is no table '\(name)'\(NearestName.hint(for: name, among: known))")
+        }
+        guard tables.isEmpty else { return }
+        throw StoreError(
+            .invalidArgument,
+            "the schema '\(options.postgres.schema)' of the database has no table to import")
+    }
+
+    /// Adds up the server's estimates, which cost nothing.
+    private func estimateRows() throws {
+        let estimates = try server.rows(
+            """
+            SELECT c.relname, greatest(c.reltuples, 0) FROM pg_class c JOIN pg_namespace n \
+            ON n.oid = c.relnamespace WHERE n.nspname = $1
+            """, [options.postgres.schema])
+        let byName = Dictionary(
+            estimates.compactMap { row in row[0].map { ($0, row[1].flatMap { Double($0) } ?? 0) } },
+            uniquingKeysWith: { first, _ in first })
+        allRows = tables.reduce(0) { $0 + (byName[$1.table] ?? 0) }
+    }
+
+    // MARK: Rows
+
+    func read(into importer: Importer) throws {
+        for table in tables { try read(table, into: importer) }
+        for join in joins where tables.contains(where: { $0.table == join.owner.name }) {
+            guard let layout else { break }
+            try PostgresJoinReader(importer, join, layout, className(of: join.owner)).read(server)
+        }
+    }
+
+    private func className(of classSchema: ClassSchema) -> String {
+        tables.first { $0.table == classSchema.name }?.className ?? classSchema.name
+    }
+
+    private func read(_ table: PostgresTablePlan, into importer: Importer) throws {
+        let fields = try importer.fields(of: table.className)
+        let classSchema = fields.classSchema
+        guard !classSchema.isEmbedded else {
+            throw FormatError(
+                "'\(classSchema.name)' is embedded: its objects are part of their owners")
+        }
+        let first = table.isNumbered ? 1 : 0
+        let columns = try table.columns.enumerated().map { index, column in
+            index < first ? FieldTable.Field.ignored : try fields.property(column.property)
+        }
+        let emptied = collectionsToEmpty(table, classSchema)
+        let cell = PostgresCell(importer, classSchema)
+        let fast = PostgresFastRow(table, columns, classSchema)
+        let rows = try server.copyOut(table.statement)
+        var number = 0
+        while try rows.next() {
+            number += 1
+            rowsDone += 1
+            let place = RowPlace(table: table.table, line: number)
+            try importer.take(place) {
+                Self.record(rows, table)
+            } decode: {
+                if let fast, let inserter = try importer.directInserter(of: classSchema),
+                    try fast.insert(rows, inserter)
+                {
+                    return .stored
+                }
+                var row = DecodedRow(classSchema)
+                if table.isNumbered { row.number = rows.int(0) }
+                for (index, column) in columns.enumerated() {
+                    guard case .property(let position) = column else { continue }
+                    row.values[position] = try cell.value(
+                        rows, index, table.columns[index], classSchema.properties[position], place)
+                }
+                for position in emptied { row.values[position] = .list([]) }
+                return .values(row)
+            }
+        }
+    }
+
+    /// The collections that have tables of their own: an updated object keeps no element that is not in the table.
+    private func collectionsToEmpty(
+        _ table: PostgresTablePlan, _ classSchema: ClassSchema
+    ) -> [Int] {
+        guard options.isUpsert else { return [] }
+        return joins.filter { $0.owner.name == table.table && !$0.property.isMap }
+            .compactMap { classSchema.position(of: $0.property.name) }
+    }
+
+    /// A row as a line of JSON, which the import of JSON Lines takes.
+    private static func record(_ rows: PostgresCopyReader, _ table: PostgresTablePlan) -> [UInt8] {
+        var json = JSONWriter()
+        json.beginObject()
+        json.key("$class")
+        json.string(table.className)
+        for (index, column) in table.columns.enumerated() {
+            json.key(column.property.isEmpty ? "$key" : column.property)
+            PostgresCell.write(rows, index, column, to: &json)
+        }
+        json.endObject()
+        return json.bytes
+    }
+}
+
+/// Stores rows whose columns have the types of their properties, without building values first.
+private struct PostgresFastRow {
+    private let fields: [(index: Int, position: Int, type: PostgresType)]
+
+    /// Nil if a row of the table needs more than to be stored.
+    init?(_ table: PostgresTablePlan, _ columns: [FieldTable.Field], _ classSchema: ClassSchema) {
+        guard !table.isNumbered else { return nil }
+        var fields: [(Int, Int, PostgresType)] = []
+        for (index, column) in columns.enumerated() {
+            guard case .property(let position) = column else { continue }
+            let property = classSchema.properties[position]
+            let type = table.columns[index].type
+            switch (type, property.type) {
+            case (.bool, .bool), (.int, .int), (.float, .float), (.double, .double),
+                (.text, .string), (.timestamp, .date), (.uuid, .uuid), (.bytes, .data):
+                guard property.isSingle, !table.columns[index].isArray else { return nil }
+                fields.append((index, position, type))
+            default: return nil
+            }
+        }
+        self.fields = fields
+    }
+
+    /// Stores the row; false, and nothing has happened, for one with a value that needs a closer look.
+    func insert(_ rows: PostgresCopyReader, _ inserter: ObjectInserter) throws -> Bool {
+        inserter.clear()
+        for (index, position, type) in fields {
+            if rows.isNull(index) {
+                inserter.set(position, .null)
+                continue
+            }
+            switch type {
+            case .int: inserter.set(position, int: rows.int(index))
+            case .double: inserter.set(position, double: rows.double(index))
+            case .bool: inserter.set(position, bool: rows.bool(index))
+            case .float: inserter.set(position, .float(rows.float(index)))
+            case .text:
+                guard rows.withBytes(index, { inserter.set(position, utf8: $0) }) else {
+                    inserter.clear()
+                    return false
+                }
+            case .timestamp:
+                guard let moment = PostgresMoment.moment(rows.int(index)) else {
+                    inserter.clear()
+                    return false
+                }
+                inserter.set(position, .date(moment))
+            case .uuid:
+                guard let identifier = UUIDValue(bytes: rows.bytes(index)) else {
+                    inserter.clear()
+                    return false
+                }
+                inserter.set(position, .uuid(identifier))
+            case .bytes: inserter.set(position, .data(rows.bytes(index)))
+            case .numeric, .json:
+                inserter.clear()
+                return false
+            }
+        }
+        do {
+            try inserter.insert()
+        } catch let error as StoreError where error.code == .duplicateKey {
+            // The general way names the key.
+            return false
+        }
+        return true
+    }
+}
