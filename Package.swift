@@ -135,6 +135,9 @@ let package = Package(
             name: "TestSupport",
             dependencies: ["ObjectStore", "ScriptHost", "EventLoops", "LuaHost"],
             path: "Tests/TestSupport", swiftSettings: unsafeZone),
+        .target(
+            name: "TestServers", dependencies: ["DataFormats"], path: "Tests/TestServers",
+            swiftSettings: unsafeZone),
         .target(name: "TestThreads", path: "Tests/TestThreads", swiftSettings: unsafeZone),
         .testTarget(
             name: "LMDBStorageTests", dependencies: ["LMDBStorage", "TestThreads"],
@@ -164,7 +167,9 @@ let package = Package(
             name: "DataFormatsTests", dependencies: ["DataFormats"], swiftSettings: unsafeZone),
         .testTarget(
             name: "TransferTests",
-            dependencies: ["Transfer", "DataFormats", "ObjectStore", "RealmFixtures"],
+            dependencies: [
+                "Transfer", "DataFormats", "ObjectStore", "RealmFixtures", "TestServers",
+            ],
             swiftSettings: unsafeZone),
         .testTarget(
             name: "ReferenceTests",
@@ -203,6 +208,7 @@ let package = Package(
             name: "ToolTests",
             dependencies: [
                 "TestSupport", "Reference", "EventLoops", "MoonpoolTool", "RealmFixtures",
+                "TestServers",
             ],
             exclude: ["PowerLoss/recorder.c"],
             swiftSettings: unsafeZone),

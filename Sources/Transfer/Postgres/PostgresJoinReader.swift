@@ -7,6 +7,7 @@ struct PostgresJoinReader {
     private let join: PostgresLayout.Join
     private let path: String
     private let className: String
+    private let propertyName: String
 
     init(
         _ importer: Importer, _ join: PostgresLayout.Join, _ layout: PostgresLayout,
@@ -15,6 +16,9 @@ struct PostgresJoinReader {
         self.importer = importer
         self.join = join
         self.className = className
+        propertyName =
+            importer.options.property(of: join.property.name, in: join.owner.name)
+            ?? join.property.name
         path = layout.path(join.name)
     }
 
@@ -95,7 +99,8 @@ struct PostgresJoinReader {
             guard let object = try importer.find(owner, of: ownerClass) else {
                 throw FormatError("there is no \(ownerClass.name) \(owner.summary)")
             }
-            try importer.store.update(object, [join.property.name: value])
+            _ = try importer.fields(of: className).property(propertyName, for: join.property.name)
+            try importer.store.update(object, [propertyName: value])
         }
     }
 
@@ -107,7 +112,7 @@ struct PostgresJoinReader {
         json.string(className)
         json.key(join.owner.primaryKey?.name ?? "$key")
         Self.write(owner, to: &json)
-        json.key(join.property.name)
+        json.key(propertyName)
         if join.property.isMap { json.beginObject() } else { json.beginArray() }
         for (index, target) in targets.enumerated() {
             if join.property.isMap { json.key(places[index]) }

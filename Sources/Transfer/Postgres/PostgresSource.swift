@@ -110,7 +110,9 @@ final class PostgresSource: RowSource {
                     column.name, renamed ?? column.property.name, column.type, isArray: isArray)
             }
             tables.append(plan)
-            joins += table.joins
+            joins += table.joins.filter {
+                options.property(of: $0.property.name, in: table.name)?.isEmpty != true
+            }
         }
     }
 

@@ -25,7 +25,7 @@ extension Catalogue {
         ),
         .field(
             "schema", of: [importOptions, exportOptions], "string?",
-            "For PostgreSQL: the schema of the database. Default: public."),
+            "The schema of a PostgreSQL database that holds the tables; public if not given."),
         .field(
             "replace", of: [exportOptions], "boolean?",
             "For PostgreSQL: drops existing tables of the classes. Default: existing tables are an error."

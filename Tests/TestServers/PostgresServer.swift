@@ -6,11 +6,11 @@ import Testing
 /// A PostgreSQL server for the tests of this process, on a socket in a folder of its own.
 ///
 /// A shell ends it when the process does, however that happens.
-final class PostgresServer: Sendable {
+package final class PostgresServer: Sendable {
     /// Whether Debian's server and the client library are installed.
-    static let isInstalled = programs != nil && PostgresConnection.isAvailable
+    package static let isInstalled = programs != nil && PostgresConnection.isAvailable
 
-    static let missing: Comment =
+    package static let missing: Comment =
         "install postgresql and libpq5 to run this test: scripts/setup --servers"
 
     private static let programs: String? = {
@@ -84,7 +84,7 @@ final class PostgresServer: Sendable {
     }
 
     /// Creates a database and returns its address.
-    static func makeDatabase() throws -> String {
+    package static func makeDatabase() throws -> String {
         let server = try shared.withLock { shared in
             let server = try shared ?? PostgresServer()
             shared = server
@@ -100,18 +100,18 @@ final class PostgresServer: Sendable {
 }
 
 /// A database of its own for one test.
-struct PostgresWorld {
-    let address: String
-    let server: PostgresConnection
+package struct PostgresWorld {
+    package let address: String
+    package let server: PostgresConnection
 
-    init(_ statements: String = "") throws {
+    package init(_ statements: String = "") throws {
         address = try PostgresServer.makeDatabase()
         server = try PostgresConnection(address)
         if !statements.isEmpty { try server.run(statements) }
     }
 
     /// The rows of a query, with `|` between the columns.
-    func query(_ sql: String) throws -> [String] {
+    package func query(_ sql: String) throws -> [String] {
         try server.rows(sql).map { row in row.map { $0 ?? "NULL" }.joined(separator: "|") }
     }
 }

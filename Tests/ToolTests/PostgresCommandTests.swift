@@ -1,0 +1,66 @@
+import TestServers
+import Testing
+
+/// `moonpool export` and `import` with a PostgreSQL database, and the same from Lua.
+@Suite(.enabled(if: PostgresServer.isInstalled, PostgresServer.missing))
+struct PostgresCommandTests {
+    @Test func `a store goes into a database and comes back`() throws {
+        let folder = try TemporaryFolder()
+        let rows = try folder.write("id,name,age\n1,Rex,3\n2,Max,\n", to: "dogs.csv")
+        let store = folder.path + "/zoo.moonpool"
+        _ = try Tool.run(["import", store, rows, "--class", "Dog"])
+        let database = try PostgresWorld()
+        let first = try Tool.run(["export", store, database.address])
+        #expect(first.output.hasPrefix("2 objects → postgres://postgres@"), "\(first.error)")
+        let again = try Tool.run(["export", store, database.address])
+        #expect(again.exitCode == 1 && again.error.contains("add --upsert"))
+        #expect(try Tool.run(["export", store, database.address, "--upsert"]).exitCode == 0)
+        #expect(try Tool.run(["export", store, database.address, "--replace"]).exitCode == 0)
+        let copy = folder.path + "/copy.moonpool"
+        let taken = try Tool.run(["import", copy, database.address])
+        #expect(taken.output == "new class Dog\n2 created, 0 updated\n", "\(taken.error)")
+        let lines = try [store, copy].map { try Tool.run(["export", $0, "-"]).output }
+        #expect(lines[0] == lines[1])
+    }
+
+    @Test func `schema, table and key choose what is imported`() throws {
+        let database = try PostgresWorld(
+            """
+            CREATE SCHEMA shop; CREATE TABLE shop.lines (a integer, b integer, PRIMARY KEY (a, b)); \
+            INSERT INTO shop.lines VALUES (1, 2); CREATE TABLE shop.other (id integer PRIMARY KEY)
+            """)
+        let folder = try TemporaryFolder()
+        let store = folder.path + "/a.moonpool"
+        let taken = try Tool.run([
+            "import", store, database.address, "--schema", "shop", "--table", "lines", "--key",
+            "lines=b",
+        ])
+        #expect(taken.output == "new class Lines\n1 created, 0 updated\n", "\(taken.error)")
+        let wrong = try Tool.run(["import", store, database.address, "--schema", "shp"])
+        #expect(wrong.error.contains("the database has no schema 'shp'; did you mean 'shop'?"))
+        let file = try Tool.run(["export", store, folder.path + "/x.json", "--upsert"])
+        #expect(
+            file.error.contains("--schema, --upsert and --replace are for PostgreSQL databases"))
+    }
+
+    @Test func `the example prints what its header says`() throws {
+        let database = try PostgresWorld()
+        let path = Tool.root + "/examples/postgres.lua"
+        let outcome = try Tool.run([path, database.address])
+        #expect(outcome.error == "")
+        let header = try contents(of: path).split(separator: "\n").prefix { $0.hasPrefix("--") }
+        let start = header.firstIndex(of: "-- With an address, prints:") ?? 0
+        let expected = header[(start + 1)...].filter { $0.hasPrefix("--  | ") }.map {
+            $0.dropFirst(6)
+        }
+        #expect(outcome.output.split(separator: "\n") == expected)
+    }
+
+    @Test func `a sandboxed script does not connect to databases`() throws {
+        let outcome = try Tool.run([
+            "--sandbox", "-e",
+            "print(pcall(moonpool.open { in_memory = 'x' }.import, moonpool.open { in_memory = 'x' }, 'postgres://localhost/x'))",
+        ])
+        #expect(outcome.output.contains("not allowed"))
+    }
+}
