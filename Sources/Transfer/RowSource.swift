@@ -61,7 +61,8 @@ final class TextSource: RowSource {
         case .geoJSON: try JSONSource(.features(file)).read(into: importer)
         case .csv, .tsv: try CSVSource(file).read(into: importer)
         case .lua: try LuaSource(file).read(into: importer)
-        case .sqlite, .realm, .postgres: throw StoreError(.invalidArgument, "a database is not text")
+        case .sqlite, .realm, .postgres:
+            throw StoreError(.invalidArgument, "a database is not text")
         }
     }
 }

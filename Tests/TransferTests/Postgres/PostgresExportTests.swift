@@ -28,7 +28,9 @@ struct PostgresExportTests {
     }
 
     private static func special(_ index: Int) -> Double {
-        let numbers = [0, -0.0, 1.5, -1e300, .leastNonzeroMagnitude, .infinity, -.infinity, .nan, 1e20, 0.1]
+        let numbers = [
+            0, -0.0, 1.5, -1e300, .leastNonzeroMagnitude, .infinity, -.infinity, .nan, 1e20, 0.1,
+        ]
         return numbers[index % numbers.count]
     }
 
