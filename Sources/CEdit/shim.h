@@ -6,7 +6,7 @@
 #include <sys/types.h>
 #include <wchar.h>
 
-/* Swift cannot call variadic functions: one typed function per operation of el_wset and history_w. */
+/* Swift cannot call variadic functions, so each operation of el_wset and history_w has a typed function here. */
 
 typedef wchar_t *(*shim_prompt_function)(EditLine *);
 typedef int (*shim_read_function)(EditLine *, wchar_t *);
@@ -18,7 +18,7 @@ static inline void *shim_client(EditLine *e) {
     el_wget(e, EL_CLIENTDATA, &client);
     return client;
 }
-/* Characters between two `escape`s take no room on the screen. */
+/* Characters between two `escape`s take no space on the screen. */
 static inline int shim_set_prompt(EditLine *e, shim_prompt_function prompt, wchar_t escape) {
     return el_wset(e, EL_PROMPT_ESC, prompt, escape);
 }
@@ -29,7 +29,7 @@ static inline int shim_set_history(EditLine *e, HistoryW *h) { return el_wset(e,
 static inline int shim_bind(EditLine *e, const wchar_t *key, const wchar_t *command) {
     return el_wset(e, EL_BIND, key, command, NULL);
 }
-/* libedit keeps the pointers of names and helps: literals stay. */
+/* libedit keeps the pointers to names and help texts, so these are literals. */
 static inline int shim_add_completion(EditLine *e, shim_edit_function f) {
     return el_wset(e, EL_ADDFN, L"moonpool-complete", L"Complete the word before the cursor", f);
 }
@@ -54,7 +54,7 @@ static inline int shim_add_mark(EditLine *e, shim_edit_function f) {
 static inline int shim_add_initial(EditLine *e, shim_edit_function f) {
     return el_wset(e, EL_ADDFN, L"moonpool-initial", L"Insert the text that a line begins with", f);
 }
-/* While a line is edited the terminal sends no signals: Ctrl-C, Ctrl-Z and Ctrl-\ come as characters. */
+/* While a line is edited the terminal sends no signals: Ctrl-C, Ctrl-Z and Ctrl-\ arrive as characters. */
 static inline int shim_disable_terminal_signals(EditLine *e) {
     return el_wset(e, EL_SETTY, L"-d", L"-isig", NULL);
 }
@@ -74,13 +74,14 @@ static inline int shim_history_enter(HistoryW *h, const wchar_t *line) {
     return history_w(h, &event, H_ENTER, line);
 }
 
-/* Output streams of the C library that hand what is written to a function. */
+/* Output streams of the C library that pass what is written to a function. */
 
 typedef ssize_t (*shim_write_function)(void *cookie, const char *bytes, size_t count);
 
 #ifdef __linux__
 #include <bits/types/cookie_io_functions_t.h>
-/* glibc declares it under _GNU_SOURCE only, which an importer cannot set for a header that is already read. */
+/* glibc declares this function only under _GNU_SOURCE, which an importer cannot set for a header that has been read
+   already. */
 extern FILE *fopencookie(void *cookie, const char *mode, cookie_io_functions_t functions);
 
 static inline FILE *shim_open_writer(void *cookie, shim_write_function write) {
@@ -97,11 +98,11 @@ static inline void shim_replace_streams(FILE *output, FILE *error) {}
 #endif
 static inline void shim_flush_output(void) { fflush(stdout); }
 
-/* glibc declares it under _XOPEN_SOURCE only. */
+/* glibc declares this function only under _XOPEN_SOURCE. */
 extern int wcwidth(wchar_t character);
 static inline int shim_character_width(wchar_t character) { return wcwidth(character); }
 
-/* A UTF-8 locale, made once and never freed; zero where the system has none. */
+/* A UTF-8 locale, created once and never freed; zero if the system has none. */
 static inline locale_t shim_utf8(void) {
     static _Atomic(locale_t) known;
     locale_t locale = known;
@@ -115,10 +116,11 @@ static inline locale_t shim_utf8(void) {
     }
     return locale;
 }
-/* A UTF-8 locale for the calling thread alone: the process keeps the one that scripts expect of `lua`. */
+/* Sets a UTF-8 locale for the calling thread only. The process keeps the locale that scripts written for `lua` expect.
+   */
 static inline void shim_use_utf8(void) {
     if (shim_utf8()) uselocale(shim_utf8());
 }
-/* The same until `leave`, which gets what `enter` returned. */
+/* Sets the same locale until `leave`, which takes the result of `enter`. */
 static inline void *shim_enter_utf8(void) { return (void *)uselocale(shim_utf8()); }
 static inline void shim_leave_utf8(void *before) { uselocale((locale_t)before); }

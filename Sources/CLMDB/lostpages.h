@@ -5,7 +5,8 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* Reading a page of a mapped file that is gone is a signal, and its handler may call little more than the system. */
+/* Reading a page of a mapped file that no longer exists raises a signal. Its handler may call little besides system
+   calls. */
 
 struct shim_lost_pages {
     const char *program;
@@ -26,7 +27,7 @@ static inline const char *shim_lost_pages_number(const char *text, unsigned long
     return text;
 }
 
-/* The next line of the system's table of what is mapped; false at its end. */
+/* Reads the next line of the system's table of mappings; returns false at the end. */
 static inline int shim_lost_pages_line(int table, char *line, size_t size) {
     size_t used = 0;
     while (read(table, line + used, 1) == 1) {
@@ -37,8 +38,8 @@ static inline int shim_lost_pages_line(int table, char *line, size_t size) {
     return used > 0;
 }
 
-/* The path of the file that is mapped at an address, in `line`; NULL where there is none. A line of the table is
-   `begin-end rights offset device inode  path`, the numbers without 0x. */
+/* Finds the path of the file that is mapped at an address and stores it in `line`; returns NULL if there is none. A
+   line of the table is `begin-end rights offset device inode  path`, with numbers without 0x. */
 static inline const char *shim_lost_pages_path(unsigned long address, char *line, size_t size) {
     int table = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
     if (table < 0) return NULL;
@@ -71,11 +72,11 @@ static inline void shim_lost_pages_end(int number, siginfo_t *info, void *contex
     char line[4352];
     const char *path = shim_lost_pages_path((unsigned long)info->si_addr, line, sizeof line);
     if (!path) {
-        /* No file: the system does what it does with such a signal when it comes again. */
+        /* Without a file name, restore the default action, which the repeated signal then takes. */
         signal(number, SIG_DFL);
         return;
     }
-    /* Threads that read the same file come here as well: one of them speaks. */
+    /* Other threads that read the same file get here too; only one of them prints the message. */
     if (atomic_flag_test_and_set(&state->is_ending))
         for (;;) pause();
     if (state->has_terminal) {
@@ -92,7 +93,8 @@ static inline void shim_lost_pages_end(int number, siginfo_t *info, void *contex
     _exit(state->status);
 }
 
-/* Lets the process end with a word on the file when a page of it is gone. The program's name must stay. */
+/* Ends the process with a message that names the file when one of its pages is gone. The string `program` must stay
+   valid. */
 static inline void shim_lost_pages_explain(const char *program, int status) {
     struct shim_lost_pages *state = shim_lost_pages_state();
     state->program = program;

@@ -6,33 +6,33 @@
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 
-/* Room on the device: the system's code. What has it already keeps it. */
+/* Allocates space on the device and returns the system's error code. Existing data is kept. */
 static inline int shim_allocate(int file, int keeps_size, off_t start, off_t count) {
-    /* FALLOC_FL_KEEP_SIZE is 1. The call by its number, because its declaration is GNU's own. */
+    /* FALLOC_FL_KEEP_SIZE is 1. Calls by number, because glibc declares the function only under _GNU_SOURCE. */
     while (syscall(SYS_fallocate, file, keeps_size ? 1 : 0, start, count) != 0)
         if (errno != EINTR) return errno;
     return 0;
 }
 
-/* Whether a file lies where what has room on the device keeps its place: on ext4 or tmpfs. XFS shares the places of files
-   that were copied, and takes another one when either is written. */
+/* Whether allocated blocks of a file keep their addresses on the device, as on ext4 and tmpfs. XFS shares the blocks of
+   copied files and allocates new ones when either file is written. */
 static inline int shim_keeps_places(int file) {
     struct statfs system;
     if (fstatfs(file, &system) != 0) return 0;
     return system.f_type == 0xEF53 || system.f_type == 0x01021994;
 }
 
-/* Renames a file unless the new name exists: the system's code. RENAME_NOREPLACE is 1. */
+/* Renames a file unless the new name exists, and returns the system's error code. RENAME_NOREPLACE is 1. */
 static inline int shim_rename_exclusively(const char *from, const char *to) {
     return syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 1) == 0 ? 0 : errno;
 }
 
-/* A file in memory that no path leads to; negative where the system has none. MFD_CLOEXEC is 1. */
+/* Creates a file in memory without a path; returns a negative value if the system has none. MFD_CLOEXEC is 1. */
 static inline int shim_memory_file(const char *name) {
     return (int)syscall(SYS_memfd_create, name, 1);
 }
 
-/* A file in a folder that no path leads to; negative where the file system has none. */
+/* Creates a file without a path in a folder; returns a negative value if the file system does not support that. */
 static inline int shim_unnamed_file(const char *folder) {
     return open(folder, O_RDWR | O_CLOEXEC | O_DIRECTORY | 020000000, 0600);
 }

@@ -1,6 +1,6 @@
 #include <stddef.h>
 
-/* How LMDB's transactions begin, in all releases of 0.9 (0.9.70 and later are of another line). */
+/* The beginning of LMDB's transaction struct in all releases of 0.9 (0.9.70 and later are a different branch). */
 struct shim_transaction {
     void *parent;
     void *child;
@@ -9,8 +9,8 @@ struct shim_transaction {
     size_t version;
 };
 
-/* Whether the library that is loaded is one of those, and so new that pages which a write takes and gives back are
-   right where the map is written to (its ITS#9007). */
+/* Whether the loaded library is such a release, and recent enough to handle pages correctly that a write allocates and
+   frees while it writes to the map (its ITS#9007). */
 static inline int shim_knows_transactions(void) {
     int major, minor, patch;
     mdb_version(&major, &minor, &patch);

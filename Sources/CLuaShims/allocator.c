@@ -1,6 +1,6 @@
-// Memory of one state: size classes up to 256 bytes carved from slabs (objects made in a loop would otherwise pay
-// malloc's price), everything larger by malloc. Counted exactly as Lua sees it. The quota holds only while Lua code
-// runs; see CLuaShims.h.
+// Memory of one state. Blocks up to 256 bytes come from slabs by size class, because malloc is too slow for objects
+// created in a loop. Larger blocks come from malloc. Sizes are counted as Lua sees them. The quota applies only while
+// Lua code runs; see CLuaShims.h.
 #include <stdio.h>
 #include "host.h"
 
@@ -10,7 +10,7 @@ static void *take(memory *m, size_t class) {
     void *p = m->free[class];
     if (p) {
         void *next = *(void **)p;
-        __builtin_prefetch(next, 1);  // what a loop makes next would wait for it
+        __builtin_prefetch(next, 1);  // the next allocation of a loop would wait for it
         m->free[class] = next;
         return p;
     }
@@ -21,7 +21,7 @@ static void *take(memory *m, size_t class) {
     size_t size = class * 16;
     char *first = slab + 16;  // the first 16 bytes link the slabs
     size_t count = (SLAB - 16) / size;
-    // Linked in ascending order, so that objects made one after the other lie side by side.
+    // Linked in ascending order, so that objects created one after another are adjacent in memory.
     for (size_t i = count - 1; i > 0; i--) {
         *(void **)(first + i * size) = m->free[class];
         m->free[class] = first + i * size;
@@ -35,14 +35,14 @@ static inline void give(memory *m, size_t class, void *p) {
 }
 
 static void *out_of_memory(memory *m, size_t wanted) {
-    if (m->enforce) return NULL;  // Lua code is running: it gets an error
+    if (m->enforce) return NULL;  // Lua code is running and gets an error
     fprintf(stderr, "moonpool: out of memory (%zu bytes wanted in a host call)\n", wanted);
-    abort();  // because raising here would jump across Swift frames
+    abort();  // raising here would jump across Swift frames
 }
 
 void *host_allocate(void *ud, void *p, size_t old, size_t new) {
     memory *m = ud;
-    if (!p) old = 0;  // then `old` is the kind of object
+    if (!p) old = 0;  // `old` is then the kind of object
     size_t from = (old + 15) >> 4, to = (new + 15) >> 4;
     if (new == 0) {
         m->used -= old;

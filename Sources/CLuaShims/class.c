@@ -1,4 +1,4 @@
-// Declaration of classes, and making the userdata.
+// Declaration of classes, and creation of their userdata.
 #include "class.h"
 
 void shim_push_object(lua_State *L, shim_class *c, int64_t key) {
@@ -74,7 +74,7 @@ int64_t shim_live_array(lua_State *L, int32_t i, shim_class **c, int64_t *keys, 
     int64_t count = (int64_t)lua_rawlen(L, i), seen = 0;
     *c = NULL;
     for (lua_pushnil(L); lua_next(L, i); lua_pop(L, 1)) {
-        // Arrays are walked in order, their overflow is not: the key says where an element belongs.
+        // Arrays are traversed in order; the overflow part is not. There the key gives the element's index.
         int64_t place = lua_isinteger(L, -2) ? lua_tointeger(L, -2) : 0;
         object *o = lua_type(L, -1) == LUA_TUSERDATA ? check(L, -1) : NULL;
         if (place < 1 || place > count || !o || o->magic != live_magic || (*c && *c != o->cls)) {
@@ -105,7 +105,7 @@ static shim_class *allocate(host *h) {
             return c;
         }
     shim_class *c = calloc(1, sizeof *c);
-    if (!c) abort();  // because a host call cannot go on without memory
+    if (!c) abort();  // a host call cannot continue without memory
     c->next = h->classes;
     h->classes = c;
     return c;
@@ -119,7 +119,7 @@ shim_class *shim_class_new(lua_State *L, int32_t kind, const char *name, const v
     c->context = context;
     c->calls = *calls;
     c->kind = kind;
-    if (kind == SHIM_CLASS_FROZEN) return c;  // its maker does the rest
+    if (kind == SHIM_CLASS_FROZEN) return c;  // shim_class_freeze completes it
     lua_createtable(L, 0, 16);
     c->names = luaL_ref(L, LUA_REGISTRYINDEX);
     lua_createtable(L, 16, 0);
@@ -184,7 +184,7 @@ void class_setup(lua_State *L, host *h) {
     frozen_setup(L, h);
 }
 
-// After lua_close: boxes are gone, classes are the last to hold Swift objects.
+// Runs after lua_close: boxes are gone, and only classes still hold Swift objects.
 void class_teardown(host *h) {
     for (shim_class *c = h->classes, *next; c; c = next) {
         next = c->next;

@@ -1,24 +1,24 @@
 #pragma once
-// Classes of userdata. A live object is {magic, key, class} without __gc: making one costs an allocation and no more.
-// A box is the same block with a retained Swift object in the key's place, and a finalizer. Access trusts the block
-// (type, exact size, magic), never the metatable, so it survives debug.setmetatable.
+// Classes of userdata. A live object is {magic, key, class} without __gc, so creating one costs only an allocation. A
+// box is the same block with a retained Swift object instead of the key, and a finalizer. Access checks the block
+// (type, exact size, magic), never the metatable, so it works after debug.setmetatable.
 //
-//     class.c          declaration, and making the userdata
+//     class.c          declaration, and creation of userdata
 //     class_names.c    names and slots
 //     class_access.c   x.name, x.name = v, x[i], ==
 //     class_create.c   creation from a table
-//     class_each.c     the walk of each()
-//     class_frozen.c   classes that stand for one version
+//     class_each.c     iteration by each()
+//     class_frozen.c   classes of one version
 #include "host.h"
 
 static const uint64_t live_magic = 0x6d6f6f6e6c697665, box_magic = 0x6d6f6f6e626f7800;
 
 typedef struct { uint64_t magic; int64_t payload; shim_class *cls; } object;
-typedef struct { object base; uint64_t generation; } frozen_object;  // its class may go before it
+typedef struct { object base; uint64_t generation; } frozen_object;  // its class may be freed before it
 
-// Names are Lua strings: short ones are interned, so the string object's address is the name. Names beyond the
-// interning limit are compared as text. All are anchored by the class.
-enum { INTERNED = 40 };  // LUAI_MAXSHORTLEN of 5.4: longer strings have an address of their own each time
+// Names are Lua strings. Short ones are interned, so the address of the string object identifies the name. Names beyond
+// the interning limit are compared as text. The class keeps all of them alive.
+enum { INTERNED = 40 };  // LUAI_MAXSHORTLEN of 5.4: each longer string has its own address
 enum { NONE = -1 };
 typedef struct { const void *identity; const char *name; size_t length; int32_t slot; } entry;
 typedef struct { entry *entries; uint32_t mask, count; int32_t methods; } shape;  // slot <= -2: method number -2 - slot
@@ -30,19 +30,20 @@ struct shim_class {
     shape shape;
     int32_t kind;
     int metatable, methods;  // registry slots
-    int names;               // what anchors the strings; in a frozen class the weak table that holds its anchor
+    int names;               // keeps the strings alive; in a frozen class, the weak table that holds its anchor
     const char *name;
     uint64_t generation;
     shim_class *next;     // all classes of the state
     shim_class *sibling;  // frozen classes of the same version
-    bool spare;           // a frozen class that is free again
+    bool spare;           // a frozen class that can be reused
 };
 
 // ---- names
 
 static inline uint32_t name_hash(const void *identity) { return (uint32_t)((uintptr_t)identity >> 4) * 0x9E3779B1u; }
 
-// The slot of a name by its string object's address. NONE for a name that is unknown or long, and for what is no string.
+// Returns the slot of a name by the address of its string object. Returns NONE for names that are unknown or long, and
+// for values other than strings.
 static inline int32_t find_name(const shape *s, const void *identity) {
     if (!s->entries || !identity) return NONE;
     for (uint32_t i = name_hash(identity) >> 7 & s->mask;; i = (i + 1) & s->mask) {
@@ -53,7 +54,7 @@ static inline int32_t find_name(const shape *s, const void *identity) {
 }
 
 int32_t find_long_name(const shape *s, const char *name, size_t length);
-// The slot of the key at an index of the stack; NONE for what is no name of the class.
+// Returns the slot of the key at a stack index; NONE if the class has no such name.
 static inline int32_t find_key(lua_State *L, int i, const shape *s) {
     int32_t slot = find_name(s, lua_topointer(L, i));
     if (slot != NONE || lua_type(L, i) != LUA_TSTRING) return slot;
@@ -69,7 +70,7 @@ anchored anchor(lua_State *L, shim_class *c, const char *name, size_t length);
 static inline object *check(lua_State *L, int i) {
     size_t n = lua_rawlen(L, i);
     if (n != sizeof(object) && n != sizeof(frozen_object)) return NULL;
-    // Strings and tables of that length are no userdata, and a light one has none.
+    // Strings and tables of that length are not userdata, and light userdata has no length.
     object *o = lua_touserdata(L, i);
     if (!o) return NULL;
     if (n == sizeof(object)) return o->magic == live_magic || o->magic == box_magic ? o : NULL;

@@ -1,5 +1,5 @@
-// Creation from a table: its values in one pass, one call into Swift. Anything unusual goes to the general
-// function in upvalue 1 with the arguments untouched.
+// Creation from a table: reads its values in one pass and calls Swift once. Anything unusual goes to the general
+// function in upvalue 1 with the arguments unchanged.
 #include "class.h"
 
 enum { MOST_FIELDS = 64 };

@@ -1,6 +1,6 @@
-// Frozen classes: as many as there are versions in use, so they go when their last object goes. Each object
-// holds the anchor; the anchor's finalizer gives the class back. An object that a finalizer resurrects finds another
-// generation and is refused.
+// Frozen classes: one for each version in use, freed with its last object. Each object holds the anchor, and the
+// finalizer of the anchor releases the class. An object that a finalizer resurrects has an old generation and is
+// refused.
 #include "class.h"
 
 typedef struct { uint64_t magic; shim_class *first; } class_anchor;
@@ -54,8 +54,8 @@ shim_class *shim_class_freeze(lua_State *L, const shim_class *live, const void *
     if (live->shape.entries) {
         size_t bytes = (live->shape.mask + 1) * sizeof(entry);
         c->shape.entries = malloc(bytes);
-        if (!c->shape.entries) abort();  // because a host call cannot go on without memory
-        memcpy(c->shape.entries, live->shape.entries, bytes);  // its names stay anchored by the live class
+        if (!c->shape.entries) abort();  // a host call cannot continue without memory
+        memcpy(c->shape.entries, live->shape.entries, bytes);  // the live class keeps its names alive
     }
     if (sibling && shim_push_anchor(L, sibling)) {
         class_anchor *a = lua_touserdata(L, -1);

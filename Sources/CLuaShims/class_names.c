@@ -15,7 +15,7 @@ static void insert(shape *s, anchored own, size_t length, int32_t slot) {
     while (s->entries[i].identity) {
         entry *e = &s->entries[i];
         if (e->length == length && !memcmp(e->name, own.bytes, length)) {
-            if (slot >= 0) e->slot = slot;  // a property wins over a method
+            if (slot >= 0) e->slot = slot;  // a property takes precedence over a method
             return;
         }
         i = (i + 1) & s->mask;
@@ -29,7 +29,7 @@ static void reserve(shape *s, uint32_t more) {
     while (size < wanted) size *= 2;
     if (s->entries && size <= s->mask + 1) return;
     shape grown = { calloc(size, sizeof(entry)), size - 1, 0, s->methods };
-    if (!grown.entries) abort();  // because a host call cannot go on without memory
+    if (!grown.entries) abort();  // a host call cannot continue without memory
     if (s->entries)
         for (uint32_t i = 0; i <= s->mask; i++) {
             const entry *e = &s->entries[i];
@@ -41,13 +41,13 @@ static void reserve(shape *s, uint32_t more) {
 
 static anchored at_top(lua_State *L) { return (anchored){ lua_tostring(L, -1), lua_topointer(L, -1) }; }
 
-// The Lua string's own bytes and address, kept alive by the class. Called in host mode.
+// Returns the bytes and address of the Lua string itself, which the class keeps alive. Called in host mode.
 anchored anchor(lua_State *L, shim_class *c, const char *name, size_t length) {
     lua_rawgeti(L, LUA_REGISTRYINDEX, c->names);
     lua_pushlstring(L, name, length);
     anchored own = at_top(L);
     if (lua_istable(L, -2)) {
-        // A long string is a new object each time: keep the first.
+        // A long string is a new object each time; keep the first.
         lua_pushvalue(L, -1);
         if (lua_rawget(L, -3) == LUA_TSTRING) {
             own = at_top(L);
@@ -79,7 +79,7 @@ void shim_class_add_method(lua_State *L, shim_class *c, const char *name, size_t
 
 void shim_class_set_properties(lua_State *L, shim_class *c, const char *const *names, const size_t *lengths,
                                const int32_t *slots, int32_t count) {
-    // Entries are rebuilt rather than removed: a property may have hidden a method, which comes back with it gone.
+    // Entries are rebuilt rather than removed, because a removed property may have hidden a method.
     shape old = c->shape;
     c->shape = (shape){ NULL, 0, 0, 0 };
     reserve(&c->shape, old.count + (uint32_t)count);

@@ -1,4 +1,4 @@
-// `collectgarbage` of scripts: what only a reference that Swift has dropped still holds is garbage as well.
+// `collectgarbage` for scripts: it also collects values that only a dropped Swift reference still holds.
 #include "host.h"
 
 static int collect_garbage(lua_State *L) {

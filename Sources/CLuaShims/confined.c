@@ -1,5 +1,5 @@
-// What a confined script gets instead of the parts of Lua's libraries with which it could leave its state, trick the
-// virtual machine (binary chunks), or run where no stop reaches it (finalizers).
+// Replacements, in a confined script, for functions of Lua's libraries that could leave the state, confuse the virtual
+// machine (binary chunks), or run where a stop cannot reach (finalizers).
 #include "confined.h"
 
 void confined_look(lua_State *L, unsigned steps) {
@@ -13,7 +13,7 @@ static int call_original(lua_State *L) { return lua_tocfunction(L, lua_upvaluein
 static int text_load(lua_State *L) {
     if (lua_gettop(L) < 3) lua_settop(L, 3);
     luaL_optstring(L, 3, NULL);
-    lua_pushliteral(L, "t");  // whatever was asked for: Lua trusts binary chunks
+    lua_pushliteral(L, "t");  // whatever the caller passed: Lua trusts binary chunks
     lua_replace(L, 3);
     return call_original(L);
 }
@@ -32,14 +32,14 @@ static int bounded_rep(lua_State *L) {
     luaL_checklstring(L, 1, &length);
     luaL_checkinteger(L, 2);
     luaL_optlstring(L, 3, "", &separator);
-    if (length + separator == 0) {  // the original would count to the end all the same
+    if (length + separator == 0) {  // the original would still count to the end
         lua_pushliteral(L, "");
         return 1;
     }
     return call_original(L);
 }
 
-// The function `name` of the table on top, by one that calls it.
+// Replaces the function `name` of the table on top with one that calls it.
 static void replace(lua_State *L, const char *name, lua_CFunction by) {
     if (lua_getfield(L, -1, name) != LUA_TFUNCTION) {
         lua_pop(L, 1);
@@ -62,7 +62,7 @@ static int confine(lua_State *L) {
     drop(L, reaching_out);
     replace(L, "load", text_load);
     replace(L, "setmetatable", plain_setmetatable);
-    // Of `os`, what tells the time.
+    // Of `os`, only the functions that read the time.
     luaL_requiref(L, LUA_OSLIBNAME, luaopen_os, 0);
     static const char *const times[] = { "clock", "date", "difftime", "time", NULL };
     lua_createtable(L, 0, 4);
@@ -91,13 +91,13 @@ static int confine(lua_State *L) {
         luaL_setfuncs(L, stoppable, 0);
     }
     lua_settop(L, 0);
-    // All strings share their metatable, with those that the host's functions see.
+    // All strings share their metatable, including strings that the host's functions use.
     lua_pushliteral(L, "");
     if (lua_getmetatable(L, -1)) {
         lua_pushboolean(L, 0);
         lua_setfield(L, -2, "__metatable");
     }
-    // Nothing that was opened may be found through the registry's list either.
+    // Opened libraries must not be reachable through the registry's list either.
     lua_createtable(L, 0, 0);
     lua_setfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
     return 0;

@@ -1,10 +1,10 @@
 #pragma once
-// Functions of Lua's libraries that a stop reaches while they work, for confined scripts.
+// Versions of Lua's library functions that a stop can interrupt while they work, for confined scripts.
 #include "host.h"
 
 void confined_look(lua_State *L, unsigned steps);
 
-// Counts a step of a native function; now and then looks whether the run has to stop, and raises then.
+// Counts a step of a native function. Every so often it checks whether the run has to stop, and raises in that case.
 static inline void confined_step(lua_State *L, unsigned *steps) {
     if (++*steps >= 1024) {
         confined_look(L, *steps);

@@ -65,7 +65,7 @@ static int find_or_match(lua_State *L, bool finds) {
 int confined_find(lua_State *L) { return find_or_match(L, true); }
 int confined_match(lua_State *L) { return find_or_match(L, false); }
 
-// Upvalues: text, pattern, where to begin, where the last match ended (offsets; -1: nowhere yet).
+// Upvalues: text, pattern, start of the search, end of the last match (offsets; -1: none yet).
 static int next_match(lua_State *L) {
     size_t length, pattern_length;
     const char *text = lua_tolstring(L, lua_upvalueindex(1), &length);

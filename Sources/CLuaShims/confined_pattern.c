@@ -1,5 +1,6 @@
-// Pattern matching for confined scripts, as the manual (6.4.1) defines it, by a matcher that looks for a stop while it
-// works. Lua's own cannot be stopped: a hostile pattern on a text of a few hundred letters runs for ever.
+// Pattern matching for confined scripts, as the manual (6.4.1) defines it. This matcher checks for a stop while it
+// works. Lua's own matcher cannot be stopped: a hostile pattern on a text of a few hundred letters runs practically
+// without end.
 #include <ctype.h>
 #include "confined_pattern.h"
 
@@ -16,7 +17,7 @@ static const char *class_end(confined_matcher *m, const char *p) {
     }
     if (p[-1] != '[') return p;
     if (*p == '^') p++;
-    do {  // a ']' in the first place stands for itself
+    do {  // a ']' in first position is a literal
         if (p == m->pattern_end) luaL_error(m->L, "malformed pattern (missing ']')");
         if (*p++ == '%' && p < m->pattern_end) p++;
     } while (p == m->pattern_end || *p != ']');
@@ -136,7 +137,7 @@ static const char *same_as_capture(confined_matcher *m, const char *s, int digit
     if (level < 0 || level >= m->level || m->captures[level].length == UNFINISHED)
         luaL_error(m->L, "invalid capture index %%%d", level + 1);
     ptrdiff_t length = m->captures[level].length;
-    if (length < 0) return NULL;  // of a position, as long as no text ever is
+    if (length < 0) return NULL;  // the length of a position capture, which no text has
     m->steps += (unsigned)length;
     confined_step(m->L, &m->steps);
     if (m->text_end - s < length || memcmp(m->captures[level].begin, s, (size_t)length) != 0) return NULL;
@@ -216,7 +217,7 @@ static const char *match(confined_matcher *m, const char *s, const char *p) {
     return s;
 }
 
-// ---- what came of it
+// ---- results
 
 void confined_push_capture(confined_matcher *m, int level, const char *begin, const char *end) {
     if (level >= m->level) {

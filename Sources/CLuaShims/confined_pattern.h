@@ -1,11 +1,11 @@
 #pragma once
-// The matcher of patterns and what its users share.
+// The pattern matcher, and the definitions that its callers share.
 #include <stddef.h>
 #include "confined.h"
 
 enum { CONFINED_DEEPEST = 200, CONFINED_MOST_CAPTURES = 32 };
 
-// A search in one text. `length` of a capture: as the matcher has it; see confined_push_capture.
+// A search in one text. For the `length` of a capture, see confined_push_capture.
 typedef struct {
     lua_State *L;
     const char *text, *text_end, *pattern_end;
@@ -16,14 +16,14 @@ typedef struct {
 
 void confined_prepare(confined_matcher *m, lua_State *L, const char *text, size_t length, const char *pattern_end);
 
-// The end of a match of the pattern `p` that begins at `s`, or NULL.
+// Returns the end of a match of the pattern `p` that begins at `s`, or NULL.
 const char *confined_try_at(confined_matcher *m, const char *s, const char *p);
 
 // Pushes a capture of a match; without captures, number 0 is the whole match.
 void confined_push_capture(confined_matcher *m, int level, const char *begin, const char *end);
 
-// Pushes all captures, or the whole match where there are none and `begin` is given; their number.
+// Pushes all captures, or the whole match if there are none and `begin` is given. Returns the number pushed.
 int confined_push_captures(confined_matcher *m, const char *begin, const char *end);
 
-// Where a search begins that was asked for from a position: 1 or more.
+// Converts the position argument of a search to its start: 1 or more.
 size_t confined_start_of(lua_Integer position, size_t length);

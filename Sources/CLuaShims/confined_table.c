@@ -1,5 +1,5 @@
-// The functions of `table` that count for themselves, for confined scripts. Lua's own believe what `__len` and their
-// arguments say and cannot be stopped: `table.move({}, 1, 1 << 62, 2)` moves nothing for ever.
+// The functions of `table` that contain loops, for confined scripts. Lua's own trust `__len` and their arguments and
+// cannot be stopped: `table.move({}, 1, 1 << 62, 2)` runs practically without end.
 #include "confined.h"
 
 static lua_Integer length_of(lua_State *L, int index) {
@@ -101,7 +101,7 @@ int confined_unpack(lua_State *L) {
     return (int)count;
 }
 
-// ---- sort: a heap, which ends after n log n steps whatever the comparison says
+// ---- sort: a heap sort, which ends after n log n steps whatever the comparison returns
 
 static bool is_less(lua_State *L, int a, int b, unsigned *steps) {
     confined_step(L, steps);
@@ -117,7 +117,7 @@ static bool is_less(lua_State *L, int a, int b, unsigned *steps) {
     return result;
 }
 
-// The value on top goes down from `hole` in a heap of `count` elements.
+// Moves the value on top down from `hole` in a heap of `count` elements.
 static void sift(lua_State *L, lua_Integer hole, lua_Integer count, unsigned *steps) {
     while (2 * hole <= count) {
         lua_Integer child = 2 * hole;

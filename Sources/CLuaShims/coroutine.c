@@ -1,10 +1,10 @@
-// coroutine.resume, wrap and close as lcorolib.c has them, with one addition: the stack that runs is known, so that a
-// stop reaches it. And the same for coroutines that Swift drives.
+// coroutine.resume, wrap and close as in lcorolib.c, with one addition: they record the running stack, so that a stop
+// reaches it. Coroutines that Swift drives work the same way.
 #include "host.h"
 
 static int resume_framed(lua_State *L, lua_State *co, int arguments, int *results) {
     host *h = host_of(L);
-    limits_charge(h, 100);  // what a fresh coroutine does before its first count is not seen otherwise
+    limits_charge(h, 100);  // the steps of a new coroutine before its first count are not seen otherwise
     if (!frame_enter(h, co)) return luaL_error(L, "not enough memory");
     int status = lua_resume(co, L, arguments, results);
     frame_leave(h);

@@ -1,9 +1,9 @@
-// Birth and death of a state: memory, panic, warnings, libraries.
+// Creation and destruction of a state: memory, panic, warnings, libraries.
 #include <stdio.h>
 #include "host.h"
 
 static int panic(lua_State *L) {
-    // Reached only by a bug of ours: some call that may raise ran unprotected.
+    // Reached only through a bug in these shims: a call that may raise ran unprotected.
     size_t n = 0;
     const char *message = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, &n) : "(error object is not a string)";
     fprintf(stderr, "moonpool: unprotected error in call to Lua: %s\n", message);
@@ -72,8 +72,8 @@ void shim_close(lua_State *L) {
     int entered = frame_enter(h, L);  // finalizers are Lua code
     h->mem.enforce = 0;
     h->current = L;
-    // A stop may still find the frame on its way out, and looks at the state then.
-    h->mem.kept = lua_getextraspace(L);  // where the block of a main state begins
+    // A stop may still find the frame while it is being removed, and then looks at the state.
+    h->mem.kept = lua_getextraspace(L);  // the start of the block of a main state
     lua_close(L);
     if (entered) frame_leave(h);
     free(h->mem.kept);

@@ -1,5 +1,6 @@
 #pragma once
-// What every part of the shims knows about one Lua state. It hangs on the state's extra space, which coroutines copy.
+// Everything that the shims know about one Lua state. The state's extra space points to it, and coroutines copy that
+// pointer.
 #include <lua.h>
 #include <lauxlib.h>
 #include <lualib.h>
@@ -11,13 +12,13 @@
 
 typedef struct {
     size_t used, peak, quota;
-    int enforce;          // Lua code is running: the quota holds
+    int enforce;          // Lua code is running: the quota applies
     void *free[17];       // size classes of 16 bytes up to 256
     void *slabs;
-    void *kept;           // a large block that stays when Lua gives it back
+    void *kept;           // a large block that stays when Lua frees it
 } memory;
 
-// A Lua stack that is executing, and the hook it had of its own when a stop was armed on it.
+// A Lua stack that is executing, and its own hook from before a stop was armed on it.
 typedef struct {
     lua_State *L;
     lua_Hook hook;
@@ -40,22 +41,22 @@ typedef struct host {
     shim_interrupt *interrupt;
     struct time_watch *watch;
     _Atomic uint64_t run;    // id of the outermost run, 0 when idle
-    _Atomic uint64_t stop;   // the run that shall stop
+    _Atomic uint64_t stop;   // the run to stop
     uint64_t runs;
     volatile sig_atomic_t raised;  // the stop hook has raised in this run
     _Atomic bool catchable;        // the stop may be caught once
-    int64_t warned_at;             // when it was raised for being caught; 0: not yet
+    int64_t warned_at;             // when the catchable stop was raised; 0: not yet
     _Atomic int reason;            // why: SHIM_STOP_…
     int luv_is_silent;     // callbacks of luv are dropped: the state is about to close
     int stop_values[SHIM_STOP_REASONS];
     // limits of each outermost run; 0: none
     int64_t time_limit, instruction_limit;
     int64_t instructions_left;
-    _Atomic int64_t deadline;      // of the run that is going on, on the monotonic clock; 0: none
+    _Atomic int64_t deadline;      // of the current run, on the monotonic clock; 0: none
     lua_CFunction xpcall, collectgarbage;
-    int main_levels;  // levels of the stack while the watched chunk is the innermost function
+    int main_levels;  // stack levels while the watched chunk is the innermost function
     // errors
-    int describing;        // errors that arrive at this depth describe themselves where they are raised; 0: none
+    int describing;        // errors at this depth are described where they are raised; 0: none
     char *traceback;
     char *kept;
     const void *kept_for;
@@ -73,7 +74,7 @@ static inline host *host_of(lua_State *L) { return *(host **)lua_getextraspace(L
 void *host_allocate(void *ud, void *p, size_t old, size_t new);
 void host_free_memory(memory *m);
 
-// Entering Swift: the quota is off and `current` names the stack. Leaving restores both.
+// Entering Swift turns the quota off and records the stack in `current`. Leaving restores both.
 typedef struct { lua_State *current; int enforce; } passage;
 static inline passage passage_to_swift(host *h, lua_State *L) {
     passage p = { h->current, h->mem.enforce };
@@ -83,18 +84,18 @@ static inline passage passage_to_swift(host *h, lua_State *L) {
 }
 static inline void passage_back(host *h, passage p) { h->current = p.current; h->mem.enforce = p.enforce; }
 
-// A Lua stack begins and ends to execute. False: no memory for the frame.
+// Marks the begin and end of execution on a Lua stack. Returns false if there is no memory for the frame.
 int frame_enter(host *h, lua_State *L);
 void frame_leave(host *h);
 bool stop_asked(host *h);
-bool stop_due(host *h);  // and whether the next instruction would raise it: not while the code tidies up after it
+bool stop_due(host *h);  // whether the next instruction would raise the stop; false while the code cleans up after it
 void stop_hook(lua_State *L, lua_Debug *ar);
-int raise_error(lua_State *L);  // what is on the top, or a stop that is due in its place
-void stop_here(host *h, int reason);  // by the run itself; `stop_hook` raises
+int raise_error(lua_State *L);  // raises the value on top, or a stop that is due instead
+void stop_here(host *h, int reason);  // called by the run itself; `stop_hook` raises
 bool interrupt_request(shim_interrupt *i, bool catchable, int reason, uint64_t only);  // only: this run; 0: any
 int64_t monotonic_now(void);
 void interrupt_setup(lua_State *L, host *h);
-// Limits: at the begin and end of an outermost run, and what a stack's hook is while nothing else is hooked.
+// Limits: called at the begin and end of an outermost run, and to restore a stack's hook when nothing else is hooked.
 void limits_begin_run(host *h);
 void limits_end_run(host *h);
 void limits_charge(host *h, int64_t instructions);

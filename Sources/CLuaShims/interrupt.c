@@ -1,9 +1,9 @@
-// Stopping a script. A request names the run it is meant for and signals the loop thread; the handler arms a hook on
-// the Lua stack that is executing; the hook raises, and stays armed, so that `while true do pcall(f) end` ends too.
-// Nothing of it costs anything while no stop is asked for.
+// Stopping a script. A request names the run that it applies to and signals the loop thread. The signal handler arms a
+// hook on the executing Lua stack. The hook raises and stays armed, so that `while true do pcall(f) end` ends too.
+// Without a request none of this costs anything.
 //
-// A catchable stop raises once, as `lua` does on Ctrl-C, so that a script can tidy up in a pcall; what still runs after
-// the grace time is stopped for certain.
+// A catchable stop raises once, as `lua` does on Ctrl-C, so that a script can clean up in a pcall. Code that still runs
+// after the grace time is stopped unconditionally.
 //
 // From another thread only the flag and the signal are safe: lua_sethook there races with the running state.
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "host.h"
 
 struct shim_interrupt {
-    pthread_mutex_t lock;  // guards host, repeating, and the thread's life while it is being signalled
+    pthread_mutex_t lock;  // guards host, repeating, and the thread's lifetime while it is being signalled
     pthread_cond_t ended;
     atomic_int references;
     host *host;
@@ -22,9 +22,9 @@ struct shim_interrupt {
 
 static const int64_t grace = 200000000;  // nanoseconds
 
-static _Thread_local host *running;  // the state whose run is innermost on this thread
+static _Thread_local host *running;  // the state with the innermost run on this thread
 static _Thread_local bool ready;     // SIGURG is unblocked here
-static atomic_bool previous_is_third;       // CallInfo's layout is the one `step` knows
+static atomic_bool previous_is_third;       // whether CallInfo has the layout that `step` expects
 
 // ---- on the loop thread
 
@@ -41,7 +41,7 @@ bool stop_due(host *h) {
 
 int raise_error(lua_State *L) {
     host *h = host_of(L);
-    // Why a function has failed is of no interest any more; often it was the stop.
+    // The reason why a function failed no longer matters; often the stop was the reason.
     if (stop_due(h)) stop_hook(L, NULL);
     return lua_error(L);
 }
@@ -78,12 +78,12 @@ static bool step(lua_State *L, lua_Debug *ar, int level) {
     if (!previous_is_third) return lua_getstack(L, level, ar);
     // lua_getstack counts from the top each time, which is quadratic on a deep stack.
     struct CallInfo *previous = ((struct CallInfo **)(void *)ar->i_ci)[2];
-    if (!previous || !((struct CallInfo **)(void *)previous)[2]) return false;  // the base is no function
+    if (!previous || !((struct CallInfo **)(void *)previous)[2]) return false;  // the base is not a function
     ar->i_ci = previous;
     return true;
 }
 
-// The innermost xpcall's handler would run inside our hook, where no hook can stop it.
+// The handler of the innermost xpcall would run inside this hook, where no hook can stop it.
 static void replace_handler(lua_State *L, host *h) {
     lua_Debug ar;
     if (!h->xpcall || !lua_getstack(L, 0, &ar)) return;
@@ -107,11 +107,12 @@ int64_t monotonic_now(void) {
 }
 
 static void give_back(host *h, frame *f) {
-    // A coroutine that was made while its maker was being stopped has inherited the stop hook, and had none of its own.
+    // A coroutine that was created while its creator was being stopped has inherited the stop hook, and had no hook of
+    // its own.
     if (f->hook) lua_sethook(f->L, f->hook, f->mask, f->count); else limits_hook(h, f->L);
 }
 
-// Gives a stack the hook back that it had of its own.
+// Restores a stack's own hook.
 static void disarm(host *h, lua_State *L) {
     frame *f = &h->frames[h->depth - 1];
     if (f->armed && f->L == L) {
@@ -125,7 +126,7 @@ static void disarm(host *h, lua_State *L) {
 void stop_hook(lua_State *L, lua_Debug *ar) {
     (void)ar;
     host *h = host_of(L);
-    if (!stop_asked(h)) {  // a coroutine inherited the hook from a run that is over
+    if (!stop_asked(h)) {  // a coroutine inherited the hook from a run that has ended
         limits_hook(h, L);
         return;
     }
@@ -158,7 +159,7 @@ void stop_hook(lua_State *L, lua_Debug *ar) {
 }
 
 static void begin_run(host *h) {
-    if (!ready) {  // signal masks are inherited, and may have been blocked by whoever made this thread
+    if (!ready) {  // signal masks are inherited; the creator of this thread may have blocked the signal
         sigset_t set;
         sigemptyset(&set);
         sigaddset(&set, SIGURG);
@@ -177,7 +178,7 @@ static void end_run(host *h) {
     limits_end_run(h);
     atomic_store(&h->run, 0);
     if (atomic_load(&h->stop) != run) return;
-    // A requester may be about to signal this thread: it does so under the lock, so after it the thread may end.
+    // A requester signals this thread only while it holds the lock, so the thread may end afterwards.
     pthread_mutex_lock(&h->interrupt->lock);
     pthread_cond_broadcast(&h->interrupt->ended);
     pthread_mutex_unlock(&h->interrupt->lock);
@@ -198,7 +199,7 @@ int frame_enter(host *h, lua_State *L) {
         if (!grown) return 0;
         frame *old = h->frames;
         if (depth) memcpy(grown, old, (size_t)depth * sizeof *grown);
-        h->frames = grown;  // the handler sees the old array or the new one, both whole
+        h->frames = grown;  // the handler sees either the old array or the new one, both complete
         atomic_signal_fence(memory_order_seq_cst);
         h->capacity = capacity;
         free(old);
@@ -206,7 +207,7 @@ int frame_enter(host *h, lua_State *L) {
     h->frames[depth] = (frame){ .L = L };
     atomic_signal_fence(memory_order_seq_cst);
     h->depth = depth + 1;
-    h->frames[depth].outer = running;  // another state's, where a host function of that one runs this one
+    h->frames[depth].outer = running;  // belongs to another state if a host function of that state runs this one
     if (!depth) begin_run(h);
     running = h;
     if (stop_asked(h)) arm(h);
@@ -236,7 +237,7 @@ static void release(shim_interrupt *i) {
     free(i);
 }
 
-// The signal may find the thread between two frames, or in the few instructions where arming is lost: hence again.
+// The signal may arrive between two frames, or in the few instructions where arming is lost, so it is repeated.
 static void *repeat(void *argument) {
     shim_interrupt *i = argument;
     pthread_mutex_lock(&i->lock);
@@ -267,19 +268,19 @@ bool interrupt_request(shim_interrupt *i, bool catchable, int reason, uint64_t o
     uint64_t run = h ? atomic_load(&h->run) : 0;
     if (only && run != only) run = 0;
     if (run) {
-        // A request for certain is neither weakened nor explained otherwise by a later one.
+        // A later request neither weakens nor relabels an unconditional one.
         bool is_certain = atomic_load(&h->stop) == run && !atomic_load(&h->catchable);
         if (!is_certain && (!catchable || atomic_load(&h->stop) != run)) {
             atomic_store(&h->reason, reason);
             atomic_store(&h->catchable, catchable);
         }
         atomic_store(&h->stop, run);
-        if (atomic_load(&h->run) != run) run = 0;  // it ended meanwhile, and may not have seen the request
+        if (atomic_load(&h->run) != run) run = 0;  // it has ended meanwhile, and may not have seen the request
     }
     if (run) {
         pthread_kill(atomic_load(&i->thread), SIGURG);
         if (!i->repeating) {
-            sigset_t all, old;  // the repeating thread must not catch anybody's signals
+            sigset_t all, old;  // the repeating thread must not receive signals meant for others
             sigfillset(&all);
             pthread_sigmask(SIG_SETMASK, &all, &old);
             pthread_t thread;
@@ -337,7 +338,7 @@ static void install(void) {
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_handler = on_signal;
-    action.sa_flags = SA_ONSTACK;  // no SA_RESTART, or a blocked io.read would never come back
+    action.sa_flags = SA_ONSTACK;  // no SA_RESTART, or a blocked io.read would never return
     sigemptyset(&action.sa_mask);
     sigaction(SIGURG, &action, NULL);
 }

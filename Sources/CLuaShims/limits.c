@@ -1,9 +1,9 @@
-// What a run may take: so much time, so many instructions of Lua. Who exceeds it is stopped as by an interrupt for
-// certain, so that no pcall, coroutine or message handler outlasts it.
+// Limits of a run: time, and instructions of Lua. A run that exceeds one is stopped unconditionally, so that no pcall,
+// coroutine or message handler outlives it.
 //
-// The time limit costs a look at the clock for each outermost run: a thread of its own sleeps until the deadline of the
-// run that was going on when it last looked. The instruction limit is a count hook, which slows Lua code down to half
-// its speed; it is there only while there is a limit.
+// The time limit costs one clock reading for each outermost run: a thread sleeps until the deadline of the run that was
+// current when it last checked. The instruction limit is a count hook, which halves the speed of Lua code. It is
+// installed only while there is a limit.
 #include <pthread.h>
 #include <time.h>
 #include "host.h"
@@ -16,7 +16,7 @@ typedef struct time_watch {
     pthread_t thread;
     host *host;
     bool ends;
-    _Atomic bool sleeps;  // without a deadline: the next run has to wake it
+    _Atomic bool sleeps;  // waits without a deadline: the next run has to wake it
 } time_watch;
 
 // ---- instructions
@@ -43,18 +43,18 @@ void shim_instruction_limit(lua_State *L, int64_t count) {
     bool was_limited = h->instruction_limit != 0;
     h->instruction_limit = count;
     h->instructions_left = count;
-    // Coroutines take over the hook of the stack that makes them.
+    // Coroutines inherit the hook of the stack that creates them.
     if (was_limited != (count != 0)) limits_hook(h, h->main);
 }
 
 // ---- time
 
-// The system's clock is the one that waiting can use everywhere; a jump of it makes a wait too long or too short once.
+// Only the system's clock is available for waiting everywhere; when it jumps, one wait is too long or too short.
 static struct timespec after(int64_t nanoseconds) {
     struct timespec time;
     clock_gettime(CLOCK_REALTIME, &time);
     int64_t seconds = nanoseconds / 1000000000;
-    if (seconds > 3600) seconds = 3600;  // who wakes early looks again
+    if (seconds > 3600) seconds = 3600;  // a thread that wakes early checks again
     time.tv_sec += seconds;
     time.tv_nsec += nanoseconds % 1000000000;
     if (time.tv_nsec >= 1000000000) {
@@ -64,7 +64,7 @@ static struct timespec after(int64_t nanoseconds) {
     return time;
 }
 
-// The run that is going on, and its deadline; false: there is none.
+// Reads the current run and its deadline; returns false if there is none.
 static bool current(host *h, uint64_t *run, int64_t *deadline) {
     *run = atomic_load(&h->run);
     *deadline = atomic_load(&h->deadline);
@@ -87,7 +87,7 @@ static void *watch(void *argument) {
         int64_t left = deadline - monotonic_now();
         if (left <= 0) {
             interrupt_request(w->host->interrupt, false, SHIM_STOP_TIME, run);
-            left = 10000000;  // until then it has ended
+            left = 10000000;  // it has ended by then
         }
         struct timespec until = after(left);
         pthread_cond_timedwait(&w->changed, &w->lock, &until);
@@ -99,7 +99,7 @@ static void *watch(void *argument) {
 bool shim_time_limit(lua_State *L, int64_t nanoseconds) {
     host *h = host_of(L);
     h->time_limit = nanoseconds;
-    // The run that takes the limit away has a deadline, which must not become that of the next.
+    // The run that removes the limit has a deadline, which must not carry over to the next run.
     if (!nanoseconds) atomic_store(&h->deadline, 0);
     if (!nanoseconds || h->watch) return true;
     time_watch *w = calloc(1, sizeof *w);
@@ -107,7 +107,7 @@ bool shim_time_limit(lua_State *L, int64_t nanoseconds) {
     w->host = h;
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->changed, NULL);
-    sigset_t all, old;  // the watching thread must not catch anybody's signals
+    sigset_t all, old;  // the watching thread must not receive signals meant for others
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     bool started = pthread_create(&w->thread, NULL, watch, w) == 0;

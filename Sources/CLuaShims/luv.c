@@ -1,10 +1,10 @@
-// The module luv in a state of ours: its callbacks are interrupted like everything else, and their errors wait for the
-// host. Left alone, luv ends the process at the first error in a callback.
+// The module luv in a state of the host: its callbacks can be interrupted like other code, and their errors are kept
+// for the host. By default, luv ends the process at the first error in a callback.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include "host.h"
 
-// As luv.h has them; luv need not be there when this is compiled.
+// Declared as in luv.h, which need not be installed when this file is compiled.
 typedef int (*luv_protected_call)(lua_State *L, int arguments, int results, int flags);
 typedef void (*luv_set_callback_function)(lua_State *L, luv_protected_call call);
 typedef void *(*luv_loop_function)(lua_State *L);
@@ -12,10 +12,10 @@ typedef void (*luv_set_loop_function)(lua_State *L, void *loop);
 
 static const char failures_key = 0;  // its address leads to the list of errors in the registry
 
-// Pops an error and puts it on the list, with the traceback of where it was raised.
+// Pops an error and appends it to the list, with the traceback of where it was raised.
 static void keep_failure(lua_State *L, host *h) {
     int enforce = h->mem.enforce;
-    h->mem.enforce = 0;  // there is no way back from here by a jump: libuv is on the stack
+    h->mem.enforce = 0;  // no jump may leave this function: libuv is on the stack
     int error = lua_gettop(L);
     if (lua_rawgetp(L, LUA_REGISTRYINDEX, &failures_key) != LUA_TTABLE) {
         lua_pop(L, 1);
@@ -33,7 +33,8 @@ static void keep_failure(lua_State *L, host *h) {
     h->mem.enforce = enforce;
 }
 
-// What luv calls all its callbacks by: the function and its arguments are on the stack. The number of results, or below 0.
+// luv calls all its callbacks through this function, with the function and its arguments on the stack. Returns the
+// number of results, or a negative value.
 static int call_back(lua_State *L, int arguments, int results, int flags) {
     (void)flags;
     host *h = host_of(L);
@@ -53,7 +54,7 @@ static int call_back(lua_State *L, int arguments, int results, int flags) {
     return -status;
 }
 
-// The module is the argument; true if it is luv written in C.
+// Takes the module as its argument; returns true if it is luv written in C.
 static int adopt(lua_State *L) {
     bool is_adopted = false;
     Dl_info info;
@@ -66,12 +67,12 @@ static int adopt(lua_State *L) {
             luv_loop_function loop = (luv_loop_function)dlsym(library, "luv_loop");
             luv_set_loop_function set_loop = (luv_set_loop_function)dlsym(library, "luv_set_loop");
             if (set_callback && loop && set_loop) {
-                // Callbacks run on the stack that luv remembers: a coroutine that has asked for luv may be gone by then.
+                // Callbacks run on the stack that luv remembers; a coroutine that loaded luv may be gone by then.
                 set_loop(host_of(L)->main, loop(L));
                 set_callback(L, call_back);
                 is_adopted = true;
             }
-            dlclose(library);  // luv stays loaded: this was a second hold
+            dlclose(library);  // luv stays loaded: this was a second reference
         }
     }
     lua_pushboolean(L, is_adopted);

@@ -1,7 +1,7 @@
-// Telling the host when a script's main chunk returns, while its locals still are on the stack.
+// Notifies the host when a script's main chunk returns, while its locals are still on the stack.
 //
-// A return hook does it, set only when somebody has something to keep then: code that observes nothing pays nothing.
-// The hook is Lua's own; a script that sets another one ends the watch.
+// Uses a return hook, installed only while the host has something to keep, so code that observes nothing pays nothing.
+// Lua has one hook per state; a script that sets another one ends the watch.
 #include "host.h"
 
 static void on_return(lua_State *L, lua_Debug *ar);
@@ -28,7 +28,7 @@ bool shim_watch_main_return(lua_State *L) {
     return false;
 }
 
-// What lies between the chunk's locals and its results are leftovers of expressions: nobody can reach them.
+// Values between the chunk's locals and its results are leftovers of expressions, which no code can reach.
 static void clear_leftovers(lua_State *L, lua_Debug *ar) {
     int first = ar->ftransfer, end = first + ar->ntransfer;
     const char *name;
@@ -51,7 +51,7 @@ static void on_return(lua_State *L, lua_Debug *ar) {
     if (lua_getstack(L, h->main_levels, &deeper)) return;
     lua_sethook(L, NULL, 0, 0);
     if (!lua_getinfo(L, "rSt", ar)) return;
-    // After a tail call the chunk's locals are gone already, and with them the difference that a collection would show.
+    // After a tail call the chunk's locals are gone already, and a collection would show no difference.
     if (ar->istailcall || ar->what[0] == 'C') return;
     clear_leftovers(L, ar);
     passage p = passage_to_swift(h, L);

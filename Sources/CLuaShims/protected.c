@@ -1,9 +1,9 @@
-// From Swift into Lua: everything that may run Lua code goes through shim_call.
+// From Swift into Lua: every call that may run Lua code goes through shim_call.
 #include <stdio.h>
 #include "host.h"
 
-// Puts what an error says of itself in its place, as the handler of lua.c does: where it was raised, for a __tostring
-// that looks at the stack. Errors of ours stay what they are.
+// Replaces an error value with its description, as the handler of lua.c does, where the error was raised, for a
+// __tostring that inspects the stack. Errors of the host stay unchanged.
 static bool describes_itself(lua_State *L) {
     shim_class *ours;
     if (lua_type(L, 1) == LUA_TSTRING || lua_type(L, 1) == LUA_TNUMBER || shim_to_box(L, 1, &ours)) return false;
@@ -12,7 +12,7 @@ static bool describes_itself(lua_State *L) {
     return false;
 }
 
-// The traceback is taken where the error was raised, with the quota off; the error value itself stays as it is.
+// The traceback is taken where the error was raised, with the quota off; the error value itself does not change.
 int message_handler(lua_State *L) {
     host *h = host_of(L);
     if (h->raised) return 1;  // the stop hook has taken it
@@ -22,7 +22,7 @@ int message_handler(lua_State *L) {
     if (h->describing == h->depth && describes_itself(L)) return 1;
     h->mem.enforce = 0;
     if (h->kept && h->kept_for == lua_topointer(L, 1)) {
-        h->traceback = h->kept;  // raised again: the first place is the one that matters
+        h->traceback = h->kept;  // raised again: the first traceback counts
         h->kept = NULL;
     } else {
         luaL_traceback(L, L, NULL, 1);
@@ -51,7 +51,7 @@ static int status_of(int status) {
     }
 }
 
-// Whatever `pcall` in the script made of it, a run in which the stop hook has raised is a stopped run.
+// A run in which the stop hook has raised counts as stopped, even if the script caught that with `pcall`.
 static int stopped(lua_State *L, host *h, int base) {
     lua_settop(L, base);
     lua_rawgeti(L, LUA_REGISTRYINDEX, h->stop_values[atomic_load(&h->reason)]);
@@ -77,7 +77,7 @@ int32_t shim_call(lua_State *L, int32_t arguments, int32_t results) {
     int was_stopped = h->raised;
     frame_leave(h);
     if (was_stopped) return stopped(L, h, base);
-    if (status == LUA_ERRMEM || status == LUA_ERRERR) {  // the message handler was not asked
+    if (status == LUA_ERRMEM || status == LUA_ERRERR) {  // Lua has not called the message handler
         free(h->traceback);
         h->traceback = NULL;
     }
@@ -93,7 +93,7 @@ int32_t shim_call_described(lua_State *L, int32_t arguments, int32_t results) {
     return status;
 }
 
-// Puts `f` under the topmost `arguments` values and calls it.
+// Inserts `f` below the topmost `arguments` values and calls it.
 static int32_t protect(lua_State *L, lua_CFunction f, int arguments, int results) {
     if (!lua_checkstack(L, 4)) {
         lua_pop(L, arguments);
@@ -148,14 +148,14 @@ static int dump(lua_State *L) {
     int strip = lua_toboolean(L, 2);
     luaL_checktype(L, 1, LUA_TFUNCTION);
     lua_settop(L, 1);
-    // As string.dump does it: the buffer must not have pushed anything when lua_dump looks for the function on top,
-    // so it collects on a plain heap block of its own.
+    // Works like string.dump. The function must be on top when lua_dump looks for it, so the buffer must not push
+    // anything and uses a plain heap block.
     block b = { NULL, 0, 0 };
     if (lua_dump(L, append, &b, strip)) {
         free(b.bytes);
         return luaL_error(L, "unable to dump given function");
     }
-    host_of(L)->mem.enforce = 0;  // or a refusal would leak the block
+    host_of(L)->mem.enforce = 0;  // a refused allocation would leak the block
     lua_pushlstring(L, b.bytes, b.length);
     free(b.bytes);
     return 1;
@@ -168,7 +168,8 @@ int32_t shim_dump(lua_State *L, bool strip) {
 void shim_traceback(lua_State *L, lua_State *of, const char *message, int32_t level) {
     luaL_traceback(L, of, message, level);
 }
-// Where the function that runs was called from. The fast way to create calls the general one itself: its caller is meant.
+// Returns the caller of the running function. Fast creation calls the general function itself; then its own caller is
+// returned.
 void shim_where(lua_State *L, int32_t level) {
     lua_Debug ar;
     if (lua_getstack(L, level, &ar) && lua_getinfo(L, "f", &ar)) {

@@ -1,4 +1,4 @@
-// Operations that neither raise nor run Lua code, given that the host is not short of memory (see CLuaShims.h).
+// Operations that neither raise nor run Lua code, provided that the host has memory (see CLuaShims.h).
 #include "host.h"
 
 int32_t shim_top(lua_State *L) { return lua_gettop(L); }
@@ -11,7 +11,7 @@ const char *shim_type_name(lua_State *L, int32_t i) {
     if (lua_getmetatable(L, i)) {
         lua_pushliteral(L, "__name");
         lua_rawget(L, -2);
-        if (lua_type(L, -1) == LUA_TSTRING) name = lua_tostring(L, -1);  // anchored by the metatable
+        if (lua_type(L, -1) == LUA_TSTRING) name = lua_tostring(L, -1);  // the metatable keeps it alive
         lua_pop(L, 2);
     }
     return name;

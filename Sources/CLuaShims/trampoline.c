@@ -1,5 +1,5 @@
-// Functions written in Swift. The closure's one upvalue holds the Swift object and the entry point; Swift returns the
-// number of results or a sentinel, and only then, with no Swift frame left, C raises or yields.
+// Functions written in Swift. The closure's one upvalue holds the Swift object and the entry point. Swift returns the
+// number of results or a sentinel; C then raises or yields, with no Swift frame left on the stack.
 #include "host.h"
 
 static const uint64_t function_magic = 0x6d6f6f6e66756e63;
@@ -10,7 +10,7 @@ typedef struct {
     uint64_t padding;
 } function_box;
 
-static function_box *check(lua_State *L, int i) {  // debug.setupvalue may have put anything there
+static function_box *check(lua_State *L, int i) {  // debug.setupvalue may have stored anything there
     if (lua_type(L, i) != LUA_TUSERDATA || lua_rawlen(L, i) != sizeof(function_box)) return NULL;
     function_box *b = lua_touserdata(L, i);
     return b->magic == function_magic && b->object ? b : NULL;
@@ -21,7 +21,7 @@ static int call_swift(lua_State *L) {
     if (!b) return luaL_error(L, "this function has been released");
     host *h = host_of(L);
     passage p = passage_to_swift(h, L);
-    int n = b->call(b->object, L);  // keeps the object alive itself
+    int n = b->call(b->object, L);  // the callee keeps the object alive
     passage_back(h, p);
     if (n >= 0) return n;
     if (n == SHIM_RAISE) return raise_error(L);

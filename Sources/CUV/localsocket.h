@@ -1,4 +1,4 @@
-/* Unix sockets for processes of one user. Each function answers a descriptor or 0, or a negative errno. */
+/* Unix sockets for processes of one user. Each function returns a descriptor or 0, or a negative errno. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -32,7 +32,7 @@ static inline int shim_local_connect(const char *path) {
     return fd;
 }
 
-/* The file is made for its owner alone: nobody else can connect, not even before the permissions are looked at. */
+/* The file is created with permissions for its owner only, so no other user can connect at any time. */
 static inline int shim_local_listen(const char *path) {
     struct sockaddr_un address;
     int fd = shim_local_socket(path, &address);
@@ -73,7 +73,8 @@ static inline long shim_local_send(int fd, const void *bytes, size_t count) {
 #endif
 }
 
-/* What a path is: 1 a socket of this user, 2 a folder of this user that nobody else can enter, 0 anything else. */
+/* Returns 1 for a socket of this user, 2 for a folder of this user that no other user can enter, 0 for anything else.
+   */
 static inline int shim_local_kind(const char *path) {
     struct stat info;
     if (lstat(path, &info) != 0) return -errno;

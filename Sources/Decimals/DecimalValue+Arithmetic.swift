@@ -1,38 +1,38 @@
 import CDecimal
 
-// Every result is rounded to 34 digits, ties to even. Overflow gives infinity, a division by zero infinity or
+// Every result is rounded to 34 digits, ties to even. Overflow gives infinity, division by zero gives infinity or
 // not-a-number, as with binary floating point.
 extension DecimalValue {
-    /// The sum.
+    /// Returns the sum.
     public static func + (left: DecimalValue, right: DecimalValue) -> DecimalValue {
         DecimalValue(shim_decimal_add(left.forLibrary, right.forLibrary))
     }
 
-    /// The difference.
+    /// Returns the difference.
     public static func - (left: DecimalValue, right: DecimalValue) -> DecimalValue {
         DecimalValue(shim_decimal_subtract(left.forLibrary, right.forLibrary))
     }
 
-    /// The product.
+    /// Returns the product.
     public static func * (left: DecimalValue, right: DecimalValue) -> DecimalValue {
         DecimalValue(shim_decimal_multiply(left.forLibrary, right.forLibrary))
     }
 
-    /// The quotient.
+    /// Returns the quotient.
     public static func / (left: DecimalValue, right: DecimalValue) -> DecimalValue {
         DecimalValue(shim_decimal_divide(left.forLibrary, right.forLibrary))
     }
 
-    /// The value with the other sign.
+    /// Returns the value with the opposite sign.
     public static prefix func - (value: DecimalValue) -> DecimalValue {
         value.isNotANumber ? value : DecimalValue(high: value.high ^ 1 << 63, low: value.low)
     }
 
-    /// The value without its sign.
+    /// The absolute value.
     public var magnitude: DecimalValue { isNegative ? -self : self }
 
-    /// What is left of a division whose quotient was rounded down, as Lua's `%`: it has the sign of
-    /// the divisor.
+    /// Returns the remainder of a division whose quotient is rounded down, as Lua's `%` does. It has the sign of the
+    /// divisor.
     public func modulo(_ divisor: DecimalValue) -> DecimalValue {
         let rest = DecimalValue(shim_decimal_remainder(forLibrary, divisor.forLibrary))
         guard rest != .zero, !rest.isNotANumber, rest.isNegative != divisor.isNegative else {
@@ -41,22 +41,22 @@ extension DecimalValue {
         return rest + divisor
     }
 
-    /// The quotient rounded down, as Lua's `//`.
+    /// Returns the quotient rounded down, as Lua's `//` does.
     public func floorDivided(by divisor: DecimalValue) -> DecimalValue {
         let quotient = self / divisor
         guard quotient.isFinite, divisor.isFinite else {
-            // A finite number is less than one times infinity.
+            // A finite number is less than infinity.
             return quotient.isFinite && isFinite && self != .zero
                 && isNegative != divisor.isNegative ? DecimalValue(Int64(-1)) : quotient
         }
-        // The quotient may have been rounded up to a whole number, the difference divides evenly.
+        // The quotient may have been rounded up to a whole number; the difference divides evenly.
         let whole = (self - modulo(divisor)) / divisor
         return DecimalValue(shim_decimal_rounded(whole.forLibrary))
     }
 
-    /// The value rounded to a number of decimal places, ties to even.
+    /// Returns the value rounded to a number of decimal places, ties to even.
     ///
-    /// Nil where that takes more than 34 digits.
+    /// Returns nil if the result needs more than 34 digits.
     public func rounded(places: Int) -> DecimalValue? {
         guard isFinite else { return self }
         guard (-6111...6176).contains(places) else { return nil }
@@ -67,14 +67,14 @@ extension DecimalValue {
 }
 
 extension DecimalValue {
-    /// A whole number, exactly.
+    /// Creates the exact value of an integer.
     public init(_ number: Int64) {
         self.init(shim_decimal_from_int(number))
     }
 
-    /// The decimal that a binary number is written as: 0.1 gives 0.1, though no binary number is that.
+    /// Creates the decimal that a binary number is written as: 0.1 gives 0.1, although no binary number equals 0.1.
     ///
-    /// Whole numbers are taken exactly, as far as 34 digits reach.
+    /// Whole numbers are exact up to 34 digits.
     public init(_ number: Double) {
         if number.isFinite, number.rounded() != number, let decimal = DecimalValue("\(number)") {
             self = decimal
@@ -84,7 +84,7 @@ extension DecimalValue {
         if isNotANumber { self = .notANumber }
     }
 
-    /// The decimal that a single-precision number is written as: 0.1 gives 0.1.
+    /// Creates the decimal that a single-precision number is written as: 0.1 gives 0.1.
     public init(_ number: Float) {
         if number.isFinite, number.rounded() != number, let decimal = DecimalValue("\(number)") {
             self = decimal
@@ -96,7 +96,7 @@ extension DecimalValue {
     /// The nearest double-precision number.
     public var double: Double { shim_decimal_to_double(forLibrary) }
 
-    /// Whether the value has digits other than 0 after the point.
+    /// Whether the value has nonzero digits after the point.
     package var hasFraction: Bool { isFinite && shortest.exponent < 0 }
 
     /// The largest double that is not above the value, and whether it equals the value; NaN for NaN.
@@ -106,15 +106,15 @@ extension DecimalValue {
         return (bound.value, bound.is_exact != 0)
     }
 
-    /// The largest 64-bit integer that is not above the value, and whether it equals the value; nil if there is none, and for
-    /// values of 2^63 and more.
+    /// The largest 64-bit integer that is not above the value, and whether it equals the value. Nil if there is none,
+    /// and for values of 2^63 and more.
     package var floorInt: (value: Int64, isExact: Bool)? {
         guard isFinite else { return nil }
         let bound = shim_decimal_floor_to_int(forLibrary)
         return bound.is_inside != 0 ? (bound.value, bound.is_exact != 0) : nil
     }
 
-    /// The whole number that this is; nil for a fraction, and for one that needs more than 64 bits.
+    /// The value as a 64-bit integer; nil for fractions and for numbers outside that range.
     public var exactInt: Int64? {
         guard isFinite else { return nil }
         let (coefficient, exponent) = shortest

@@ -1,7 +1,7 @@
 import CDecimal
 
 extension DecimalValue: CustomStringConvertible {
-    /// The number as it was written, as far as that makes sense: `12.30`, `1E+40`, `-Infinity`, `NaN`.
+    /// The number as it was written where possible: `12.30`, `1E+40`, `-Infinity`, `NaN`.
     public var description: String {
         if isNotANumber { return "NaN" }
         let sign = isNegative ? "-" : ""
@@ -22,10 +22,10 @@ extension DecimalValue: CustomStringConvertible {
         return "\(sign)\(digits.prefix(1))\(fraction)E\(leading < 0 ? "-" : "+")\(abs(leading))"
     }
 
-    /// Reads `12.30`, `-1.5e10`, `Infinity` or `NaN`, in either case; nil for anything else, and for
-    /// numbers too large for a decimal128.
+    /// Parses `12.30`, `-1.5e10`, `Infinity` or `NaN`, in any case. Returns nil for any other text and for numbers too
+    /// large for a decimal128.
     ///
-    /// More than 34 digits are rounded, ties to even.
+    /// Digits beyond 34 are rounded, ties to even.
     public init?(_ text: some StringProtocol) {
         var scanner = NumberScanner(text)
         guard let number = scanner.scan() else { return nil }
@@ -39,12 +39,12 @@ extension DecimalValue: CustomStringConvertible {
     }
 }
 
-/// Checks the text of a number and cuts it down to what decides its value.
+/// Checks the text of a number and reduces it to the part that determines its value.
 private struct NumberScanner {
     enum Number {
         case notANumber
         case infinity(isNegative: Bool)
-        /// Digits and an exponent that the library reads without losing anything.
+        /// Digits and an exponent that the library reads without loss.
         case finite(String)
     }
 
@@ -64,14 +64,14 @@ private struct NumberScanner {
         guard let (digits, dropped) = mantissa(), let exponent = exponent(),
             position == bytes.count
         else { return nil }
-        // Far outside the range only zero or infinity is left, whatever the exponent is exactly.
+        // Far outside the range the result is zero or infinity whatever the exact exponent is.
         let power = max(-20_000, min(20_000, exponent + dropped))
         return .finite("\(isNegative ? "-" : "")\(digits)E\(power)")
     }
 
-    /// The digits without the point, and the power of ten that they must be multiplied with.
+    /// Parses the digits without the point, and the power of ten that they are multiplied by.
     ///
-    /// Of more than 40 digits the rest only tells whether the number is above the rounding tie.
+    /// Of more than 40 digits, the rest only shows whether the number is above a rounding tie.
     private mutating func mantissa() -> (digits: String, power: Int)? {
         var digits: [UInt8] = []
         var power = 0

@@ -1,10 +1,10 @@
 import CDecimal
 
-/// An IEEE 754 decimal128: 34 decimal digits and an exponent, so that 0.1 is 0.1.
+/// An IEEE 754 decimal128: 34 decimal digits and an exponent, so 0.1 is exactly 0.1.
 ///
-/// A value keeps the number of decimal places that it was written with (12.30 prints as 12.30). Equality and order ignore
-/// it: 12.30 equals 12.3. NaN equals itself and comes before all other numbers, so that values can be sorted and put into
-/// sets. ``order(_:_:)`` compares as IEEE 754 does, where NaN has no order.
+/// A value keeps its number of decimal places (12.30 prints as 12.30). Equality and order ignore that number: 12.30
+/// equals 12.3. NaN equals itself and comes before all other numbers, so that values can be sorted and put into sets.
+/// ``order(_:_:)`` compares as IEEE 754 does, where NaN has no order.
 public struct DecimalValue: Sendable {
     /// The sign, the exponent and the upper digits, in the standard's binary encoding.
     let high: UInt64
@@ -31,37 +31,37 @@ public struct DecimalValue: Sendable {
 // MARK: - Parts
 
 extension DecimalValue {
-    /// The most digits that a value has.
+    /// The maximum number of digits of a value.
     public static let digits = 34
     static let greatestCoefficient: UInt128 = 9_999_999_999_999_999_999_999_999_999_999_999
     static let exponentBias = 6176
 
-    /// Not a number.
+    /// The value that is not a number.
     public static let notANumber = DecimalValue(high: 0x7C00_0000_0000_0000, low: 0)
-    /// More than any number.
+    /// The value greater than any number.
     public static let infinity = DecimalValue(high: 0x7800_0000_0000_0000, low: 0)
     /// Zero without decimal places.
     public static let zero = DecimalValue(isNegative: false, coefficient: 0, exponent: 0)
 
-    /// Whether the sign is minus; zeros have signs too.
+    /// Whether the sign is minus. Zeros have signs too.
     public var isNegative: Bool { high >> 63 == 1 }
-    /// Whether this is not a number.
+    /// Whether the value is not a number.
     public var isNotANumber: Bool { high >> 58 & 0x1F == 0x1F }
-    /// Whether this is more than any number, or less.
+    /// Whether the value is positive or negative infinity.
     public var isInfinite: Bool { high >> 58 & 0x1F == 0x1E }
-    /// Whether this is a number.
+    /// Whether the value is neither infinite nor NaN.
     public var isFinite: Bool { high >> 59 & 0xF != 0xF }
 
     /// The digits and the power of ten of a finite value.
     var parts: (coefficient: UInt128, exponent: Int) {
-        // The other form of the encoding has room for coefficients that are too large, which are zero.
+        // The other form of the encoding holds coefficients that are too large; they count as zero.
         if high >> 61 & 3 == 3 { return (0, Int(high >> 47 & 0x3FFF) - Self.exponentBias) }
         let coefficient = UInt128(high & 0x1_FFFF_FFFF_FFFF) << 64 | UInt128(low)
         let exponent = Int(high >> 49 & 0x3FFF) - Self.exponentBias
         return (coefficient <= Self.greatestCoefficient ? coefficient : 0, exponent)
     }
 
-    /// A value of parts that fit.
+    /// Creates a value from parts that are in range.
     init(isNegative: Bool, coefficient: UInt128, exponent: Int) {
         let sign: UInt64 = isNegative ? 1 << 63 : 0
         high =
@@ -70,7 +70,7 @@ extension DecimalValue {
         low = UInt64(truncatingIfNeeded: coefficient)
     }
 
-    /// The digits without zeros at the end, so that equal numbers have equal parts.
+    /// The parts without trailing zeros, so that equal numbers have equal parts.
     var shortest: (coefficient: UInt128, exponent: Int) {
         var (coefficient, exponent) = parts
         if coefficient == 0 { return (0, 0) }
@@ -87,24 +87,24 @@ extension DecimalValue {
 // MARK: - Comparing
 
 extension DecimalValue: Hashable, Comparable {
-    /// Returns -1, 0 or 1, or nil if one of the values is NaN.
+    /// Compares two values. Returns -1, 0 or 1, or nil if one of the values is NaN.
     public static func order(_ left: DecimalValue, _ right: DecimalValue) -> Int? {
         if left.isNotANumber || right.isNotANumber { return nil }
         if shim_decimal_is_less(left.forLibrary, right.forLibrary) != 0 { return -1 }
         return shim_decimal_is_equal(left.forLibrary, right.forLibrary) != 0 ? 0 : 1
     }
 
-    /// Whether both are the same number, however many places they have.
+    /// Returns whether both are the same number, regardless of decimal places.
     public static func == (left: DecimalValue, right: DecimalValue) -> Bool {
         order(left, right).map { $0 == 0 } ?? (left.isNotANumber && right.isNotANumber)
     }
 
-    /// Whether the first is the smaller number; NaN comes before all other numbers.
+    /// Returns whether the first number is smaller. NaN comes before all other numbers.
     public static func < (left: DecimalValue, right: DecimalValue) -> Bool {
         order(left, right).map { $0 < 0 } ?? (left.isNotANumber && !right.isNotANumber)
     }
 
-    /// Hashes the number.
+    /// Hashes the number, regardless of decimal places.
     public func hash(into hasher: inout Hasher) {
         guard isFinite else {
             hasher.combine(isNotANumber ? 0 : isNegative ? 1 : 2)
@@ -120,24 +120,24 @@ extension DecimalValue: Hashable, Comparable {
 // MARK: - Bytes
 
 extension DecimalValue {
-    /// The exponent of zero without places is stored as zero, so that sixteen zero bytes are a plain 0.
+    /// The exponent of a zero without decimal places is stored as zero, so that sixteen zero bytes are a plain 0.
     private static let storedExponent = UInt64(exponentBias) << 49
 
-    /// The 16 bytes that stand for the value in a file.
+    /// The 16 bytes that represent the value in a file.
     public var bytes: [UInt8] {
         let stored = high ^ Self.storedExponent
         return (0..<8).map { UInt8(truncatingIfNeeded: stored >> (56 - 8 * $0)) }
             + (0..<8).map { UInt8(truncatingIfNeeded: low >> (56 - 8 * $0)) }
     }
 
-    /// The value that 16 bytes stand for; nil for another number of them.
+    /// Creates the value that 16 bytes represent. Returns nil for any other number of bytes.
     public init?(bytes: some Collection<UInt8>) {
         guard bytes.count == 16 else { return nil }
         high = bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) } ^ Self.storedExponent
         low = bytes.dropFirst(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// 16 bytes that order like the values and are equal for equal numbers.
+    /// 16 bytes that sort like the values and are equal for equal numbers.
     public var orderedBytes: [UInt8] {
         let code: UInt128
         let sign: UInt128 = 1 << 127
@@ -155,7 +155,7 @@ extension DecimalValue {
                     coefficient *= 10
                     exponent -= 1
                 }
-                // Subnormal numbers are moved up to 33 powers of ten below the least exponent.
+                // Subnormal numbers extend 33 powers of ten below the least exponent, hence the offset.
                 let magnitude = UInt128(exponent + Self.exponentBias + 64) << 113 | coefficient
                 code = isNegative ? sign - magnitude : sign + magnitude
             }

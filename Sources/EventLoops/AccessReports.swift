@@ -6,18 +6,18 @@ import CUV
     import Darwin
 #endif
 
-/// What inotify(7) reports to a loop.
+/// Delivers the events of inotify(7) to a loop.
 ///
-/// One for all watches of a loop: a user may have few instances of it (often 128) and many watches in each. Goes with the
-/// last of them. On the loop's thread.
+/// All watches of a loop share one instance: a user may have few instances (often 128) and many watches in each. It is
+/// released with the last watch. Use it on the loop's thread.
 final class AccessReports {
     private weak var loop: EventLoop?
     private let descriptor: Int32
     private let handle: UnsafeMutablePointer<uv_poll_t>
-    /// Whom to wake for the watch of a number; watches of the same file share theirs.
+    /// The wake-up for each watch number. Watches of the same file share a number.
     private var watchers: [(number: Int32, wakeup: LoopWakeup)] = []
 
-    /// That of a loop, made when there is none.
+    /// Returns the instance of a loop, and creates it if there is none.
     static func of(_ loop: EventLoop) throws(LoopError) -> AccessReports {
         if let known = loop.accessReports { return known }
         let made = try AccessReports(loop)
@@ -39,7 +39,7 @@ final class AccessReports {
         self.loop = loop
         self.descriptor = descriptor
         self.handle = handle
-        // Because: closing, without which this does not go, clears the field.
+        // Because: closing, which must precede the deinitialization, clears the field.
         handle.pointee.data = Unmanaged.passUnretained(self).toOpaque()
         let started = uv_poll_start(
             handle, Int32(UV_READABLE.rawValue),
@@ -56,21 +56,21 @@ final class AccessReports {
         systemClose(descriptor)
     }
 
-    /// Wakes for every access of a file from now on.
+    /// Adds a wake-up for every access of a file.
     func add(_ wakeup: LoopWakeup, _ path: String) throws(LoopError) {
         let number = Self.watch(path, descriptor)
         try LoopError.check(number, "inotify_add_watch", path: path)
         watchers.append((number, wakeup))
     }
 
-    /// Wakes no longer; does nothing the second time.
+    /// Removes a wake-up; does nothing the second time.
     func remove(_ wakeup: LoopWakeup) {
         guard let place = watchers.firstIndex(where: { $0.wakeup === wakeup }) else { return }
         let number = watchers.remove(at: place).number
         if !watchers.contains(where: { $0.number == number }) { Self.unwatch(number, descriptor) }
     }
 
-    /// Notes whom the reports that are there concern; all, where some were lost.
+    /// Reads the pending events and marks the watches they belong to, or all watches if events were lost.
     private func take() {
         withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
             let count = systemRead(descriptor, buffer.baseAddress, buffer.count)
@@ -111,7 +111,7 @@ final class AccessReports {
                 event = bytes.loadUnaligned(fromByteOffset: offset, as: inotify_event.self)
             }
 
-            /// The bytes of the name that follows.
+            /// The length of the name that follows, in bytes.
             var nameSize: Int { Int(event.len) }
 
             func concerns(_ number: Int32) -> Bool {

@@ -1,11 +1,13 @@
-/// Tells the loop that somebody read from a file or closed it: how processes that have the same file open call each other.
+/// Notifies the loop when a process reads from a file or closes it. Processes that have the same file open signal each
+/// other this way.
 ///
-/// Reading a byte is the cheapest call there is: it needs no right to write and, but for the time of the last access, leaves
-/// nothing to be written to the disk. Processes that are killed close what they had open, so whoever waits for a call of
-/// theirs hears of their end.
+/// Reading a byte is the cheapest signal available: it needs no write permission and, apart from the access time,
+/// causes no disk writes. The kernel closes the files of a killed process, so a process that waits for a signal also
+/// notices the end of the other one.
 ///
-/// Many accesses before the next turn make one call of the handler, which means "look". The accesses of this process count as
-/// well, those through a memory map do not. Does not keep the loop alive. On the loop's thread. Linux only.
+/// Several accesses before the next turn cause one call of the handler, which means "check". Accesses of this process
+/// count too; accesses through a memory map do not. A watch does not keep the loop alive. Use it on the loop's thread.
+/// Linux only.
 package final class AccessWatch {
     private let reports: AccessReports
     private let wakeup: LoopWakeup
@@ -13,7 +15,7 @@ package final class AccessWatch {
     /// The watched file.
     package let path: String
 
-    /// Starts watching; fails when the file does not exist or the system has no watches left.
+    /// Starts watching. Throws if the file does not exist or the system has no watches left.
     package init(path: String, on loop: EventLoop, _ handler: @escaping () -> Void)
         throws(LoopError)
     {
@@ -31,7 +33,7 @@ package final class AccessWatch {
 
     deinit { cancel() }
 
-    /// Stops watching; does nothing the second time or after the loop's end.
+    /// Stops watching. Does nothing the second time or after the loop has ended.
     package func cancel() {
         wakeup.cancel()
         reports.remove(wakeup)

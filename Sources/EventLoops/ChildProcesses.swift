@@ -6,13 +6,13 @@ import CUV
     import Darwin
 #endif
 
-/// Runs programs, several at a time, and collects what they write to standard output.
+/// Runs several programs at a time and collects their standard output.
 package enum ChildProcesses {
-    /// How a program has ended.
+    /// The result of a program.
     package struct Outcome: Sendable {
-        /// The exit code; 128 and the signal if a signal has ended it, 127 if it could not be started.
+        /// The exit code; 128 plus the signal number if a signal ended the program, 127 if it could not be started.
         package let exitCode: Int32
-        /// What it has written to standard output.
+        /// The bytes that the program wrote to standard output.
         package let output: [UInt8]
     }
 
@@ -24,7 +24,7 @@ package enum ChildProcesses {
         return String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// Runs commands, at most `jobs` at a time, in order; each is a program and its arguments.
+    /// Runs commands in order, at most `jobs` at a time. Each command is a program and its arguments.
     ///
     /// `next` is asked for the index of the next command to start, and nil means that none is to be started any more.
     /// `didEnd` receives each outcome, on the calling thread. Children share the process group, so that Ctrl-C reaches
@@ -69,17 +69,17 @@ package enum ChildProcesses {
     }
 }
 
-/// A started program, and what it has written so far.
+/// A started program, and its output so far.
 private final class Child {
     let index: Int
-    /// The end of the pipe that the program's output arrives at.
+    /// The read end of the pipe that receives the program's output.
     let output: Int32
     private let process: pid_t
     private var collected: [UInt8] = []
 
     init?(_ command: [String], index: Int) {
         var pipe: [Int32] = [-1, -1]
-        // The library's pipes close in other programs that start at this moment.
+        // libuv sets close-on-exec, so other programs started at this moment do not inherit these pipes.
         guard uv_pipe(&pipe, 0, 0) == 0 else { return nil }
         defer { close(pipe[1]) }
         guard let process = Self.start(command, output: pipe[1]) else {
@@ -91,7 +91,7 @@ private final class Child {
 
     deinit { close(output) }
 
-    /// Collects what the program has written; whether that was the end.
+    /// Collects pending output. Returns true at the end of the output.
     func readOutput() -> Bool {
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         let count = read(output, &buffer, buffer.count)
@@ -99,7 +99,7 @@ private final class Child {
         return count == 0 || (count < 0 && errno != EINTR)
     }
 
-    /// Waits for the end of the program, whose output has ended.
+    /// Waits until the program, whose output has ended, exits.
     func outcome() -> ChildProcesses.Outcome {
         let status = wait()
         let signal = status & 0x7F
@@ -126,7 +126,7 @@ private final class Child {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // Threads of scripts block signals, and a child would start with that.
+        // Threads of scripts block signals, and a child would inherit that mask.
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)

@@ -3,29 +3,29 @@ import Synchronization
 
 // One thread's event loop over libuv.
 //
-// What it is for: a script, its stores and its observers live on one thread; whatever happens elsewhere (a commit of
-// another thread or process, a job of the prompt, a timer) becomes a call on that thread, one at a time.
+// Purpose: a script, its stores and its observers live on one thread. Every external event (a commit of another thread
+// or process, a job of the prompt, a timer) becomes a call on that thread, one at a time.
 //
-// What it does not do: it knows neither Lua nor stores, and it never runs two calls at once.
+// The loop knows neither Lua nor stores, and it never runs two calls at once.
 //
-// Threads: `post`, `stop`, `LoopWakeup.wake` and `LoopHold.release` may be called anywhere. Everything else belongs to
-// the loop's thread, which is the first thread that calls `attach()` or `run()`, and traps elsewhere.
+// Threads: `post`, `stop`, `LoopWakeup.wake` and `LoopHold.release` may be called on any thread. Everything else
+// belongs to the loop's thread, which is the first thread that calls `attach()` or `run()`, and traps elsewhere.
 //
-// A turn, in this order: jobs posted before the turn began (first come, first served), wake-ups (in the order they were
-// made), guests, timers that are due (by time, then by age). Then the loop waits for the kernel. libuv's callbacks only take
-// notes; every handler is called from `turn`, outside of `uv_run`, which is what makes `wait(until:)` legal inside a
-// handler (`uv_run` itself may not be nested).
+// A turn, in this order: jobs posted before the turn began (first come, first served), wake-ups (in the order of their
+// creation), guests, timers that are due (by time, then by age). Then the loop waits for the kernel. libuv's callbacks
+// only record events; `turn` calls every handler outside of `uv_run`. Therefore handlers may call `wait(until:)`
+// (`uv_run` itself may not be nested).
 //
 // Caveats:
-// * `run` returns when nothing keeps the loop alive: no queued job, no active timer made with `keepsAlive`, no
-//   `LoopHold`, no referenced libuv handle of somebody else. Wake-ups and file watches never keep it alive.
-// * A timer's handler that waits inside is not called again before it has returned; others are.
+// * `run` returns when nothing keeps the loop alive: no queued job, no active timer with `keepsAlive`, no `LoopHold`,
+//   no referenced libuv handle of other code. Wake-ups and file watches never keep it alive.
+// * A timer's handler that waits inside is not called again before it has returned; other handlers are.
 // * `close` must be the last call, on the loop's thread. Jobs posted later are dropped.
 
 /// One thread's jobs, timers and wake-ups, run one at a time.
 package final class EventLoop: @unchecked Sendable {
-    // Unchecked because: `shared` is guarded by its mutex, `signal` and `owner` are atomic, and all else is touched on
-    // the loop's thread alone, which `preconditionOnLoop` checks.
+    // Unchecked because: `shared` is guarded by its mutex, `signal` and `owner` are atomic, and everything else is used
+    // only on the loop's thread, which `preconditionOnLoop` checks.
 
     struct Shared {
         var jobs = JobQueue()
@@ -38,7 +38,8 @@ package final class EventLoop: @unchecked Sendable {
     private let owner = Atomic<UInt>(0)
     private let isStopping = Atomic<Bool>(false)
 
-    /// Called at the end of each turn, before the loop decides whether to go on: hosts may take or release a hold.
+    /// Called at the end of each turn, before the loop decides whether to continue. Hosts may acquire or release a hold
+    /// in it.
     package var didTurn: (() -> Void)?
 
     /// The clock that timers and deadlines read.
@@ -54,9 +55,9 @@ package final class EventLoop: @unchecked Sendable {
     private var depth = 0
     private var isPolling = false
 
-    /// Makes a loop that belongs to no thread yet; jobs may be posted at once.
+    /// Creates a loop that belongs to no thread yet. Jobs may be posted immediately.
     ///
-    /// Fails with what the system says when it has no file descriptors left.
+    /// Throws the system's error if no file descriptors are left.
     package init(clock: any LoopClock = SystemClock()) throws(LoopError) {
         self.clock = clock
         try DescriptorReserve.require()
@@ -80,13 +81,13 @@ package final class EventLoop: @unchecked Sendable {
     }
 
     deinit {
-        // Nobody else can see the loop any more, so this thread may do what only the loop's thread may.
+        // No other thread can reach the loop any more, so this thread may do the work of the loop's thread.
         releaseHandles()
     }
 
     // MARK: - Threads
 
-    /// Makes the calling thread the loop's thread; does nothing when it already is.
+    /// Makes the calling thread the loop's thread. Does nothing if it already is.
     package func attach() {
         let me = currentThreadIdentity()
         let (exchanged, original) = owner.compareExchange(
@@ -105,7 +106,7 @@ package final class EventLoop: @unchecked Sendable {
     /// Runs the job on the loop's thread in its next turn.
     ///
     /// Any thread; returns false when the loop is closed.
-    @discardableResult  // because a job for a loop that has ended has nobody left to serve
+    @discardableResult  // a caller may not care whether the loop has ended
     package func post(_ job: sending @escaping () -> Void) -> Bool {
         let job = Job(run: job)
         let accepted = shared.withLock { shared in
@@ -117,7 +118,7 @@ package final class EventLoop: @unchecked Sendable {
         return accepted
     }
 
-    /// Ends `run` and every `wait` after the handler that is running now.
+    /// Ends `run` and every `wait` after the current handler.
     ///
     /// Any thread.
     package func stop() {
@@ -125,16 +126,16 @@ package final class EventLoop: @unchecked Sendable {
         signal.send()
     }
 
-    /// Whether a stop was asked for that no `run` has obeyed yet.
+    /// Whether a stop was requested that no `run` has honored yet.
     package var isStopped: Bool { isStopping.load(ordering: .acquiring) }
 
     // MARK: - Running
 
-    /// Runs turns until nothing keeps the loop alive, or `stop`.
+    /// Runs turns until nothing keeps the loop alive, or until `stop`.
     ///
     /// Attaches the calling thread.
     ///
-    /// A `stop` from before ends this run at once; when the outermost run has returned, the stop is used up.
+    /// An earlier `stop` ends this run immediately. When the outermost run returns, the stop is cleared.
     package func run() {
         attach()
         depth += 1
@@ -149,10 +150,11 @@ package final class EventLoop: @unchecked Sendable {
         }
     }
 
-    /// Runs turns inside a handler until the condition holds, the time is over, or `stop`; says whether it held.
+    /// Runs turns inside a handler until the condition holds, the time is over, or `stop` is called. Returns whether
+    /// the condition held.
     ///
-    /// The condition is looked at before the first turn, after each, and at least every `recheck`, because it may depend
-    /// on things that wake no loop. It may throw: the error passes through, and the loop is as before.
+    /// The condition is checked before the first turn, after each turn, and at least every `recheck`, because it may
+    /// depend on state that wakes no loop. If it throws, the error propagates and the loop is unchanged.
     package func wait<Failure: Error>(
         for timeout: Duration? = nil, recheck: Duration? = nil,
         until condition: () throws(Failure) -> Bool
@@ -175,19 +177,19 @@ package final class EventLoop: @unchecked Sendable {
         }
     }
 
-    /// Runs one turn without waiting: for tests on a manual clock, and for hosts that must not block.
+    /// Runs one turn without waiting, for tests on a manual clock and for hosts that must not block.
     package func runOnce() {
         attach()
         poll(waiting: false, until: nil)
         turn()
     }
 
-    /// Whether something would make `run` go on.
+    /// Whether something would keep `run` running.
     package var isAlive: Bool {
         ownsWork || uv_loop_alive(handle) != 0 || guests.contains(where: \.isAlive)
     }
 
-    /// How many `run`, `wait` calls are on the stack: 0 outside of the loop.
+    /// The number of `run` and `wait` calls on the stack; 0 outside of the loop.
     package var nesting: Int { depth }
 
     private var ownsWork: Bool {
@@ -218,12 +220,12 @@ package final class EventLoop: @unchecked Sendable {
     }
 
     private func poll(waiting: Bool = true, until limit: Duration?) {
-        // A libuv callback of somebody else (a C module) may be what called us: then the kernel waits its turn.
+        // A libuv callback of other code (a C module) may have called this function; then kernel events have to wait.
         if isPolling { return }
         isPolling = true
         defer { isPolling = false }
         var mode = UV_RUN_ONCE
-        // A `wait` whose condition held may have used up the signal of a wake-up that no turn has seen yet.
+        // A `wait` whose condition held may have consumed the signal of a wake-up that no turn has processed yet.
         let hasWork =
             shared.withLock { !$0.jobs.isEmpty } || wakeups.contains(where: \.isAwaited)
         if !waiting || hasWork { mode = UV_RUN_NOWAIT }
@@ -247,22 +249,23 @@ package final class EventLoop: @unchecked Sendable {
     }
 
     private func arm(after delay: Duration) {
-        // libuv counts whole milliseconds from the loop's cached time: refresh it, and round up so that a timer is due.
+        // libuv counts whole milliseconds from the loop's cached time: update it, and round up so that a timer is due
+        // on return.
         uv_update_time(handle)
         let (seconds, attoseconds) = max(delay, .zero).components
         let milliseconds = UInt64(clamping: seconds).multipliedReportingOverflow(by: 1000)
         let rest = UInt64((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
         let total = milliseconds.overflow ? UInt64(Int64.max) : milliseconds.partialValue + rest
-        // libuv calls what is due before it waits, and would then wait for ever: the alarm has to forbid that.
+        // libuv runs due callbacks before it waits, and would then wait without a timeout; the timer prevents that.
         uv_timer_start(
             alarm, { alarm in if let loop = alarm?.pointee.loop { uv_stop(loop) } }, total, 0)
     }
 
     // MARK: - The end
 
-    /// Ends the loop: drops jobs, timers and wake-ups and gives the system its handles back.
+    /// Ends the loop: drops jobs, timers and wake-ups and releases its handles.
     ///
-    /// Nothing runs afterwards.
+    /// Nothing runs on it afterwards.
     package func close() {
         attach()
         precondition(depth == 0, "an event loop cannot be closed while it runs")
@@ -278,7 +281,7 @@ package final class EventLoop: @unchecked Sendable {
             return (shared.isClosed, shared.jobs)
         }
         if alreadyClosed { return }
-        // Released here, outside of the lock, because a closure's captures may post in their deinit.
+        // Released here, outside of the lock, because captures of a closure may post in their deinit.
         _ = dropped
         didTurn = nil
         timers.removeAll()

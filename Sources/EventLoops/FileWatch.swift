@@ -1,9 +1,9 @@
 import CUV
 
-/// Tells the loop that somebody changed a file, or what is in a folder.
+/// Notifies the loop when a file, or the contents of a folder, may have changed.
 ///
-/// Many changes before the next turn make one call. The calls come for this process's own changes as well, and a call
-/// means "look", not "changed". Does not keep the loop alive. On the loop's thread.
+/// Several changes before the next turn cause one call. Changes of this process count too, and a call means "check",
+/// not "changed". A watch does not keep the loop alive. Use it on the loop's thread.
 package final class FileWatch {
     private weak var loop: EventLoop?
     private var handle: UnsafeMutablePointer<uv_fs_event_t>?
@@ -12,7 +12,7 @@ package final class FileWatch {
     /// The watched file.
     package let path: String
 
-    /// Starts watching; fails when the file does not exist or the system has no watches left.
+    /// Starts watching. Throws if the file does not exist or the system has no watches left.
     package init(path: String, on loop: EventLoop, _ handler: @escaping () -> Void)
         throws(LoopError)
     {
@@ -28,7 +28,7 @@ package final class FileWatch {
         let status = uv_fs_event_start(
             handle,
             { handle, _, _, _ in
-                // Because: closing clears the field before the wake-up, which the watch owns, can go.
+                // Because: closing clears the field before the wake-up, which the watch owns, is released.
                 guard let data = handle?.pointee.data else { return }
                 Unmanaged<LoopWakeup>.fromOpaque(data).takeUnretainedValue().note()
             }, path, 0)
@@ -39,7 +39,7 @@ package final class FileWatch {
 
     deinit { cancel() }
 
-    /// Stops watching; does nothing the second time or after the loop's end.
+    /// Stops watching. Does nothing the second time or after the loop has ended.
     package func cancel() {
         guard let handle else { return }
         self.handle = nil

@@ -1,10 +1,10 @@
 /// A job in transit from one thread to another.
 struct Job: @unchecked Sendable {
-    // Unchecked because: made from a `sending` closure, so the sender holds nothing of it any more.
+    // Unchecked because: created from a `sending` closure, so the sender keeps no reference to it.
     let run: () -> Void
 }
 
-/// Jobs in the order they came, taken one by one so that a nested run takes the oldest first as well.
+/// Jobs in order of arrival, removed one by one so that a nested run also takes the oldest first.
 struct JobQueue {
     private var jobs: [Job?] = []
     private var head = 0

@@ -9,7 +9,7 @@ import Synchronization
 
 /// A connection between two processes of one user on this machine.
 ///
-/// Reading and writing block. One thread may read while others write; writes are whole.
+/// Reading and writing block. One thread may read while others write. Writes are atomic.
 package final class LocalSocket: Sendable {
     private let descriptor: Int32
     private let writing = Mutex(())
@@ -18,7 +18,7 @@ package final class LocalSocket: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Connects to a socket; fails when nobody listens there or it belongs to another user.
+    /// Connects to a socket. Throws if no process listens there or it belongs to another user.
     package static func connect(to path: String) throws(LoopError) -> LocalSocket {
         let descriptor = shim_local_connect(path)
         try LoopError.check(descriptor, "connect", path: path)
@@ -35,7 +35,7 @@ package final class LocalSocket: Sendable {
         return shim_local_peer(descriptor, &user) == 0 && user == geteuid()
     }
 
-    /// The next bytes; none at the end.
+    /// Returns the next bytes; empty at the end of the stream.
     package func read() -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: 16 << 10)
         while true {
@@ -45,8 +45,9 @@ package final class LocalSocket: Sendable {
         }
     }
 
-    /// Writes all of it; false when the other end is gone, or has read nothing for too long: that is its end.
-    @discardableResult  // because who reads notices the end as well
+    /// Writes all bytes. Returns false if the peer is gone or has read nothing within the time limit, which ends the
+    /// connection.
+    @discardableResult  // the reading side notices the end as well
     package func write(_ bytes: [UInt8]) -> Bool {
         writing.withLock { _ in
             var rest = bytes[...]
@@ -65,7 +66,7 @@ package final class LocalSocket: Sendable {
         }
     }
 
-    /// How long a write waits for the other end to read; it waits for ever if nothing is said.
+    /// Limits how long a write waits for the peer to read. Without a limit, writes wait indefinitely.
     func limitWrites(to patience: Duration) {
         let (seconds, attoseconds) = patience.components
         var time = timeval()
@@ -75,19 +76,19 @@ package final class LocalSocket: Sendable {
             descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
     }
 
-    /// Ends the connection for both sides; who is reading sees its end.
+    /// Closes the connection in both directions. Blocked readers see the end of the stream.
     package func end() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 }
 
-/// A socket at which processes of the same user can connect.
+/// A socket that processes of the same user can connect to.
 package final class LocalListener: Sendable {
-    /// Where the socket is.
+    /// The path of the socket.
     package let path: String
     private let descriptor: Int32
 
-    /// Makes the socket, for its owner alone.
+    /// Creates the socket, accessible to its owner only.
     ///
-    /// A file that a process left behind which has ended is replaced; anything else that is there is an error.
+    /// Replaces a socket left behind by a process that has ended. Throws if anything else exists at the path.
     package init(path: String) throws(LoopError) {
         var descriptor = shim_local_listen(path)
         if descriptor == -EADDRINUSE, Self.isLeftBehind(path) {
@@ -108,9 +109,9 @@ package final class LocalListener: Sendable {
         return answer == -ECONNREFUSED
     }
 
-    /// Waits for the next connection, of whatever user; nil when the listener has ended.
+    /// Waits for the next connection, of any user. Returns nil when the listener has ended.
     ///
-    /// Whoever connects and then reads nothing for the time of `patience` is cut off: who serves has other things to do.
+    /// The connection ends if the peer reads nothing for `patience`, so that it cannot block the server.
     package func accept(patience: Duration = .seconds(5)) -> LocalSocket? {
         while true {
             let client = shim_local_accept(descriptor)
@@ -120,14 +121,14 @@ package final class LocalListener: Sendable {
                 return socket
             }
             if client == -EMFILE || client == -ENFILE {
-                usleep(100_000)  // until somebody gives descriptors back
+                usleep(100_000)  // until descriptors are released
             } else if client != -EINTR, client != -ECONNABORTED {
                 return nil
             }
         }
     }
 
-    /// Removes the socket; who waits for a connection sees the end.
+    /// Removes the socket. A blocked `accept` returns nil.
     package func end() {
         unlink(path)
         shutdown(descriptor, Int32(SHUT_RDWR))
@@ -135,12 +136,12 @@ package final class LocalListener: Sendable {
 }
 
 extension ProcessServices {
-    /// The number of this process.
+    /// The process ID of this process.
     package static var identifier: Int32 { getpid() }
 
-    /// A folder for sockets that nobody else can enter: `$XDG_RUNTIME_DIR/moonpool`, else one in `/tmp`.
+    /// Returns a folder for sockets that no other user can enter: `$XDG_RUNTIME_DIR/moonpool`, otherwise one in `/tmp`.
     ///
-    /// Made when it is missing. Fails when there is something else of that name, or it is open to others.
+    /// Creates it if it is missing. Throws if something else has that name or if other users have access to it.
     package static func socketFolder() throws(LoopError) -> String {
         let runtime = environment("XDG_RUNTIME_DIR").flatMap { $0.hasPrefix("/") ? $0 : nil }
         let folder = runtime.map { $0 + "/moonpool" } ?? "/tmp/moonpool-\(geteuid())"

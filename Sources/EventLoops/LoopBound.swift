@@ -1,11 +1,11 @@
-/// A value that may travel anywhere but opens only on its loop's thread, and traps elsewhere.
+/// A value that may be passed to any thread, but can be used only on its loop's thread. Access traps elsewhere.
 ///
-/// It is also dropped on that thread: the last reference elsewhere posts the value home. When the loop has ended there
-/// is nobody left to race with, and it is dropped where it is.
+/// The value is also released on that thread: dropping the last reference elsewhere posts the value to the loop. If the
+/// loop has ended, no race is possible and the value is released where it is.
 package final class LoopBound<Value>: @unchecked Sendable {
-    // Unchecked because: the value is reached through `value` alone, which checks the thread.
+    // Unchecked because: the value is accessible only through `value`, which checks the thread.
     private let loop: EventLoop
-    // Nil only at the end, when the value is on its way home.
+    // Nil only at the end, when the value is being posted to the loop.
     private var stored: Value?
 
     /// Wraps a value on the loop's thread.
@@ -17,16 +17,16 @@ package final class LoopBound<Value>: @unchecked Sendable {
 
     deinit {
         if loop.isOnLoop { return }
-        // Given away, not shared: whatever is left here could outlive the parcel, and be dropped on this thread.
+        // Moved, not shared: anything left here could be released on this thread, after the parcel.
         let parcel = Parcel(value: stored.take())
         loop.post { _ = parcel }
     }
 
-    /// The value; traps off the loop's thread.
+    /// The value. Traps off the loop's thread.
     package var value: Value {
         get {
             loop.preconditionOnLoop()
-            // because: it is given away by the last reference only.
+            // because: only the last reference moves it away.
             return stored!
         }
         set {
@@ -36,7 +36,7 @@ package final class LoopBound<Value>: @unchecked Sendable {
     }
 
     private struct Parcel: @unchecked Sendable {
-        // Unchecked because: nobody looks inside; it is carried home to be dropped.
+        // Unchecked because: no code uses the value; it is moved to the loop only to be released.
         let value: Value?
     }
 }

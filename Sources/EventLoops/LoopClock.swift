@@ -1,29 +1,29 @@
 import Synchronization
 
-/// What time it is, for timers: monotonic, from an arbitrary origin.
+/// A source of time for timers: monotonic, from an arbitrary origin.
 package protocol LoopClock: Sendable {
-    /// The time now.
+    /// Returns the current time.
     func now() -> Duration
-    /// Whether the time passes by itself; otherwise loops wait until the clock says that it was moved.
+    /// Whether time passes by itself. Otherwise loops wait until the clock reports an advance.
     var isReal: Bool { get }
-    /// Registers what to call whenever a clock that does not run by itself was moved.
+    /// Registers a handler to call whenever a manual clock is advanced.
     func whenAdvanced(_ handler: @escaping @Sendable () -> Void)
 }
 
 /// The machine's monotonic clock.
 package struct SystemClock: LoopClock {
-    /// Makes one; they are all the same.
+    /// Creates a clock. All instances are equivalent.
     package init() {}
 
-    /// The time since the machine was started.
+    /// Returns the time since the machine was started.
     package func now() -> Duration { monotonicTime() }
     /// True.
     package var isReal: Bool { true }
-    /// Does nothing: time needs no help here.
+    /// Does nothing, because real time advances by itself.
     package func whenAdvanced(_ handler: @escaping @Sendable () -> Void) {}
 }
 
-/// A clock for tests, which stands still until it is moved.
+/// A clock for tests that changes only when it is advanced.
 package final class ManualClock: LoopClock {
     private struct State {
         var now = Duration.zero
@@ -32,20 +32,20 @@ package final class ManualClock: LoopClock {
 
     private let state = Mutex(State())
 
-    /// Makes a clock that stands at zero.
+    /// Creates a clock at zero.
     package init() {}
 
-    /// The time it was moved to.
+    /// Returns the time that the clock was advanced to.
     package func now() -> Duration { state.withLock { $0.now } }
     /// False.
     package var isReal: Bool { false }
 
-    /// Registers a loop that has to look at its timers.
+    /// Registers a loop that has to check its timers.
     package func whenAdvanced(_ handler: @escaping @Sendable () -> Void) {
         state.withLock { $0.handlers.append(handler) }
     }
 
-    /// Moves the time forward and wakes the loops that live by this clock.
+    /// Advances the time and wakes the loops that use this clock.
     ///
     /// Any thread.
     package func advance(by step: Duration) {

@@ -6,26 +6,26 @@ import CUV
     import Darwin
 #endif
 
-/// What the system refused to an event loop.
+/// A system call that failed in an event loop.
 package struct LoopError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The system's error number (`errno`).
     package let number: Int32
     /// The call that failed.
     package let call: String
-    /// The file it was about, if any.
+    /// The file that the call was about, if any.
     package let path: String?
 
-    /// A sentence with the call, the file and the system's own words.
+    /// The call, the file and the system's message in one sentence.
     package var description: String {
         let reason = String(cString: uv_strerror(-number))
         return "\(call)\(path.map { " '\($0)'" } ?? ""): \(reason)"
     }
 
-    /// `number` of: nobody listens at a socket.
+    /// The `number` for a socket on which no process listens.
     package static let refused = ECONNREFUSED
-    /// `number` of: there is no such file.
+    /// The `number` for a missing file.
     package static let missing = ENOENT
-    /// `number` of: that is another user's.
+    /// The `number` for a socket of another user.
     package static let notPermitted = EPERM
 
     static func check(_ status: Int32, _ call: String, path: String? = nil) throws(LoopError) {

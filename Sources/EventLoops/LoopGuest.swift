@@ -1,22 +1,22 @@
 import CUV
 
-/// Another event loop that runs inside of this one: that of a library which brings its own.
+/// An event loop of a library that runs inside this loop.
 ///
-/// What it needs is a descriptor that becomes readable when it has something to do, as epoll's is. Everything is called on
-/// the loop's thread, in its turns.
+/// The guest needs a descriptor that becomes readable when it has work, such as an epoll descriptor. All functions are
+/// called on the loop's thread, in its turns.
 package struct LoopGuest {
     /// Becomes readable when the guest has something to do.
     package let descriptor: Int32
-    /// How long the guest may be left alone; nil for ever.
+    /// How long the guest may wait for its next call; nil without a limit.
     package let timeout: () -> Duration?
     /// Whether the guest has something that keeps the loop running.
     package let isAlive: () -> Bool
-    /// Does what is due, without waiting.
+    /// Does the work that is due, without waiting.
     package let run: () -> Void
-    /// Called when the loop has waited: time has passed.
+    /// Called after the loop has waited: time has passed.
     package let didWait: () -> Void
 
-    /// Describes a guest.
+    /// Creates a guest from its functions.
     package init(
         descriptor: Int32, timeout: @escaping () -> Duration?, isAlive: @escaping () -> Bool,
         run: @escaping () -> Void, didWait: @escaping () -> Void
@@ -29,7 +29,7 @@ package struct LoopGuest {
     }
 }
 
-/// A guest in the hands of its loop.
+/// A guest and its state in a loop.
 final class HostedGuest {
     let guest: LoopGuest
     private unowned let loop: EventLoop
@@ -53,7 +53,7 @@ final class HostedGuest {
     /// Whether the guest keeps the loop running.
     var isAlive: Bool { guest.isAlive() }
 
-    /// The guest's part of a turn; not again while it is under way.
+    /// Runs the guest's part of a turn; does nothing while the guest is already running.
     func takeTurn() {
         guard !isRunning, guest.isAlive() else { return }
         isRunning = true
@@ -61,9 +61,9 @@ final class HostedGuest {
         isRunning = false
     }
 
-    /// How long the loop may wait for the kernel; nil for ever.
+    /// Returns how long the loop may wait for the kernel; nil without a limit.
     ///
-    /// While the guest itself is waiting inside one of its calls, nobody would take what it has to do.
+    /// While the guest itself waits inside one of its calls, nothing would process its events.
     func prepareToWait() -> Duration? {
         watch(!isRunning)
         return isRunning || !guest.isAlive() ? nil : guest.timeout()
@@ -79,7 +79,7 @@ final class HostedGuest {
         }
     }
 
-    /// Lets go of the descriptor, which the guest is about to close.
+    /// Stops using the descriptor, which the guest is about to close.
     func end() {
         guard let handle else { return }
         self.handle = nil
@@ -88,16 +88,16 @@ final class HostedGuest {
 }
 
 extension EventLoop {
-    /// Takes a guest in, for good.
+    /// Adds a guest permanently.
     ///
-    /// Throws what the system says when it cannot watch its descriptor.
+    /// Throws the system's error if its descriptor cannot be watched.
     package func host(_ guest: LoopGuest) throws(LoopError) {
         attach()
         let hosted = try HostedGuest(guest, in: self)
         guests.append(hosted)
     }
 
-    /// Lets all guests go, before they close what they are made of.
+    /// Removes all guests before they release their resources.
     package func endGuests() {
         preconditionOnLoop()
         for guest in guests { guest.end() }

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Keeps a loop running as long as it is neither released nor dropped.
+/// Keeps a loop running until it is released or dropped.
 ///
-/// What a valid token, a running worker or a queued write owns. Release is idempotent and may happen on any thread.
+/// Valid tokens, running workers and queued writes own a hold. Release is idempotent and may happen on any thread.
 package final class LoopHold: Sendable {
     private let loop: EventLoop
     private let isHeld = Atomic<Bool>(true)
@@ -14,11 +14,11 @@ package final class LoopHold: Sendable {
 
     deinit { release() }
 
-    /// Lets the loop go; the last one to do so lets `run` return.
+    /// Releases the hold. `run` can return after the last hold is released.
     package func release() {
         guard isHeld.exchange(false, ordering: .acquiringAndReleasing) else { return }
         loop.shared.withLock { $0.holds -= 1 }
-        // The loop may be waiting in the kernel and has to look again.
+        // The loop may be waiting in the kernel and has to check again.
         loop.signal.send()
     }
 }

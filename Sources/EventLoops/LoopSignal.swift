@@ -1,13 +1,13 @@
 import CUV
 import Synchronization
 
-/// The one libuv handle that other threads, and signal handlers, may touch.
+/// The one libuv handle that other threads and signal handlers may use.
 ///
-/// Outlives the loop: a wake-up that is kept somewhere else may still be sent after the loop has ended, which then does
-/// nothing. `send` takes no lock and allocates nothing, so it may be called in a signal handler.
+/// Outlives the loop: a wake-up may still be sent after the loop has ended, which then does nothing. `send` takes no
+/// lock and allocates nothing, so signal handlers may call it.
 final class LoopSignal: @unchecked Sendable {
-    // Unchecked because: `uv_async_send` is libuv's one thread-safe call, and the two atomics see to it that no call is
-    // under way when the handle goes.
+    // Unchecked because: `uv_async_send` is libuv's one thread-safe call, and the two atomics ensure that no call is in
+    // progress when the handle is closed.
     private let handle: UnsafeMutablePointer<uv_async_t>
     private let senders = Atomic<Int>(0)
     private let isOpen = Atomic<Bool>(true)
@@ -21,9 +21,9 @@ final class LoopSignal: @unchecked Sendable {
         uv_unref(UnsafeMutableRawPointer(handle).assumingMemoryBound(to: uv_handle_t.self))
     }
 
-    /// Makes the loop's thread look at its queues.
+    /// Makes the loop's thread check its queues.
     ///
-    /// Any thread, signal handlers included.
+    /// Any thread, including signal handlers.
     func send() {
         senders.add(1, ordering: .sequentiallyConsistent)
         if isOpen.load(ordering: .sequentiallyConsistent) { uv_async_send(handle) }
@@ -35,7 +35,7 @@ final class LoopSignal: @unchecked Sendable {
         if keepsAlive { uv_ref(handle) } else { uv_unref(handle) }
     }
 
-    /// Waits for the last sender on its way; after that no call reaches libuv.
+    /// Waits until the last `send` in progress has returned; afterwards no call reaches libuv.
     ///
     /// The loop closes the handle itself.
     func close() {
@@ -43,13 +43,13 @@ final class LoopSignal: @unchecked Sendable {
         while senders.load(ordering: .sequentiallyConsistent) != 0 { yieldThread() }
     }
 
-    /// Gives the memory back, once, after libuv has let go of the handle.
+    /// Frees the memory once, after libuv has released the handle.
     func free() {
         if !isFreed.exchange(true, ordering: .acquiringAndReleasing) { handle.deallocate() }
     }
 }
 
 extension UnsafeMutablePointer<uv_handle_t> {
-    /// Takes the handle out of libuv's count of what keeps `uv_run` going.
+    /// Excludes the handle from the handles that keep `uv_run` running.
     func unreference() { uv_unref(self) }
 }

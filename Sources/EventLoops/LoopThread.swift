@@ -1,19 +1,19 @@
 import CUV
 import Synchronization
 
-/// A thread of its own with an event loop: what one script runs on.
+/// A thread with its own event loop, on which one script runs.
 ///
-/// The body is called on the thread with the attached loop and decides when to run it; after it has returned, the loop
-/// is closed and the thread ends. SIGINT and the other signals of a terminal are blocked on it: they belong to the main
-/// thread. The stack has 16 MiB, twice that of a main thread: Lua stops a recursion through C at 200 levels, and a level
-/// through a binding, an observer and a write has some ten Swift frames.
+/// The body is called on the thread with the attached loop and decides when to run it. After the body returns, the loop
+/// is closed and the thread ends. SIGINT and the other terminal signals are blocked on it, because they belong to the
+/// main thread. The stack has 16 MiB, twice that of a main thread: Lua stops a recursion through C at 200 levels, and a
+/// level through a binding, an observer and a write has about ten Swift frames.
 package final class LoopThread: Sendable {
-    /// The stack of a thread when none is asked for, in bytes.
+    /// The default stack size of a thread, in bytes.
     package static let defaultStackSize = 16 << 20
 
     /// The full name; the kernel shows its first 15 bytes.
     package let name: String
-    /// The thread's loop; jobs may be posted at once.
+    /// The thread's loop. Jobs may be posted immediately.
     package let loop: EventLoop
 
     private struct State {
@@ -23,7 +23,7 @@ package final class LoopThread: Sendable {
 
     /// Starts the thread.
     ///
-    /// Fails when the system gives no thread or no file descriptors.
+    /// Throws if the system cannot create a thread or has no file descriptors left.
     package init(
         name: String, stackSize: Int = LoopThread.defaultStackSize,
         clock: any LoopClock = SystemClock(),
@@ -41,7 +41,7 @@ package final class LoopThread: Sendable {
             uv_thread_create_ex(
                 &thread, &options,
                 { argument in
-                    // Because: the reference was made for this call, and libuv hands it back untouched.
+                    // Because: the reference was retained for this call, and libuv passes it unchanged.
                     Unmanaged<Start>.fromOpaque(argument!).takeRetainedValue().run()
                 }, start.toOpaque())
         }
@@ -54,9 +54,9 @@ package final class LoopThread: Sendable {
     /// The name of the calling thread as the system's tools show it.
     package static var currentKernelName: String { kernelNameOfCurrentThread() }
 
-    /// Calls the body with SIGINT let through on this thread, for programs that are started in it.
+    /// Calls the body with SIGINT unblocked on this thread, for programs that the body starts.
     ///
-    /// A child inherits the mask of the thread that starts it, and one that cannot be interrupted is a nuisance.
+    /// A child inherits the signal mask of the thread that starts it, and must remain interruptible.
     package static func allowingInterrupts<Result, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -65,9 +65,9 @@ package final class LoopThread: Sendable {
         return try body()
     }
 
-    /// Waits for the thread's end.
+    /// Waits for the thread to end.
     ///
-    /// Returns at once when somebody has joined it already; never call it on the thread.
+    /// Returns immediately if the thread has been joined already. Never call it on the thread itself.
     package func join() {
         let thread = state.withLock { state in
             defer { state.thread = nil }
@@ -79,12 +79,12 @@ package final class LoopThread: Sendable {
     }
 
     deinit {
-        // Nobody will join it: let the system clean up when it ends.
+        // No thread will join it: the system cleans up when it ends.
         if let thread = state.withLock({ $0.thread }) { detach(thread) }
     }
 }
 
-/// What a new thread needs to know.
+/// The arguments of a new thread.
 private final class Start: Sendable {
     let name: String
     let loop: EventLoop

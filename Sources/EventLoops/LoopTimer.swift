@@ -1,7 +1,7 @@
-/// A call in the future, once or again and again, on the loop's thread.
+/// A call at a later time, once or repeatedly, on the loop's thread.
 ///
-/// The loop holds the timer while it is active; `cancel` ends it. A repeating timer keeps its rhythm by the clock, skips
-/// the beats that were missed, and is not called while its own handler still runs (in a nested `wait`).
+/// The loop retains the timer while it is active; `cancel` ends it. A repeating timer keeps its rhythm by the clock,
+/// skips missed calls, and is not called while its own handler still runs (in a nested `wait`).
 package final class LoopTimer {
     private unowned let loop: EventLoop
     private var handler: (() -> Void)?
@@ -10,7 +10,7 @@ package final class LoopTimer {
     let age: UInt64
     private(set) var deadline: Duration
     private var isFiring = false
-    /// Where the loop's queue keeps it.
+    /// The timer's index in the queue.
     var place = Place.nowhere
 
     enum Place { case nowhere, incoming(Int), heap(Int) }
@@ -27,10 +27,10 @@ package final class LoopTimer {
         self.handler = handler
     }
 
-    /// Whether it will be called again (or is repeating and being called now).
+    /// Whether the timer will be called again (or repeats and is being called now).
     package var isActive: Bool { handler != nil && (!isFiring || interval != nil) }
 
-    /// Ends it, inside its own handler too; the handler's captures are dropped.
+    /// Ends the timer, also inside its own handler. The handler's captures are released.
     ///
     /// Does nothing the second time.
     package func cancel() {
@@ -44,20 +44,20 @@ package final class LoopTimer {
         guard let handler else { return }
         isFiring = true
         if interval == nil { self.handler = nil }
-        // The handler of a repeating timer stays, because it may cancel the timer, or wait in the loop itself.
+        // A repeating timer keeps its handler, because it may cancel the timer, or wait in the loop itself.
         handler()
         isFiring = false
         guard let interval, self.handler != nil else { return }
         let current = loop.clock.now()
         deadline += interval
         if deadline <= current {
-            // Missed beats are skipped, not caught up with: the next one lies in the future.
+            // Missed calls are skipped, not made up: the next one is in the future.
             deadline = interval > .zero ? current + interval : current
         }
         loop.timers.insert(self)
     }
 
-    /// The order in which timers are called.
+    /// Whether this timer is called before another one.
     func isBefore(_ other: LoopTimer) -> Bool {
         (deadline, age) < (other.deadline, other.age)
     }
@@ -70,9 +70,9 @@ extension EventLoop {
     ///
     /// On the loop's thread.
     ///
-    /// Delays below zero count as zero; the first call is never made before the next turn. A timer that does not keep the
-    /// loop alive ends with it.
-    @discardableResult  // because a one-shot timer need not be cancelled
+    /// Delays below zero count as zero; the first call happens in the next turn at the earliest. A timer without
+    /// `keepsAlive` does not keep `run` from returning.
+    @discardableResult  // a one-shot timer need not be cancelled
     package func timer(
         after delay: Duration, every interval: Duration? = nil, keepsAlive: Bool = true,
         _ handler: @escaping () -> Void

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// A handler that other threads may ask the loop to call: many requests before it is called make one call.
+/// A handler that other threads can ask the loop to call. Several requests before the call result in one call.
 ///
-/// Made on the loop's thread. `wake` may be called from any thread and from a signal handler. The loop holds the handler
-/// until `cancel`, or its own end; dropping the value does not cancel.
+/// Created on the loop's thread. `wake` may be called from any thread and from a signal handler. The loop keeps the
+/// handler until `cancel` or until the loop ends; dropping the value does not cancel.
 package final class LoopWakeup: @unchecked Sendable {
-    // Unchecked because: the flags are atomic, and the handler is touched on the loop's thread alone.
+    // Unchecked because: the flags are atomic, and the handler is used only on the loop's thread.
     private let isPending = Atomic<Bool>(false)
     private let isCancelled = Atomic<Bool>(false)
     private let signal: LoopSignal
@@ -18,20 +18,21 @@ package final class LoopWakeup: @unchecked Sendable {
         self.handler = handler
     }
 
-    /// Asks for one call of the handler in a coming turn.
+    /// Requests one call of the handler in a coming turn.
     ///
-    /// Any thread; does nothing after `cancel` or the loop's end.
+    /// Any thread; does nothing after `cancel` or the loop has ended.
     package func wake() {
         if isCancelled.load(ordering: .relaxed) { return }
         if !isPending.exchange(true, ordering: .acquiringAndReleasing) { signal.send() }
     }
 
-    /// The same in a callback of libuv, on the loop's thread: the turn that follows looks anyway, and need not be called.
+    /// Requests a call from a libuv callback on the loop's thread. The loop checks afterwards anyway and needs no
+    /// signal.
     func note() { isPending.store(true, ordering: .releasing) }
 
-    /// Ends it, from any thread.
+    /// Cancels the wake-up, from any thread.
     ///
-    /// A call that is running on the loop's thread meanwhile runs to its end.
+    /// A call in progress on the loop's thread completes.
     package func cancel() {
         if isCancelled.exchange(true, ordering: .acquiringAndReleasing) { return }
         guard let loop else { return }
@@ -47,7 +48,7 @@ package final class LoopWakeup: @unchecked Sendable {
         handler = nil
     }
 
-    /// Whether a call is owed.
+    /// Whether a call is pending.
     var isAwaited: Bool { isPending.load(ordering: .acquiring) }
 
     func takePending() -> Bool {
@@ -59,7 +60,7 @@ package final class LoopWakeup: @unchecked Sendable {
 }
 
 extension EventLoop {
-    /// Registers a handler for requests from anywhere.
+    /// Registers a handler that any thread can request.
     ///
     /// On the loop's thread.
     package func makeWakeup(_ handler: @escaping () -> Void) -> LoopWakeup {

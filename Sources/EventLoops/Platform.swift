@@ -6,7 +6,7 @@ import CUV
     import Darwin
 #endif
 
-/// A number that tells threads apart.
+/// Returns a number that identifies the calling thread.
 func currentThreadIdentity() -> UInt {
     #if canImport(Glibc)
         UInt(pthread_self())
@@ -23,21 +23,21 @@ func monotonicTime() -> Duration {
     return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
 }
 
-/// Names the calling thread as far as the kernel lets: 15 bytes on Linux, cut at a character.
+/// Names the calling thread. On Linux the name is cut to 15 bytes, at a character boundary.
 func nameCurrentThread(_ name: String) {
     var short = name
     while short.utf8.count > 15 { short.removeLast() }
     _ = shim_name_current_thread(short)
 }
 
-/// What the kernel calls the calling thread.
+/// Returns the kernel's name of the calling thread.
 func kernelNameOfCurrentThread() -> String {
     var buffer = [CChar](repeating: 0, count: 64)
     _ = shim_current_thread_name(&buffer, buffer.count)
     return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
 }
 
-/// Calls the body with the signals that belong to the main thread blocked, so that a thread started in it inherits that.
+/// Calls the body with the signals of the main thread blocked, so that threads started in it inherit the mask.
 func withMainThreadSignalsBlocked<Result>(_ body: () -> Result) -> Result {
     var blocked = sigset_t()
     var before = sigset_t()
@@ -50,7 +50,7 @@ func withMainThreadSignalsBlocked<Result>(_ body: () -> Result) -> Result {
     return body()
 }
 
-/// Lets the signal through that stops a running script, whatever the starting thread's mask was.
+/// Unblocks the signal that stops a running script, regardless of the inherited mask.
 func unblockInterruptSignal() { unblockSignal(SIGURG) }
 
 func detach(_ thread: pthread_t) { pthread_detach(thread) }
@@ -59,7 +59,7 @@ func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ count
     read(descriptor, buffer, count)
 }
 
-/// Writes all of the bytes, waiting where the descriptor takes no more for now; 0, or what the system says.
+/// Writes all bytes, and waits while the descriptor accepts no more. Returns 0 or an `errno`.
 func systemWriteAll(_ descriptor: Int32, _ bytes: [UInt8]) -> Int32 {
     bytes.withUnsafeBytes { bytes in
         var done = 0
@@ -80,7 +80,7 @@ func systemWriteAll(_ descriptor: Int32, _ bytes: [UInt8]) -> Int32 {
 
 func systemClose(_ descriptor: Int32) { close(descriptor) }
 
-/// Lets a signal through on the calling thread.
+/// Unblocks a signal on the calling thread.
 func unblockSignal(_ signal: Int32) {
     var unblocked = sigset_t()
     sigemptyset(&unblocked)
@@ -88,7 +88,7 @@ func unblockSignal(_ signal: Int32) {
     pthread_sigmask(SIG_UNBLOCK, &unblocked, nil)
 }
 
-/// Lets SIGINT through on the calling thread; returns the mask from before.
+/// Unblocks SIGINT on the calling thread. Returns the previous mask.
 func unblockTerminalInterrupt() -> sigset_t {
     var unblocked = sigset_t()
     var before = sigset_t()

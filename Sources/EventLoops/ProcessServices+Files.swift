@@ -6,14 +6,14 @@
 
 // Files and folders.
 extension ProcessServices {
-    /// The first bytes of a file; nil when it cannot be read.
+    /// Returns the first bytes of a file; nil if it cannot be read.
     package static func read(_ path: String, limit: Int) -> [UInt8]? {
         try? beginning(of: path, limit)
     }
 
-    /// All of a file that is read at once, such as a script: what is cut off could run as if it were whole.
+    /// Reads all of a file at once. Never truncates: a truncated script could run as if it were complete.
     ///
-    /// `limit` is in bytes, some MiB. Throws for a file that cannot be read, and for a longer one.
+    /// `limit` is in bytes, some MiB. Throws if the file cannot be read or is longer.
     package static func readWhole(
         _ path: String, limit: Int = 64 << 20
     ) throws(UnreadFile) -> [UInt8] {
@@ -42,7 +42,7 @@ extension ProcessServices {
         return bytes
     }
 
-    /// Writes a file, or adds to its end; what the system says if that fails.
+    /// Writes a file, or appends to it. Returns the system's message if that fails.
     package static func write(_ text: String, to path: String, appending: Bool = false) -> String? {
         let flags = O_WRONLY | O_CREAT | O_CLOEXEC | (appending ? O_APPEND : O_TRUNC)
         let file = open(path, flags, 0o644)
@@ -52,12 +52,12 @@ extension ProcessServices {
         return code == 0 ? nil : String(cString: strerror(code))
     }
 
-    /// Makes a folder in one that exists, unless it is there; what the system says if that fails.
+    /// Creates a folder in an existing one, unless it exists. Returns the system's message if that fails.
     package static func makeFolder(_ path: String) -> String? {
         mkdir(path, 0o777) == 0 || errno == EEXIST ? nil : String(cString: strerror(errno))
     }
 
-    /// When a file was changed last, in nanoseconds, and how long it is: whether it is still the same.
+    /// Returns the modification time of a file in nanoseconds and its length, to detect changes.
     package static func stamp(of path: String) -> String? {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
@@ -69,19 +69,19 @@ extension ProcessServices {
         return "\(time.tv_sec).\(time.tv_nsec) \(status.st_size) \(status.st_ino)"
     }
 
-    /// How many bytes a file has; nil if there is none.
+    /// Returns the size of a file in bytes; nil if there is none.
     package static func size(of path: String) -> Int? {
         var status = stat()
         return stat(path, &status) == 0 ? Int(status.st_size) : nil
     }
 
-    /// Whether there may be a file: also where this process may not look.
+    /// Whether a file may exist at the path. True also where this process has no permission to check.
     package static func exists(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 || (errno != ENOENT && errno != ENOTDIR)
     }
 
-    /// The names in a folder, in no order, without `.` and `..`; nil when it cannot be read.
+    /// Returns the names in a folder, unordered, without `.` and `..`; nil if it cannot be read.
     package static func names(in folder: String) -> [String]? {
         guard let directory = opendir(folder) else { return nil }
         defer { closedir(directory) }
@@ -96,6 +96,6 @@ extension ProcessServices {
         return names
     }
 
-    /// Removes a file, if there is one.
+    /// Removes a file if it exists.
     package static func remove(_ path: String) { unlink(path) }
 }

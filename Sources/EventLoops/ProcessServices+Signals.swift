@@ -4,26 +4,27 @@
     import Darwin
 #endif
 
-// Signals, and what they end.
+// Signals, and how they end the process.
 extension ProcessServices {
-    /// Lets every signal through, whatever the program was started with.
+    /// Unblocks every signal, regardless of the inherited mask.
     ///
-    /// A child has the signal mask of the thread that started it, and threads of a thread pool block all signals: without
-    /// this a program that was started by one could only be killed. Before other threads are started.
+    /// A child inherits the signal mask of the thread that started it, and threads of a thread pool block all signals.
+    /// Without this call, a program started by such a thread could only be killed. Call it before other threads are
+    /// started.
     package static func unblockSignals() {
         var none = sigset_t()
         sigemptyset(&none)
         pthread_sigmask(SIG_SETMASK, &none, nil)
     }
 
-    /// Makes a write past the system's limit of file sizes an error of that write instead of the process's end.
+    /// Makes a write past the system's limit on file size fail instead of ending the process.
     package static func ignoreFileSizeSignal() { signal(SIGXFSZ, SIG_IGN) }
 
-    /// Calls the handler, which ends the process, when the process is told to end: by Ctrl-C, by a closed terminal, or by
-    /// `kill`.
+    /// Calls the handler, which ends the process, when the process receives a termination signal: from Ctrl-C, a closed
+    /// terminal, or `kill`.
     ///
-    /// On a thread of its own, whatever the others are doing. Before other threads are started, which are not to get
-    /// these signals either.
+    /// The handler runs on its own thread, whatever the other threads do. Call it before other threads are started,
+    /// which must not receive these signals.
     package static func onTermination(_ handler: @escaping @Sendable (Int32) -> Void) {
         var signals = sigset_t()
         sigemptyset(&signals)
@@ -37,7 +38,7 @@ extension ProcessServices {
         }
     }
 
-    /// A thread that lasts as long as the process.
+    /// Starts a thread that lives as long as the process.
     private static func startThread(_ body: @escaping @Sendable () -> Void) {
         final class Body: Sendable {
             let run: @Sendable () -> Void
@@ -59,6 +60,6 @@ extension ProcessServices {
             }, Unmanaged.passRetained(Body(body)).toOpaque())
     }
 
-    /// Makes a write to a pipe that nobody reads an error of that write instead of the process's end.
+    /// Makes a write to a pipe without a reader fail instead of ending the process.
     package static func ignorePipeSignal() { signal(SIGPIPE, SIG_IGN) }
 }

@@ -8,35 +8,36 @@ import CUV
 
 // Standard input, output and error.
 extension ProcessServices {
-    /// Writes all of the text to standard error, past every buffer.
+    /// Writes all of the text to standard error, without buffering.
     package static func writeError(_ text: String) {
         _ = systemWriteAll(2, Array(text.utf8))
     }
 
-    /// Writes all of the text to standard output, past every buffer.
+    /// Writes all of the text to standard output, without buffering.
     package static func writeOutput(_ text: String) {
         _ = systemWriteAll(1, Array(text.utf8))
     }
 
-    /// Writes to the C library's standard output, in one piece and at once: no other thread's output comes between.
+    /// Writes to the C library's standard output in one piece and flushes it, so output of other threads cannot
+    /// interleave.
     package static func print(_ bytes: [UInt8]) {
         bytes.withUnsafeBytes { shim_print($0.baseAddress, $0.count) }
     }
 
-    /// Sends on what the C library keeps for standard output.
+    /// Flushes the C library's output buffers.
     package static func flushOutput() { fflush(nil) }
 
     /// Whether a standard descriptor (0, 1, 2) is a terminal.
     package static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
-    /// How many columns the terminal at a standard descriptor has; nil where that is none, or does not know.
+    /// The number of columns of the terminal at a standard descriptor; nil if it is not a terminal or does not know.
     package static func columns(of descriptor: Int32) -> Int? {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
         return Int(size.ws_col)
     }
 
-    /// Writes bytes to standard output; false if nobody reads it any more.
+    /// Writes bytes to standard output. Returns false if no process reads it any more.
     package static func output(_ bytes: [UInt8]) -> Bool { systemWriteAll(1, bytes) == 0 }
 
     /// Whether standard output is a pipe or a terminal whose other end is gone.

@@ -4,16 +4,16 @@
     import Darwin
 #endif
 
-/// The few things that hosts of scripts need of their process, without a pointer in sight.
+/// Process functions that script hosts need, without pointers in their signatures.
 ///
-/// They live here because the modules that use them are built without unsafe code.
+/// They are here because the modules that use them are built without unsafe code.
 package enum ProcessServices {
-    /// A variable of the environment; nil when it is not set or not UTF-8.
+    /// Returns an environment variable; nil if it is not set or not UTF-8.
     package static func environment(_ name: String) -> String? {
         getenv(name).flatMap { String(validatingCString: $0) }
     }
 
-    /// Ends the process; what the C library has buffered is written, `atexit` handlers run.
+    /// Ends the process. Flushes the C library's buffers and runs `atexit` handlers.
     package static func exit(_ status: Int32) -> Never {
         #if canImport(Glibc)
             Glibc.exit(status)
@@ -22,10 +22,10 @@ package enum ProcessServices {
         #endif
     }
 
-    /// Ends the process at once: nothing is written or run, which is what a second Ctrl-C wants.
+    /// Ends the process immediately, without flushing or `atexit` handlers, as a second Ctrl-C requests.
     package static func exitNow(_ status: Int32) -> Never { _exit(status) }
 
-    /// The most memory that the process has had at once, in bytes; pages of files that it reads are among them.
+    /// The peak memory of the process in bytes. Includes resident pages of mapped files.
     package static var peakMemory: Int {
         var usage = rusage()
         #if canImport(Darwin)

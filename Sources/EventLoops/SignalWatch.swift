@@ -1,9 +1,9 @@
 import CUV
 
-/// Calls a handler on the loop's thread when the process gets a signal.
+/// Calls a handler on the loop's thread when the process receives a signal.
 ///
-/// The signal's default effect is off while a watch of it lives. Does not keep the loop alive; the signal
-/// is let through on its thread.
+/// The signal's default action is disabled while a watch exists. A watch does not keep the loop alive. The signal is
+/// unblocked on the loop's thread.
 package final class SignalWatch {
     private weak var loop: EventLoop?
     private var handle: UnsafeMutablePointer<uv_signal_t>?
@@ -28,20 +28,20 @@ package final class SignalWatch {
         let started = uv_signal_start(
             handle,
             { handle, _ in
-                // Because: closing clears the field before the wake-up, which the watch owns, can go.
+                // Because: closing clears the field before the wake-up, which the watch owns, is released.
                 guard let data = handle?.pointee.data else { return }
                 Unmanaged<LoopWakeup>.fromOpaque(data).takeUnretainedValue().note()
             }, signal)
         UnsafeMutableRawPointer(handle).assumingMemoryBound(to: uv_handle_t.self).unreference()
         if started != 0 { cancel() }
         try LoopError.check(started, "uv_signal_start")
-        // A process inherits its mask, and some parents start theirs with everything blocked.
+        // A process inherits its mask, and some parents start processes with everything blocked.
         unblockSignal(signal)
     }
 
     deinit { cancel() }
 
-    /// Gives the signal its earlier effect back; does nothing the second time.
+    /// Restores the signal's earlier action. Does nothing the second time.
     package func cancel() {
         guard let handle else { return }
         self.handle = nil

@@ -1,13 +1,13 @@
 import CUV
 
-/// Something that happens once, which threads can wait for without a loop.
+/// An event that happens once, which threads can wait for without a loop.
 package final class ThreadLatch: @unchecked Sendable {
-    // Unchecked because: `isOpened` is touched under the mutex alone, and the two handles are libuv's own way to share.
+    // Unchecked because: `isOpened` is used only under the mutex, and libuv's two handles are thread-safe.
     private let mutex: UnsafeMutablePointer<uv_mutex_t>
     private let condition: UnsafeMutablePointer<uv_cond_t>
     private var isOpened = false
 
-    /// A latch that is shut.
+    /// Creates a closed latch.
     package init() {
         mutex = .allocate(capacity: 1)
         condition = .allocate(capacity: 1)
@@ -22,9 +22,9 @@ package final class ThreadLatch: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Opens it for good.
+    /// Opens the latch permanently.
     ///
-    /// Any thread; again does nothing.
+    /// Any thread. Does nothing the second time.
     package func open() {
         uv_mutex_lock(mutex)
         isOpened = true
@@ -32,10 +32,10 @@ package final class ThreadLatch: @unchecked Sendable {
         uv_mutex_unlock(mutex)
     }
 
-    /// Waits until it is open, at most for a time; whether it is.
+    /// Waits until the latch is open, up to a time limit. Returns whether it is open.
     package func wait(atMost time: Duration) -> Bool {
         let (seconds, attoseconds) = max(time, .zero).components
-        // A day is as good as any longer time: callers ask again.
+        // One day is sufficient: callers wait again.
         let nanoseconds =
             UInt64(min(seconds, 86_400)) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
         uv_mutex_lock(mutex)

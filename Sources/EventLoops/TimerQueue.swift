@@ -1,14 +1,14 @@
-/// The active timers of one loop, earliest first; among equals the older one.
+/// The active timers of one loop, earliest first; equal deadlines in order of creation.
 ///
-/// A binary heap in which every timer knows its place, so that adding, taking and cancelling cost the logarithm of their
-/// number. New ones wait outside of the heap until `settle`: a turn calls no timer that was made during it.
+/// A binary heap in which every timer knows its index, so that adding, removing and cancelling take logarithmic time.
+/// New timers wait outside of the heap until `settle`, because a turn must not call timers that were created during it.
 struct TimerQueue {
     private var heap: [LoopTimer] = []
-    private var incoming: [LoopTimer?] = []  // nil where one was cancelled meanwhile
+    private var incoming: [LoopTimer?] = []  // nil if one was cancelled meanwhile
     private var ages: UInt64 = 0
     private(set) var keepingAlive = 0
 
-    /// When the earliest timer is due.
+    /// The deadline of the earliest timer.
     var nextDeadline: Duration? {
         let newest = incoming.lazy.compactMap { $0?.deadline }.min()
         guard let first = heap.first?.deadline else { return newest }
@@ -26,7 +26,7 @@ struct TimerQueue {
         if timer.keepsAlive { keepingAlive += 1 }
     }
 
-    /// Takes the new timers in; before a turn calls what is due.
+    /// Moves the new timers into the heap, before a turn calls due timers.
     mutating func settle() {
         for case let timer? in incoming {
             timer.place = .heap(heap.count)
@@ -49,7 +49,7 @@ struct TimerQueue {
         if timer.keepsAlive { keepingAlive -= 1 }
     }
 
-    /// Takes out the earliest timer that is due.
+    /// Removes and returns the earliest timer that is due.
     mutating func takeDue(at now: Duration) -> LoopTimer? {
         guard let timer = heap.first, timer.deadline <= now else { return nil }
         remove(timer)

@@ -4,14 +4,14 @@
     import Darwin
 #endif
 
-/// Why a file was not read as a whole.
+/// The reason why a file was not read completely.
 package enum UnreadFile: Error {
     /// The system's error number (`errno`).
     case system(Int32)
     /// The file has more bytes than this.
     case tooLong(Int)
 
-    /// What the system says, or that the file is too long: "No such file or directory".
+    /// The system's message, or that the file is too long: "No such file or directory".
     package var reason: String {
         switch self {
         case .system(let number): String(cString: strerror(number))
@@ -19,7 +19,7 @@ package enum UnreadFile: Error {
         }
     }
 
-    /// Whether there is no such file.
+    /// Whether the file does not exist.
     package var isMissing: Bool {
         if case .system(ENOENT) = self { true } else { false }
     }

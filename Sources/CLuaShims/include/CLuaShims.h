@@ -1,11 +1,11 @@
 #pragma once
-// The only door to liblua. `lua.h` is not included, so a function that can raise (a longjmp) cannot even be named
-// by whoever imports this header. Every function below either cannot raise or runs its body under `lua_pcall`.
+// The only access to liblua. `lua.h` is not included, so importers of this header cannot call a function that may raise
+// (longjmp). Every function below either cannot raise or runs its body under `lua_pcall`.
 //
-// "Cannot raise" for a function that allocates rests on one rule of the allocator: it refuses memory only while Lua
-// code runs (see shim_call), never in a host call; if malloc itself fails in a host call the process ends.
+// "Cannot raise" for a function that allocates depends on one rule of the allocator: it refuses memory only while Lua
+// code runs (see shim_call), never in a host call. If malloc itself fails in a host call, the process ends.
 //
-// Stack effects are written as the manual writes them: [-popped, +pushed].
+// Stack effects are written as in the Lua manual: [-popped, +pushed].
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,12 +15,12 @@ typedef struct shim_class shim_class;
 typedef struct shim_interrupt shim_interrupt;
 
 enum { SHIM_OK, SHIM_RUNTIME, SHIM_MEMORY, SHIM_HANDLER, SHIM_SYNTAX, SHIM_STOPPED, SHIM_OVERFLOW, SHIM_YIELDED };
-// What a Swift function answers besides the number of its results: raise the value on top, or yield n values.
+// What a Swift function returns besides the number of its results: raise the value on top, or yield n values.
 enum { SHIM_RAISE = -1, SHIM_YIELD = -2 };
 enum { SHIM_TNIL = 0, SHIM_TBOOLEAN = 1, SHIM_TLIGHT = 2, SHIM_TNUMBER = 3, SHIM_TSTRING = 4, SHIM_TTABLE = 5,
        SHIM_TFUNCTION = 6, SHIM_TUSERDATA = 7, SHIM_TTHREAD = 8, SHIM_TNONE = -1 };
 
-// A value in flight between Lua and a class. `bytes` is borrowed: valid until the call that carried it returns.
+// A value passed between Lua and a class. `bytes` is borrowed: valid until the call that carried it returns.
 enum { SHIM_NIL, SHIM_BOOL, SHIM_INT, SHIM_NUM, SHIM_STR, SHIM_OBJECT, SHIM_BOX, SHIM_OTHER, SHIM_PUSHED };
 typedef struct {
     int32_t tag;
@@ -29,33 +29,34 @@ typedef struct {
     union { size_t length; shim_class *cls; } x;
 } shim_value;
 
-// ---- life of a state
+// ---- lifetime of a state
 typedef struct {
     void (*release)(const void *object);
     void (*warn)(const void *owner, const char *text, size_t length);
     void (*main_returned)(const void *owner);
     void (*will_collect)(const void *owner);  // the script has called collectgarbage
 } shim_host_calls;
-lua_State *shim_open(const void *owner, const shim_host_calls *calls);  // NULL without memory
+lua_State *shim_open(const void *owner, const shim_host_calls *calls);  // NULL if there is no memory
 void shim_close(lua_State *L);                                          // runs finalizers, as a run of its own
 const char *shim_copyright(void);
 const void *shim_owner(lua_State *L);
-// Once, calls `main_returned` when the outermost Lua function returns, its locals still there; false if nobody can tell.
+// Calls `main_returned` once, when the outermost Lua function returns, while its locals are alive. False if that cannot
+// be detected.
 bool shim_watch_main_return(lua_State *L);
-lua_State *shim_current(lua_State *L);  // the stack the innermost host call was made from
+lua_State *shim_current(lua_State *L);  // the stack of the innermost host call
 void shim_open_libraries(lua_State *L, uint32_t set, bool no_environment);  // bits in luaL_openlibs' order; [-0, +0]
-void shim_confine(lua_State *L);  // takes from the open libraries what a confined script may not have; [-0, +0]
+void shim_confine(lua_State *L);  // removes what a confined script may not use; [-0, +0]
 void shim_warnings(lua_State *L, bool on);
 
 // ---- the module luv, if a script has it
-bool shim_adopt_luv(lua_State *L);          // its callbacks become ours; false if the table on top is not luv; [-1, +0]
-void shim_silence_luv(lua_State *L);        // calls none of its callbacks any more
+bool shim_adopt_luv(lua_State *L);          // takes over its callbacks; false if the table on top is not luv
+void shim_silence_luv(lua_State *L);        // its callbacks are no longer called
 void shim_take_luv_failures(lua_State *L);  // a list of { error, traceback }, or nil; [-0, +1]
 
 // ---- memory
 typedef struct { size_t used, peak, quota; } shim_memory;
 shim_memory shim_memory_figures(lua_State *L);
-void shim_memory_quota(lua_State *L, size_t bytes);  // 0 = none; holds while Lua code runs
+void shim_memory_quota(lua_State *L, size_t bytes);  // 0 = none; applies while Lua code runs
 void shim_collect(lua_State *L);
 
 // ---- the stack; none of these can raise or run Lua code
@@ -63,7 +64,7 @@ int32_t shim_top(lua_State *L);
 void shim_settop(lua_State *L, int32_t top);
 bool shim_reserve(lua_State *L, int32_t slots);
 int32_t shim_type(lua_State *L, int32_t index);
-const char *shim_type_name(lua_State *L, int32_t index);  // honours a string __name
+const char *shim_type_name(lua_State *L, int32_t index);  // honors a string __name
 bool shim_is_integer(lua_State *L, int32_t index);
 bool shim_boolean(lua_State *L, int32_t index);
 int64_t shim_integer(lua_State *L, int32_t index);
@@ -82,7 +83,7 @@ void shim_push_globals(lua_State *L);
 void shim_push_registry(lua_State *L);
 void shim_push_table(lua_State *L, int32_t array, int32_t fields);
 void shim_rawget(lua_State *L, int32_t table);                        // [-1, +1] nil unless a table
-bool shim_rawset(lua_State *L, int32_t table);                        // [-2, +0] false: nil or NaN key, or no table
+bool shim_rawset(lua_State *L, int32_t table);                        // [-2, +0] false: nil or NaN key, or not a table
 void shim_rawseti(lua_State *L, int32_t table, int64_t i);            // [-1, +0]
 bool shim_rawnext(lua_State *L, int32_t table);                       // [-1, +2|0]; protected: a bad key ends the walk
 bool shim_get_metatable(lua_State *L, int32_t index);                 // [-0, +1|0]
@@ -91,7 +92,8 @@ int32_t shim_reference(lua_State *L);                                 // [-1, +0
 void shim_push_reference(lua_State *L, int32_t slot);                 // [-0, +1]
 void shim_unreference(lua_State *L, int32_t slot);
 
-// ---- protected: may run Lua code. On anything but SHIM_OK the error value lies on top instead of the results.
+// ---- protected: may run Lua code. On anything but SHIM_OK the stack has the error value on top instead of the
+// results.
 int32_t shim_call(lua_State *L, int32_t arguments, int32_t results);  // -1 = all; [-(args+1), +results]
 int32_t shim_call_described(lua_State *L, int32_t arguments, int32_t results);  // errors as lua.c describes them
 int32_t shim_get(lua_State *L);                                       // [-2, +1] table, key
@@ -105,7 +107,7 @@ void shim_where(lua_State *L, int32_t level);                         // [-0, +1
 const char *shim_last_traceback(lua_State *L);                        // of the newest failed shim_call, or NULL
 void shim_keep_traceback(lua_State *L, const char *text);             // for the value on top, about to be raised again
 
-// Frames for error reports and help: one call of lua_getinfo. False when there is no such level.
+// Frames for error reports and help: one call of lua_getinfo. False if there is no such level.
 typedef struct { char source[60]; int32_t line; int32_t defined; char name[64]; bool is_lua; } shim_frame;
 bool shim_stack_frame(lua_State *L, int32_t level, shim_frame *out);
 // Local `n` of the function at `level` or upvalue `n` of the function on top. [-0, +1|0]; NULL without one.
@@ -128,7 +130,7 @@ typedef struct {
     int32_t (*index)(const void *context, lua_State *L, int64_t payload, int64_t i, shim_value *out);
     int32_t (*set_index)(const void *context, lua_State *L, int64_t payload, int64_t i, const shim_value *in);
     int32_t (*create)(const void *context, lua_State *L, const shim_value *values, int32_t n, int64_t *key);
-    // The class that bears this name in the store behind payload; NULL: take the slow way.
+    // The class of this name in the store behind payload; NULL: use the slow path.
     shim_class *(*resolve)(const void *context, lua_State *L, int64_t payload, const char *name, size_t length);
 } shim_class_calls;
 enum { SHIM_CLASS_LIVE, SHIM_CLASS_BOX, SHIM_CLASS_FROZEN };
@@ -142,8 +144,8 @@ bool shim_class_push_method(lua_State *L, const shim_class *c, const char *name,
 const void *shim_class_context(const shim_class *c);
 const char *shim_class_name(const shim_class *c);  // the Lua string's own bytes
 void shim_class_use_fast_create(lua_State *L);  // [-1, +1] wraps the general create function on top
-// A class of objects at one version. It lives while something holds its anchor: each of its objects does, and so must
-// whoever makes it, until there is one. Classes of one version share the anchor. [-0, +1] the anchor
+// A class of objects at one version. It lives while its anchor is referenced: by each of its objects and, until there
+// is one, by its creator. Classes of one version share the anchor. [-0, +1] the anchor
 shim_class *shim_class_freeze(lua_State *L, const shim_class *live, const void *context,
                               const shim_class_calls *calls, shim_class *sibling);
 bool shim_push_anchor(lua_State *L, const shim_class *frozen);         // [-0, +1|0] false: it is gone
@@ -151,31 +153,31 @@ void shim_push_object(lua_State *L, shim_class *c, int64_t key);
 void shim_push_box(lua_State *L, shim_class *c, const void *object);   // takes over one reference to object
 bool shim_to_object(lua_State *L, int32_t index, shim_class **c, int64_t *key);
 const void *shim_to_box(lua_State *L, int32_t index, shim_class **c);  // NULL: not one, or already collected
-// From now on every reference to the box is one to the object. [-0, +0] false: not a box, or the class is frozen
+// Turns the box into the object, for all references to it. [-0, +0] false: not a box, or the class is frozen
 bool shim_box_becomes_object(lua_State *L, int32_t index, shim_class *c, int64_t key);
 void shim_empty_box(lua_State *L, int32_t index);                      // releases the Swift object now
 void shim_put(lua_State *L, const shim_value *v);                      // [-0, +1]
 // each(): an iterator closure over keys that are fetched 256 at a time. Takes over one reference to source.
 typedef int32_t (*shim_keys)(const void *source, lua_State *L, int64_t position, int64_t *out, int32_t capacity);
-// The keys of an array that holds live objects of one class and nothing else; -1 for any other value, else their number,
-// of which at most capacity are written. Cannot raise.
+// Returns the number of keys of an array that holds only live objects of one class, and writes at most capacity of
+// them; -1 for any other value. Cannot raise.
 int64_t shim_live_array(lua_State *L, int32_t index, shim_class **c, int64_t *keys, int64_t capacity);
 void shim_push_walk(lua_State *L, shim_class *c, const void *source, shim_keys keys);
 
 // ---- stopping
 shim_interrupt *shim_interrupt_retain(lua_State *L);
 void shim_interrupt_release(shim_interrupt *i);
-// Any thread; false: nothing is running. A catchable stop raises once, then leaves the code 200 ms to end by itself.
+// Any thread; false: nothing is running. A catchable stop raises once; the code then has 200 ms to end by itself.
 enum { SHIM_STOP_INTERRUPT, SHIM_STOP_TIME, SHIM_STOP_INSTRUCTIONS, SHIM_STOP_REASONS };
 bool shim_interrupt_request(shim_interrupt *i, bool catchable, int32_t reason);
-bool shim_interrupt_pending(shim_interrupt *i);  // a request for the run now going on
-bool shim_interrupt_due(shim_interrupt *i);  // on the state's thread: the same, but not while the code tidies up after it
+bool shim_interrupt_pending(shim_interrupt *i);  // a request for the current run
+bool shim_interrupt_due(shim_interrupt *i);  // state's thread: the same; false while the code cleans up
 bool shim_is_running(lua_State *L);
 bool shim_stop_asked(lua_State *L);              // the current run has been asked to stop
-bool shim_stop_due(lua_State *L);                // and has not caught that: its next instruction would raise it
+bool shim_stop_due(lua_State *L);                // and has not caught that: its next instruction raises it
 int32_t shim_stop_reason(lua_State *L);          // why the run has been asked to stop, if it has
 void shim_set_stop_value(lua_State *L, int32_t reason);  // [-1, +0] what a stop raises
 
-// ---- limits of each outermost run, which no code of it can outlast; 0 = none
-bool shim_time_limit(lua_State *L, int64_t nanoseconds);  // false: the system gives no thread
-void shim_instruction_limit(lua_State *L, int64_t count);  // counted by the thousand; slows code down
+// ---- limits of each outermost run, which none of its code can outlast; 0 = none
+bool shim_time_limit(lua_State *L, int64_t nanoseconds);  // false: the system cannot create a thread
+void shim_instruction_limit(lua_State *L, int64_t count);  // counted in thousands; slows code down
