@@ -1,9 +1,9 @@
-/// Bytes as text for formats that have none (RFC 4648).
+/// Bytes as text for formats without binary values (RFC 4648).
 package enum Base64 {
     private static let alphabet = Array(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
-    /// The text of bytes.
+    /// Returns the text of bytes.
     package static func encode(_ bytes: [UInt8]) -> String {
         var text: [UInt8] = []
         text.reserveCapacity((bytes.count + 2) / 3 * 4)
@@ -21,7 +21,7 @@ package enum Base64 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Nil where the text is not what `encode` makes; white space is passed over.
+    /// Decodes a text. Returns nil if the text is not Base64. White space is skipped.
     package static func decode(_ text: String) -> [UInt8]? {
         var bytes: [UInt8] = []
         var bits: UInt32 = 0

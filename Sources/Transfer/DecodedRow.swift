@@ -4,7 +4,7 @@ import ObjectStore
 /// A row of a file as values of a class.
 struct DecodedRow {
     let classSchema: ClassSchema
-    /// In schema order, nil for those that the row does not have.
+    /// In schema order; nil for properties that the row does not have.
     var values: [Value?]
     /// The number by which other rows of the file link to this one.
     var number: Int64?

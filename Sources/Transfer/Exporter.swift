@@ -3,12 +3,12 @@ import ObjectStore
 
 /// Writes objects of a store to a file or to standard output.
 ///
-/// Reads one version throughout, whatever is committed meanwhile. Memory does not grow with the number of objects beyond
-/// the keys of a query's results. Confined to the thread of the store.
+/// Reads one version throughout, regardless of later commits. Memory does not grow with the number of objects, except
+/// for the keys of a query's results. Confined to the thread of the store.
 package final class Exporter {
     /// What to export.
     package enum Subject {
-        /// All classes, with the schema, so that an empty store can take them.
+        /// All classes with the schema, so that an empty store can import them.
         case store(Store)
         /// The objects of one query or class.
         case results(Results)
@@ -40,10 +40,10 @@ package final class Exporter {
         self.progress = progress
     }
 
-    /// Writes the file; how many objects it holds.
+    /// Writes the file and returns the number of objects in it.
     ///
-    /// The file appears whole or not at all; `-` is standard output. Throws `invalid_argument` for what the format
-    /// cannot hold and for the store's own file, a `FormatError` for what the system refuses.
+    /// The file appears completely or not at all; `-` is standard output. Throws `invalid_argument` for values that the
+    /// format cannot hold and for the store's own file, and a `FormatError` if the system refuses access.
     package func write(to path: String) throws -> Int {
         if let own = storePath, isSameFile(own, path) {
             throw StoreError(
@@ -196,5 +196,6 @@ package final class Exporter {
     }
 }
 
-/// Hears of objects done, and of the part of the work done from 0 to 1 where that is known; throws to end the work.
+/// Receives the number of processed objects, and the completed fraction of the work from 0 to 1 if it is known.
+/// Throwing ends the work.
 package typealias TransferProgress = (_ objects: Int, _ part: Double?) throws -> Void

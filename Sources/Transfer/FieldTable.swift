@@ -1,25 +1,25 @@
 import DataFormats
 import ObjectStore
 
-/// Which property a field of a file's rows is for.
+/// Maps the fields of a file's rows to properties.
 final class FieldTable {
     let classSchema: ClassSchema
     /// The class's name.
     let className: [UInt8]
     /// The types of the single properties, nil for links, mixed values and collections.
     let types: [PropertyType?]
-    /// The properties by the names of members, for those that need no look at the options.
+    /// The properties by member name, for members that need no look at the options.
     let members: MemberNames
     private let unsetIsNil: [Bool]
     private let renaming: [String: String]
 
     enum Field: Hashable {
         case property(Int)
-        /// Left out, because an option says so or because it is computed.
+        /// Left out, because of an option or because the property is computed.
         case ignored
     }
 
-    /// `inferred` are the properties of fields whose names no property can have.
+    /// `inferred` are the properties of fields whose names are not valid for a property.
     init(
         _ classSchema: ClassSchema, renaming given: [String: String],
         inferred: [String: String] = [:]
@@ -37,7 +37,7 @@ final class FieldTable {
         let fields = Dictionary(grouping: renaming.keys) { renaming[$0] ?? "" }
         members = MemberNames(
             classSchema.properties.map { property in
-                // A property whose name is renamed, or that several fields are for, is looked up with the options.
+                // A property that is renamed, or that several fields set, is looked up with the options.
                 guard let own = fields[property.name] else {
                     return renaming[property.name] == nil ? property.name : nil
                 }
@@ -53,10 +53,10 @@ final class FieldTable {
         return try field(tape.text(name))
     }
 
-    /// The field of this name: the property that the options name, the one of this name, or the one that a name with
-    /// other characters would become, such as `unit_price` for `unit price`.
+    /// Returns the field of this name: the property that the options name, the property of the same name, or the one
+    /// that a name with other characters would become, such as `unit_price` for `unit price`.
     ///
-    /// Throws `unknown_property` with the nearest name and a way out.
+    /// Throws `unknown_property` with the nearest name and a fix.
     func field(_ name: String) throws -> Field {
         if let wanted = renaming[name] {
             return wanted.isEmpty ? .ignored : try property(wanted, for: name)
@@ -68,7 +68,7 @@ final class FieldTable {
         return try property(name, for: name)
     }
 
-    /// The field of a property, whatever was renamed.
+    /// Returns the field of a property, regardless of renamed fields.
     ///
     /// Throws as ``field(_:)``.
     func property(_ wanted: String, for name: String? = nil) throws -> Field {
@@ -85,7 +85,7 @@ final class FieldTable {
         return isComputed(position) ? .ignored : .property(position)
     }
 
-    /// Whether a property that is not set becomes nil: it has no default that would take its place.
+    /// Whether a property without a value becomes nil because it has no default.
     func isNilWhenUnset(_ position: Int) -> Bool { unsetIsNil[position] }
 
     private func isComputed(_ position: Int) -> Bool {

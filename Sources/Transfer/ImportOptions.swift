@@ -7,22 +7,22 @@ import ObjectStore
 ///     options.className = "Dog"
 ///     options.isUpsert = true
 package struct ImportOptions: Sendable {
-    /// The class of all rows; nil where the file names it.
+    /// The class of all rows; nil if the file names it.
     package var className: String?
-    /// For a database: import only these tables, or those of these classes; all if empty.
+    /// For a database: import only these tables, or the tables of these classes; all if empty.
     package var tables: [String] = []
     /// For a database: the class of a table; an empty name leaves the table out.
     package var classNames: [String: String] = [:]
-    /// For a database: how numbers in date columns are read; nil is SQLite's own way, integers as seconds since 1970 and
-    /// others as Julian days.
+    /// For a database: how numbers in date columns are read. Nil follows SQLite: integers are seconds since 1970, other
+    /// numbers are Julian days.
     package var dates: SQLiteDates?
     /// Update objects whose primary key exists, instead of throwing an error.
     package var isUpsert = false
     /// The property of a field of the file, for a database also as `table.column`; an empty name leaves the field out.
     package var names: [String: String] = [:]
-    /// The file for invalid records, as they were in the input; nil makes the first one end the import.
+    /// The file for invalid records, in the form of the input. Without it, the first invalid record ends the import.
     package var rejects: String?
-    /// Commit every so many rows; nil is all or nothing.
+    /// Commit every N rows; nil commits once at the end.
     package var batch: Int?
     /// Roll back at the end.
     package var isDryRun = false
@@ -32,9 +32,9 @@ package struct ImportOptions: Sendable {
     package var keepsEmpty = false
     /// The types of fields of new classes, as in a schema: `["zip": "string", "price": "decimal?"]`.
     package var types: [String: String] = [:]
-    /// Whether text stays text in new classes, instead of becoming a number, a date or the like.
+    /// Whether text stays text in new classes. Otherwise it can become a number, a date and so on.
     package var isAllText = false
-    /// Infer types from so many rows; nil looks at all of them.
+    /// Infer types from this many rows; nil uses all rows.
     package var sample: Int?
     /// For JSON: the names that lead to the list of rows.
     package var records: [String]?
@@ -68,7 +68,7 @@ package struct ImportOptions: Sendable {
         className = names.first
     }
 
-    /// Throws `invalid_argument` for options that make no sense.
+    /// Throws `invalid_argument` if options contradict each other.
     func check() throws {
         func refuse(_ reason: String) throws { throw StoreError(.invalidArgument, reason) }
         if let batch, batch < 1 { try refuse("a batch has at least one row, got \(batch)") }
@@ -77,13 +77,13 @@ package struct ImportOptions: Sendable {
         if let fault = csv.fault { try refuse(fault) }
     }
 
-    /// The property that a column of a table was renamed to; nil where it keeps its name.
+    /// Returns the property that a column of a table was renamed to; nil if it keeps its name.
     func property(of column: String, in table: String) -> String? {
         names["\(table).\(column)"] ?? names[column]
     }
 }
 
-/// What an import did.
+/// The result of an import.
 package struct ImportReport: Sendable, Equatable {
     /// The number of rows that were read, rejected ones included.
     package var rows = 0
@@ -93,7 +93,7 @@ package struct ImportReport: Sendable, Equatable {
     package var updated = 0
     /// Rows that were left out.
     package var rejected = 0
-    /// Values that were changed by conversion: rounded to the digits that their type holds.
+    /// The number of values that were rounded to the digits of their type.
     package var changed = 0
     /// Line and reason of the first ten rows, and links, that were left out.
     package var reasons: [String] = []
@@ -101,6 +101,6 @@ package struct ImportReport: Sendable, Equatable {
     package var newClasses: [String] = []
     /// The classes that the import created, with the types of their properties; for a dry run, those it would create.
     package var newSchema: [ClassSchema] = []
-    /// What was converted or left out because a store has no counterpart, such as composite keys of a database.
+    /// Things that were converted or left out because a store has no equivalent, such as composite keys of a database.
     package var notes: [String] = []
 }

@@ -1,24 +1,24 @@
 import DataFormats
 import ObjectStore
 
-/// Takes rows of files into a store.
+/// Imports rows of files into a store.
 ///
-/// Rows may link to objects that come later in the file: such an object is made when it is first named and filled when
-/// its row comes. What is linked to and never comes is an error. All or nothing, unless the options say otherwise.
-/// Memory does not grow with the file, but for the links to objects that have not come yet. Confined to the thread of
-/// the store.
+/// Rows may link to objects that come later in the file: such an object is created when a row links to it, and filled
+/// when its own row comes. A link to an object that never comes is an error. The import is one transaction unless the
+/// options change that. Memory does not grow with the file, except for links to objects that have not come yet.
+/// Confined to the thread of the store.
 package final class Importer {
     let store: Store
     private(set) var options: ImportOptions
     private let progress: TransferProgress?
     private(set) var report = ImportReport()
-    /// Finds places in the current row, for messages.
+    /// Finds line and column in the current row, for messages.
     var locator: (any RowLocator)?
     private var renames: [String: [String: String]] = [:]
     private var rejects: RejectFile?
     var links: LinkTable
     private var fieldTables: [String: FieldTable] = [:]
-    /// The fields of the class that the last row was of.
+    /// The fields of the class of the last row.
     private(set) var lastFields: FieldTable?
     private var rowsInBatch = 0
     private var rows = 0
@@ -27,7 +27,7 @@ package final class Importer {
 
     /// Prepares an import.
     ///
-    /// `progress` is called now and then; what it throws ends the import.
+    /// `progress` is called from time to time; if it throws, the import ends.
     package init(
         into store: Store, _ options: ImportOptions = ImportOptions(),
         progress: TransferProgress? = nil
@@ -40,8 +40,8 @@ package final class Importer {
 
     /// Imports a file; `-` is standard input.
     ///
-    /// Throws `FormatError` with file and line of a bad row, and what writing to the store or `progress` throws; nothing has
-    /// been imported then, but for batches that were committed before.
+    /// Throws `FormatError` with file and line of a bad row, and what writing to the store or `progress` throws; then
+    /// nothing has been imported, except for batches that were committed before.
     package func read(_ path: String, as format: TransferFormat) throws -> ImportReport {
         try options.check()
         if let path = options.rejects { rejects = try RejectFile(path) }
@@ -80,7 +80,7 @@ package final class Importer {
         guard rejects != nil || options.batch != nil else { throw fault }
         for link in missing { try links.delete(link.object) }
         guard rejects != nil else {
-            // The batches before stay; what is nobody's does not.
+            // Earlier batches stay; unresolved links are not committed.
             if !isNested { try finishWrite() }
             throw fault
         }
@@ -108,7 +108,7 @@ package final class Importer {
         }
     }
 
-    /// Creates the classes that the file describes or that its rows show, in the transaction of the rows.
+    /// Creates the classes that the file describes or that its rows show, in the same transaction as the rows.
     private func defineClasses(_ source: any RowSource, isNested: Bool) throws {
         let known = store.view.schema
         let found = try source.classes(besides: known)
@@ -129,7 +129,7 @@ package final class Importer {
         report.newSchema = new
     }
 
-    /// Throws `invalid_argument` where the options give types to fields that do not exist, or that have other types.
+    /// Throws `invalid_argument` if the options give types to fields that do not exist, or that have other types.
     private func checkTypes(_ new: [ClassSchema], _ known: Schema) throws {
         guard !options.types.isEmpty else { return }
         let name = options.className
@@ -175,19 +175,19 @@ package final class Importer {
         return table
     }
 
-    /// What a row turned out to be.
+    /// The result of decoding a row.
     enum Row {
-        /// No row, such as a line with the schema.
+        /// Not a row, such as a line with the schema.
         case none
-        /// The values of an object that is to be stored.
+        /// The values of an object to store.
         case values(DecodedRow)
         /// Stored already, through ``directInserter(of:)``.
         case stored
-        /// Stored already in the object that had its primary key.
+        /// Stored already, in the existing object with its primary key.
         case updated
     }
 
-    /// Takes one row: `decode` makes its values; `place` and `record` are for the report of an invalid one.
+    /// Imports one row. `decode` returns its values; `place` and `record` describe an invalid row in the report.
     func take(_ place: RowPlace, record: () -> [UInt8], decode: () throws -> Row) throws {
         try attempt(place, isRow: true, record: record) {
             switch try decode() {
@@ -200,7 +200,7 @@ package final class Importer {
         }
     }
 
-    /// Does work for rows that were taken before: fills their collections, for example.
+    /// Completes rows that were imported before, for example by filling their collections.
     func complete(_ place: RowPlace, record: () -> [UInt8], _ work: () throws -> Void) throws {
         try attempt(place, isRow: false, record: record) {
             try work()
@@ -239,7 +239,7 @@ package final class Importer {
         if report.reasons.count < 10 { report.reasons.append(fault.description) }
         var reason = fault
         if place.table != nil, fault.line == nil {
-            // The place is in members of its own.
+            // The line number has its own members.
             reason.reason.trimPrefix("\(place.description): ")
         }
         try rejects?.add(place, reason: reason, record: record)
@@ -247,12 +247,13 @@ package final class Importer {
 
     // MARK: Values
 
-    /// The value of a text in a property of a type, rounded where the options say so; nil if it does not fit.
+    /// Converts a text to a value of a type, rounded if the options allow it; nil if it does not fit.
     func value(_ text: String, as type: PropertyType) -> Value? {
         ValueText.value(text, as: type) ?? rounded(text, as: type)
     }
 
-    /// The nearest value to a text with too many digits, where the options say so; it counts as changed.
+    /// Returns the nearest value to a text with too many digits, if the options allow rounding, and counts it as
+    /// changed.
     func rounded(_ text: String, as type: PropertyType) -> Value? {
         guard options.isRounding, let value = ValueText.rounded(text, as: type) else { return nil }
         noteChange()
@@ -262,7 +263,7 @@ package final class Importer {
     /// Counts a value that was changed by conversion.
     func noteChange() { report.changed += 1 }
 
-    /// The error for a value that a property does not hold; `text` is the value where it is a number or a text.
+    /// Returns the error for a value that a property cannot hold; `text` is the value if it is a number or a text.
     func mismatch(
         _ property: Property, _ classSchema: ClassSchema, got description: String, _ text: String?
     ) -> StoreError {
@@ -279,13 +280,13 @@ package final class Importer {
         try links.object(key, target, place)
     }
 
-    /// The value of a link to the object that bore this number in the file.
+    /// Returns a link to the object with this number in the file.
     func link(toNumber number: Int64, of target: ClassSchema, _ place: RowPlace) throws -> Value {
         try links.object(number: number, target, place)
     }
 
-    /// The object with this primary key, or with this number in the file where its class has none; nil if there is no
-    /// such object.
+    /// Returns the object with this primary key, or with this number in the file if its class has no primary key; nil
+    /// if there is no such object.
     func find(_ key: Value, of classSchema: ClassSchema) throws -> LiveObject? {
         if classSchema.primaryKey != nil {
             return try store.object(classSchema.name, primaryKey: key)
@@ -294,9 +295,9 @@ package final class Importer {
         return links.object(numbered: number, classSchema).flatMap(store.object)
     }
 
-    /// The quick way to create objects of a class; nil while rows need more than to be stored.
+    /// The fast path for creating objects of a class; nil if rows need more than an insertion.
     ///
-    /// That is, while they may update objects, or fill those that were made for who links to them.
+    /// That is the case if they may update objects, or fill objects that were created for links.
     func directInserter(of classSchema: ClassSchema) throws -> ObjectInserter? {
         guard !options.isUpsert, links.isSettled else { return nil }
         if let inserter, inserter.classSchema === classSchema, inserter.isUsable { return inserter }
@@ -305,12 +306,13 @@ package final class Importer {
         return made
     }
 
-    /// Stores the values of a row: in the object that was made for who linked to it, in a new one, or in the one to update.
+    /// Stores the values of a row: in the object that was created for links to it, in a new object, or in the object to
+    /// update.
     func store(_ row: DecodedRow) throws {
         let classSchema = row.classSchema
         let nested = try checkNested(row)
         if let key = try links.claim(row) {
-            // Created before, for links to it: now its values come.
+            // Created earlier for links to it; now its values are known.
             for (property, value) in zip(classSchema.properties, row.values) where value == nil {
                 try store.requireDefault(property, classSchema)
             }
@@ -320,7 +322,7 @@ package final class Importer {
             return
         }
         let exists = options.isUpsert && row.primaryKey.map { store.find($0, classSchema) } ?? false
-        // A class without a primary key has nothing to update, but the objects nested in its rows may.
+        // A class without a primary key cannot be updated, but the objects nested in its rows may be.
         let nestedMode: UpdateMode =
             options.isUpsert || !options.links.isEmpty ? .modified : .error
         let key: ObjectKey
@@ -330,7 +332,7 @@ package final class Importer {
                 mode: options.isUpsert && classSchema.primaryKey != nil ? .modified : .error,
                 nestedMode: nestedMode)
         } catch let error as StoreError where error.code == .duplicateKey {
-            // Nothing of the row is stored now, so an object with its key is an earlier one.
+            // Nothing of the row is stored now, so an object with its key existed before.
             if let key = row.primaryKey, store.find(key, classSchema) {
                 throw Self.duplicate(key, classSchema)
             }
@@ -341,7 +343,7 @@ package final class Importer {
         if let number = row.number { links.note(number, classSchema, key) }
     }
 
-    /// Checks the objects that nested values describe; nil for a row without any.
+    /// Checks the objects that nested values describe; returns nil for a row without nested values.
     private func checkNested(_ row: DecodedRow) throws -> NestedObjects? {
         let hasNested = zip(row.classSchema.properties, row.values).contains { property, value in
             switch value {
@@ -386,7 +388,7 @@ package final class Importer {
         try store.beginWrite()
     }
 
-    /// Whether an error is the row's fault: what befalls the store itself ends the import in any case.
+    /// Whether an error is caused by the row. Errors of the store itself always end the import.
     private func isRowFault(_ error: any Error) -> Bool {
         if error is FormatError || error is ValueFault { return true }
         guard let error = error as? StoreError else { return false }

@@ -1,7 +1,7 @@
 import DataFormats
 import ObjectStore
 
-/// The objects that rows link to, those included whose rows are yet to come.
+/// The objects that rows link to, including objects whose rows are still to come.
 struct LinkTable {
     private struct Name: Hashable {
         let table: TableID
@@ -9,13 +9,13 @@ struct LinkTable {
     }
 
     private let store: Store
-    /// Objects made for who links to them, with the place that did so first.
+    /// Objects created for links, with the row that linked to them first.
     private var pending: [Name: (key: ObjectKey, place: RowPlace)] = [:]
     /// The objects of classes without primary key.
     private var numbered: [TableID: NumberedObjects] = [:]
-    /// What was made for the links of the row that is being read.
+    /// The objects created for the links of the current row.
     private var madeInRow: [Name] = []
-    /// Objects with numbers below these are found by their own, where the file has none for them.
+    /// Objects with numbers below these are found by their own number if the file does not number them.
     private var ownNumbers: [TableID: Int64] = [:]
 
     /// A link to an object that never came.
@@ -27,10 +27,10 @@ struct LinkTable {
 
     init(_ store: Store) { self.store = store }
 
-    /// Whether the rows of all objects that were linked to have come.
+    /// Whether the rows of all linked objects have come.
     var isSettled: Bool { pending.isEmpty }
 
-    /// The object that bears this number in the file; nil if no row has.
+    /// Returns the object with this number in the file; nil if no row has it.
     func object(numbered number: Int64, _ classSchema: ClassSchema) -> ObjectReference? {
         numbered[classSchema.table]?[number].map {
             ObjectReference(table: classSchema.table, key: $0)
@@ -42,7 +42,7 @@ struct LinkTable {
         if !madeInRow.isEmpty { madeInRow.removeAll(keepingCapacity: true) }
     }
 
-    /// The row was left out: nobody links to what was made for it.
+    /// Removes the objects that were created for the links of a rejected row.
     mutating func abandonRow() throws {
         for name in madeInRow {
             if case .int(let number) = name.key { numbered[name.table]?.remove(number) }
@@ -66,17 +66,17 @@ struct LinkTable {
         return .object(ObjectReference(table: target.table, key: made))
     }
 
-    /// Lets the objects that there are now be found by their own numbers.
+    /// Makes the existing objects available by their own numbers.
     mutating func takeOwnNumbers() {
         for classSchema in store.view.schema.classes {
             ownNumbers[classSchema.table] = store.view.table(classSchema).keyBound
         }
     }
 
-    /// The object that has this number in the file, or of its own; nil if there is none now.
+    /// Returns the object that has this number in the file, or as its own number; nil if there is none.
     func known(_ number: Int64, _ classSchema: ClassSchema) -> ObjectReference? {
         let table = classSchema.table
-        // One that was deleted meanwhile, as in a recording, may come again.
+        // An object that was deleted meanwhile, as in a recording, may come again.
         if let known = object(numbered: number, classSchema), store.view.isPresent(known) {
             return known
         }
@@ -97,7 +97,7 @@ struct LinkTable {
         return .object(ObjectReference(table: target.table, key: made))
     }
 
-    /// The object that was made for this row before its row came; it is pending no longer.
+    /// Returns the object that was created for this row before the row came, and removes it from the pending objects.
     mutating func claim(_ row: DecodedRow) throws -> ObjectKey? {
         guard !pending.isEmpty, let key = row.primaryKey ?? row.number.map(Value.int) else {
             return nil
@@ -110,7 +110,7 @@ struct LinkTable {
         pending[Name(table: classSchema.table, key: key)] != nil
     }
 
-    /// Ends the wait for an object whose values have come.
+    /// Marks an object as complete: its values have come.
     mutating func settle(_ key: Value, _ classSchema: ClassSchema) {
         pending[Name(table: classSchema.table, key: key)] = nil
     }
@@ -120,7 +120,7 @@ struct LinkTable {
         numbered[classSchema.table, default: NumberedObjects()].add(number, key)
     }
 
-    /// What was linked to and never came, in the order of the rows that did so first.
+    /// The links to objects that never came, in the order of the rows with the first link.
     var missing: [Missing] {
         pending.map { name, made in
             let target = store.view.schema.find(table: name.table)?.name ?? "object"
@@ -133,7 +133,7 @@ struct LinkTable {
         }
     }
 
-    /// Deletes an object that was made for who links to it; their links become nil.
+    /// Deletes an object that was created for links, which become nil.
     func delete(_ object: ObjectReference) throws {
         guard let live = store.object(object) else { return }
         try store.delete(live)
@@ -144,7 +144,7 @@ struct LinkTable {
         madeInRow.append(name)
     }
 
-    /// An object whose values are yet to come: what is required is zero until then.
+    /// Creates an object whose values are still to come; required properties are zero until then.
     private func make(_ row: DecodedRow) throws -> ObjectKey {
         var row = row
         for (position, property) in row.classSchema.properties.enumerated()

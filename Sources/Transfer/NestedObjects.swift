@@ -2,11 +2,11 @@ import ObjectStore
 
 /// Checks the objects that nested values of a row describe, before the row is stored.
 ///
-/// Rows often repeat what they link to: `"owner": {"id": 7, "name": "Ann"}` in each row of a dog. The same description is
-/// the same object; a different one is an error, unless the import updates objects.
+/// Rows often repeat the objects that they link to: `"owner": {"id": 7, "name": "Ann"}` in each row of a dog. The same
+/// description means the same object. A different description is an error, unless the import updates objects.
 struct NestedObjects {
     let store: Store
-    /// Whether an existing object takes the values of a description.
+    /// Whether an existing object receives the values of a description.
     let isUpsert: Bool
     /// Whether an existing object may be described again with the same values.
     let allowsRepetition: Bool
@@ -21,7 +21,7 @@ struct NestedObjects {
         self.allowsRepetition = allowsRepetition
     }
 
-    /// Checks the values of a row; `isAwaited` says whether an object was created for links and has no values yet.
+    /// Checks the values of a row; `isAwaited` returns whether an object was created for links and has no values yet.
     ///
     /// Throws `duplicate_key` for a description that differs from the object with its key.
     mutating func check(
@@ -75,7 +75,7 @@ struct NestedObjects {
         }
     }
 
-    /// Throws `missing_value` where a description has no value for a property that needs one.
+    /// Throws `missing_value` if a description lacks a value for a required property.
     private func requireValues(_ members: [String: Value], _ target: ClassSchema) throws {
         for property in target.properties where members[property.name] == nil {
             try store.requireDefault(property, target)
@@ -143,7 +143,7 @@ struct NestedObjects {
 }
 
 extension Store {
-    /// Throws `missing_value` if an object cannot be without a value of its own for a property.
+    /// Throws `missing_value` if an object needs its own value for a property.
     func requireDefault(_ property: Property, _ classSchema: ClassSchema) throws {
         guard needsValue(property, classSchema) else { return }
         throw StoreError(

@@ -2,17 +2,17 @@ import ObjectStore
 
 /// The objects of a class without primary key, by the numbers that a file has for them.
 ///
-/// Files mostly have their rows in the order of the numbers, and new objects get keys in a row: such runs are kept as
-/// what they are, so that memory does not grow with the objects.
+/// Most files have their rows in the order of the numbers, and new objects get consecutive keys. Such runs are stored
+/// as ranges, so memory does not grow with the objects.
 struct NumberedObjects {
     private struct Run {
         let number: Int64
         let key: Int64
         var count: Int64 = 1
 
-        /// The key of a number that is not below the first.
+        /// Returns the key of a number that is not below the first.
         func key(of wanted: Int64) -> ObjectKey? {
-            // Numbers of a file may be so far from each other that their difference is no number.
+            // The difference of two numbers in a file can overflow.
             let (offset, overflow) = wanted.subtractingReportingOverflow(number)
             return !overflow && offset < count ? ObjectKey(rawValue: key + offset) : nil
         }
@@ -20,10 +20,10 @@ struct NumberedObjects {
 
     /// Ascending by number.
     private var runs: [Run] = []
-    /// Those that came out of order, or may have to be forgotten.
+    /// Objects out of order, and objects that may be forgotten.
     private var others: [Int64: ObjectKey] = [:]
 
-    /// The object that bears a number.
+    /// The object with a number.
     subscript(number: Int64) -> ObjectKey? {
         if !others.isEmpty, let key = others[number] { return key }
         var low = 0
@@ -35,7 +35,7 @@ struct NumberedObjects {
         return low > 0 ? runs[low - 1].key(of: number) : nil
     }
 
-    /// Remembers an object; the newest one counts where a number comes twice.
+    /// Records an object. If a number occurs twice, the newer object counts.
     mutating func add(_ number: Int64, _ key: ObjectKey) {
         if !others.isEmpty, others[number] != nil {
             others[number] = key
@@ -61,9 +61,9 @@ struct NumberedObjects {
         others[number] = key
     }
 
-    /// Remembers an object that may be forgotten again.
+    /// Records an object that may be forgotten again.
     mutating func addForNow(_ number: Int64, _ key: ObjectKey) { others[number] = key }
 
-    /// Forgets an object that was added for now.
+    /// Forgets an object that was added temporarily.
     mutating func remove(_ number: Int64) { others[number] = nil }
 }

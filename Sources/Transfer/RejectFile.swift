@@ -4,7 +4,7 @@ import DataFormats
 ///
 /// The reasons are in a second file, `FILE.reasons.jsonl`: JSON Lines with the line (or table and row) and the reason.
 final class RejectFile {
-    /// What stands around the records, so that the file can be imported.
+    /// The text around the records that makes the file importable.
     struct Form {
         /// Before the first record, such as the header of a CSV file.
         var head: [UInt8] = []
@@ -12,7 +12,7 @@ final class RejectFile {
         var separator: [UInt8] = [0x0A]
         /// After the last record.
         var tail: [UInt8] = [0x0A]
-        /// Whether the file has head and tail even without a record.
+        /// Whether the file has head and tail even if it has no records.
         var isWhole = false
         /// Whether line breaks in a record, which JSON only has between values, become spaces.
         var isOneLine = false
@@ -22,7 +22,7 @@ final class RejectFile {
             Form(head: header.isEmpty ? [] : header + [0x0A])
         }
 
-        /// Rows of JSON: a list in a file whose ending says so, otherwise JSON Lines.
+        /// Returns the form of JSON rows: a list in a `.json` file, otherwise JSON Lines.
         static func rows(_ path: String) -> Form {
             guard (try? TransferFormat(path: path)) == .json else { return Form(isOneLine: true) }
             return list("[", "]")

@@ -5,18 +5,18 @@ import ObjectStore
 struct RowPlace {
     /// The table, in a database; nil in a file of lines.
     var table: String?
-    /// The line of a file; in a database the row's rowid, or its number where it has none.
+    /// The line of a file; in a database the row's rowid, or its number if it has none.
     var line: Int
 
     /// `line 3`, or `dogs, row 3`.
     var description: String { table.map { "\($0), row \(line)" } ?? "line \(line)" }
 
-    /// An error at this place.
+    /// Returns an error at this row.
     func fault(_ reason: String) -> FormatError {
         table == nil ? FormatError(line: line, reason) : FormatError("\(description): \(reason)")
     }
 
-    /// An error of this row as one with a place.
+    /// Returns an error of this row with its location.
     func fault(_ error: any Error, _ locator: (any RowLocator)?) -> FormatError {
         switch error {
         case let error as FormatError where error.line != nil: return error

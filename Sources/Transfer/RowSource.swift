@@ -1,17 +1,17 @@
 import DataFormats
 import ObjectStore
 
-/// Where rows come from: an opened file of some format.
+/// The rows of an opened file in some format.
 protocol RowSource: AnyObject {
-    /// What was converted or left out because a store has no counterpart.
+    /// Things that were converted or left out because a store has no equivalent.
     var notes: [String] { get }
-    /// The part of the work that is done, from 0 to 1, where that is known.
+    /// The completed fraction of the work, from 0 to 1, if it is known.
     var part: Double? { get }
-    /// The classes of the rows, as the file describes them or its rows show, with those that the schema has.
+    /// Returns the classes of the rows, as the file describes them or as its rows show, with those that the schema has.
     func classes(besides known: Schema) throws -> ClassInference.Result
-    /// The version of the schema that the file states; nil if it states none.
+    /// Returns the schema version in the file; nil if it has none.
     func schemaVersion() throws -> UInt64?
-    /// Gives all rows to an importer.
+    /// Passes all rows to an importer.
     func read(into importer: Importer) throws
 }
 
@@ -48,7 +48,7 @@ final class TextSource: RowSource {
         return result
     }
 
-    /// Whether nested objects become objects of a class that is new.
+    /// Whether nested objects become objects of a new class.
     private func makesLinkedClass(_ known: Schema) -> Bool {
         options.links.values.contains { known.find($0) == nil }
     }

@@ -1,12 +1,12 @@
 import ObjectStore
 
-/// A format in which data leaves a store and comes back.
+/// A format for exports and imports.
 package enum TransferFormat: String, CaseIterable, Sendable {
     /// One JSON object on each line.
     case jsonLines = "jsonl"
     /// One JSON text.
     case json
-    /// The features of a GeoJSON collection, for importing.
+    /// The features of a GeoJSON collection; import only.
     case geoJSON = "geojson"
     /// Comma-separated values, one class per file.
     case csv
@@ -16,15 +16,15 @@ package enum TransferFormat: String, CaseIterable, Sendable {
     case sqlite
     /// Lua source that holds only data.
     case lua
-    /// A database of Realm, which is only read.
+    /// A Realm database; import only.
     case realm
     /// A PostgreSQL database with one table per class; the path is its address.
     case postgres
 
-    /// The format that a file's extension names, `.gz` and `.zst` aside; JSON Lines for `-`, which is standard input or
-    /// output.
+    /// Returns the format of a file extension, ignoring `.gz` and `.zst`; JSON Lines for `-`, which is standard input
+    /// or output.
     ///
-    /// Throws `invalid_argument` with the extensions that are known.
+    /// Throws `invalid_argument` with the known extensions.
     package init(path: String) throws {
         guard path != "-" else {
             self = .jsonLines
@@ -57,9 +57,9 @@ package enum TransferFormat: String, CaseIterable, Sendable {
     /// Whether a file of this format is a database, whose errors name tables instead of lines.
     var isDatabase: Bool { self == .sqlite || self == .realm || self == .postgres }
 
-    /// The format of this name.
+    /// Returns the format of this name.
     ///
-    /// Throws `invalid_argument` with the names that are known.
+    /// Throws `invalid_argument` with the known names.
     package init(name: String) throws {
         guard let format = Self(rawValue: name.lowercased()) else {
             let known = Self.allCases.map(\.rawValue)

@@ -1,9 +1,9 @@
 import DataFormats
 import ObjectStore
 
-/// Values of the types that formats do not have, as text and back.
+/// Converts values of types that formats do not have to text and back.
 enum ValueText {
-    /// The text of a single value; nil for null, links and collections.
+    /// Returns the text of a single value; nil for null, links and collections.
     static func text(_ value: Value) -> String? {
         switch value {
         case .bool(let flag): flag ? "true" : "false"
@@ -20,8 +20,7 @@ enum ValueText {
         }
     }
 
-    /// The value that a text stands for in a property of a type; nil if it stands for none, or for one that the type does
-    /// not hold exactly.
+    /// Parses a text as a value of a type. Returns nil if it is not valid, or if the type cannot hold it exactly.
     static func value(_ text: String, as type: PropertyType) -> Value? {
         switch type {
         case .string: return .string(text)
@@ -47,7 +46,7 @@ enum ValueText {
         }
     }
 
-    /// The nearest value of a type to a text that has more digits than the type holds; nil for other texts.
+    /// Returns the value of a type that is nearest to a text with more digits than the type holds; nil for other texts.
     static func rounded(_ text: String, as type: PropertyType) -> Value? {
         switch type {
         case .float:
@@ -64,7 +63,8 @@ enum ValueText {
         }
     }
 
-    /// The number that JSON digits stand for: a double or a decimal, whichever has exactly this value; nil if neither has.
+    /// Returns the number that JSON digits represent: a double or a decimal, whichever has exactly this value; nil if
+    /// neither has.
     static func number(_ text: String) -> Value? {
         if let number = NumberText.exactDouble(text) ?? special(text) { return .double(number) }
         return decimal(text).map(Value.decimal)
@@ -76,7 +76,7 @@ enum ValueText {
         return NumberText.isSameNumber(text, number.description) ? number : nil
     }
 
-    /// Values without digits, as the store and JSON write them.
+    /// Parses values without digits, as the store and JSON write them.
     private static func special(_ text: String) -> Double? {
         switch text {
         case "Infinity", "inf", "+inf": .infinity
@@ -119,13 +119,13 @@ struct TimeDigits {
 
 /// Numbers of JSON that are not 64-bit integers.
 package enum JSONNumber {
-    /// The double that has exactly the value of these digits, otherwise the decimal, otherwise nil.
+    /// Returns the double with exactly the value of these digits, otherwise the decimal, otherwise nil.
     package static func value(_ digits: String) -> Value? { ValueText.number(digits) }
 }
 
-/// Values of single properties as text, as CSV files have it.
+/// Values of single properties as the text of a CSV field.
 package enum FieldText {
-    /// The value that a text stands for in a property of a type; nil if the type does not hold it exactly.
+    /// Parses a text as a value of a type; nil if the type cannot hold it exactly.
     package static func value(_ text: String, as type: PropertyType) -> Value? {
         ValueText.value(text, as: type)
     }

@@ -52,14 +52,14 @@ struct LockTimeout: ParsableArguments {
 }
 
 extension MigrationPlace {
-    /// The runner for the store and the folder; `notice` reports waits.
+    /// Returns the runner for the store and the folder; `notice` reports waits.
     func runner(
         _ context: ScriptContext, _ notice: WaitNotice? = nil, timeout: LockTimeout? = nil
     ) throws -> MigrationRunner {
         try Self.runner(context, store, folder, notice, timeout)
     }
 
-    /// The runner for another store.
+    /// Returns the runner for another store.
     static func runner(
         _ context: ScriptContext, _ store: String, _ folder: String, _ notice: WaitNotice?,
         _ timeout: LockTimeout?
@@ -72,7 +72,7 @@ extension MigrationPlace {
     }
 }
 
-/// What a gate refuses: `--fail-on drops,rewrites`.
+/// The findings that fail a check: `--fail-on drops,rewrites`.
 struct MigrationGate: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -97,7 +97,7 @@ struct MigrationGate: ParsableArguments {
     }
 }
 
-/// How findings are written.
+/// The output format of findings.
 struct FindingOptions: ParsableArguments {
     @Option(help: "The format of the findings: text, json, github or junit.")
     var format: FindingFormat?

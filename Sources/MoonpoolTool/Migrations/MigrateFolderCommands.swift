@@ -203,7 +203,7 @@ enum FolderEditing {
         !json && ProcessServices.isTerminal(0) && ProcessServices.isTerminal(2)
     }
 
-    /// Shows a change and makes it if it is confirmed.
+    /// Shows a change and applies it if the user confirms it.
     static func confirm(
         _ edit: MigrationFolderEdit, isConfirmed: Bool, json: Bool, _ context: ScriptContext
     ) throws -> MigrationSession.Result {
@@ -226,7 +226,7 @@ enum FolderEditing {
         return .init(report: edit.value, lines: ["done"])
     }
 
-    /// Asks until the answer can be understood; the end of the input means no.
+    /// Asks until the answer is valid; the end of the input means no.
     static func ask(_ question: String, _ context: ScriptContext) throws -> Bool {
         while true {
             ProcessServices.writeError("\(question) [y/n] ")

@@ -109,7 +109,7 @@ struct MigratePlanCommand: ParsableCommand {
             ])
     }
 
-    /// Asks until the answer can be understood; after the end of the input no question is asked.
+    /// Asks until the answer is valid; after the end of the input it asks no more questions.
     private static func ask(
         _ question: String, _ context: ScriptContext
     ) throws -> SchemaPlan.Answer {

@@ -164,7 +164,7 @@ struct MigrateUpCommand: ParsableCommand {
 }
 
 extension RehearsalFormat: ExpressibleByArgument {
-    /// The format of a name, as the ending of a file or in full.
+    /// Returns the format of a name, as a file extension or in full.
     public init?(argument: String) {
         switch argument {
         case "text": self = .text
@@ -235,7 +235,7 @@ struct MigrateUndoCommand: ParsableCommand {
 }
 
 extension MigrationRunner {
-    /// Shows how far each loop over objects is.
+    /// Shows the progress of each loop over objects.
     fileprivate func showProgress() -> ProgressLine {
         let line = ProgressLine("migrated")
         progress = { _, _, done, total in line.update(done, Double(done) / Double(max(total, 1))) }

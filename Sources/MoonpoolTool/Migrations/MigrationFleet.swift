@@ -11,11 +11,11 @@ import StoreBindings
 final class MigrationFleet {
     /// How the fleet is migrated.
     struct Options {
-        /// How many stores at a time.
+        /// The number of stores to migrate at a time.
         var jobs = 1
-        /// How many stores must succeed before the others begin.
+        /// The number of stores that must succeed before the others begin.
         var canaries = 0
-        /// After how many failures no other store begins; nil for any number.
+        /// The number of failures after which no other store begins; nil for any number.
         var mostFailures: Int?
         /// Reports each store on standard error.
         var showsProgress = true
@@ -42,7 +42,7 @@ final class MigrationFleet {
     private let arguments: [String]
     private let options: Options
 
-    /// For stores, with the arguments of `up` behind the store.
+    /// Creates a fleet; `arguments` are the arguments of `up` after the store.
     init(_ stores: [String], arguments: [String], _ options: Options) {
         members = stores.map { Member(store: $0) }
         self.arguments = arguments
@@ -148,7 +148,7 @@ final class MigrationFleet {
     }
 }
 
-/// The JSON that `migrate up --json` has printed for one store.
+/// The JSON that `migrate up --json` printed for one store.
 private struct ChildReport {
     /// Whether no migration was pending.
     private(set) var isUpToDate = false
@@ -157,7 +157,7 @@ private struct ChildReport {
 
     init(_ output: [UInt8]) {
         let tape = JSONTape()
-        // A process that was killed has written no report, or the beginning of one.
+        // A process that was killed has written no report, or only its beginning.
         guard (try? JSONText.read(output, onto: tape)) != nil else { return }
         JSONNode(tape).forEachMember { name, member in
             switch name {

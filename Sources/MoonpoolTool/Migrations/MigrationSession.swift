@@ -6,23 +6,23 @@ import ScriptHost
 import StoreBindings
 import Synchronization
 
-/// Runs the work of a migration command on the thread of a script, where its Lua code belongs.
+/// Runs the work of a migration command on a script's thread, because migrations run Lua code.
 ///
-/// Ctrl-C and SIGTERM stop that code, and with it the transaction. What migrations print goes to standard error, so that
-/// standard output is the report and nothing else.
+/// Ctrl-C and SIGTERM stop that code and roll back its transaction. Output of migrations goes to standard error, so
+/// that standard output contains only the report.
 enum MigrationSession {
-    /// What a command reports in the end.
+    /// The final report of a command.
     struct Result {
         /// For programs.
         var report: ReportValue
-        /// For people; nothing where it was written already.
+        /// For people; empty if the lines were written already.
         var lines: [String] = []
         var exitCode: Int32 = 0
-        /// Whether the lines are in a format that was asked for, and go before the report.
+        /// Whether the lines are in a requested format and come before the report.
         var isFormatted = false
     }
 
-    /// Runs it and ends the process with the exit code; an error is shown, and counts as `failure`.
+    /// Runs the work and ends the process with the exit code. An error is printed and counts as `failure`.
     static func run(
         json: Bool, failure: Int32 = 1, notice: WaitNotice? = nil,
         _ work: @escaping @Sendable (ScriptContext) throws -> Result
@@ -30,7 +30,7 @@ enum MigrationSession {
         var configuration = ScriptConfiguration(name: "migrate")
         configuration.prepare = { context in
             InspectFunction.install(in: context)
-            // Because it only assigns globals, which cannot fail but for memory, and then the script ends anyway.
+            // Because it only assigns globals, which can fail only without memory, and then the script ends anyway.
             _ = try? context.state.run(redirection)
         }
         let jobs: [ScriptRunner.Job] = [
@@ -107,7 +107,7 @@ enum MigrationSession {
             report: .members(["stores": .array(reports)]), lines: lines, exitCode: code)
     }
 
-    /// The JSON for a command line that is not understood.
+    /// Returns the JSON for an invalid command line.
     static func report(usage message: String) -> String {
         ReportValue.members([
             "error": .members(["code": .text("invalid_argument"), "message": .text(message)]),
@@ -159,16 +159,16 @@ enum MigrationSession {
         """
 }
 
-/// Reports, once, that another process has to be waited for.
+/// Reports, once, that the command waits for another process.
 final class WaitNotice: Sendable {
     private enum State { case idle, waiting, due, shown }
     private let state = Mutex(State.idle)
     private let store: String
 
-    /// For a store.
+    /// Creates a notice for a store.
     init(_ store: String) { self.store = store }
 
-    /// Called by the thread that waits, before and after.
+    /// Called by the waiting thread, before and after the wait.
     func note(isWaiting: Bool) {
         state.withLock { state in if state != .shown { state = isWaiting ? .waiting : .idle } }
     }

@@ -6,7 +6,7 @@ import Transfer
 
 /// The first migration of a folder, with the schema of a Realm file.
 enum RealmMigration {
-    /// Writes the migration; its path.
+    /// Writes the migration and returns its path.
     ///
     /// Throws `invalid_argument` if the folder has migrations.
     static func write(_ realm: String, _ options: RealmOptions, in folder: String) throws -> String

@@ -1,9 +1,9 @@
 import EventLoops
 import ObjectStore
 
-/// The stores that an argument names: one path, or all files that a pattern matches, such as `tenants/*.moonpool`.
+/// The stores that an argument names: one path, or all files that match a pattern such as `tenants/*.moonpool`.
 struct StorePattern {
-    /// The paths, in order; the argument itself if it has no `*` or `?`.
+    /// The paths in order; the argument itself if it contains no `*` or `?`.
     let paths: [String]
     /// Whether the argument is a pattern.
     let isPattern: Bool

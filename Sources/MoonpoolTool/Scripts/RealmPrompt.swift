@@ -18,7 +18,7 @@ struct RealmPrompt: Sendable {
         var to: String?
     }
 
-    /// Reads the words after the file; prints what is wrong with them and ends the process.
+    /// Parses the words after the file; on an error it prints the message and ends the process.
     init(_ path: String, _ words: [String]) {
         let parsed = Words.parseOrExit(words)
         self.path = path
@@ -28,7 +28,7 @@ struct RealmPrompt: Sendable {
 
     /// Imports the file and opens the copy as the global `store`.
     ///
-    /// A copy in memory is read-only: what would be written to it is lost at the end.
+    /// A copy in memory is read-only, because changes to it would be lost at the end.
     func open(in context: ScriptContext) throws {
         do {
             if let target, ProcessServices.size(of: target) ?? 0 > 0 {
@@ -48,7 +48,7 @@ struct RealmPrompt: Sendable {
                 options["read_only"] = .boolean(true)
                 filled = try CommandStore.openInMemory(named: label)
             }
-            // The content of a store in memory lives while one store is open.
+            // An in-memory store exists while at least one instance is open.
             defer { filled.close() }
             let report = try RealmCopy.read(path, into: filled, self.options)
             for note in report.notes { ProcessServices.writeError("note: \(note)\n") }

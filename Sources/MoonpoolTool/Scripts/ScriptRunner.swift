@@ -13,7 +13,8 @@ enum ScriptRunner {
     ///
     /// Returns the first exit code that is not 0, in the given order.
     ///
-    /// `rollingBackOnTermination` lets SIGTERM interrupt the scripts as Ctrl-C does. With `host` saying so, others of the same user may look into the scripts.
+    /// `rollingBackOnTermination` lets SIGTERM interrupt the scripts as Ctrl-C does. If `host` allows it, other
+    /// processes of the same user may attach to the scripts.
     static func run(
         host: HostOptions = HostOptions(), _ jobs: [Job], rollingBackOnTermination: Bool = false,
         watch: (EventLoop) -> AnyObject? = { _ in nil }
@@ -49,7 +50,7 @@ enum ScriptRunner {
 
     private static let terminated = Mutex(false)
 
-    /// Whether the process was asked to end by SIGTERM.
+    /// Whether the process has received SIGTERM.
     static var isTerminated: Bool { terminated.withLock { $0 } }
 
     /// Returns the name of a script: its file name without folder and extension.

@@ -162,7 +162,7 @@ struct ImportCommand: ParsableCommand {
     }
 }
 
-/// The options of `moonpool import` that say how a file is read.
+/// The options of `moonpool import` that control how a file is read.
 struct ReadingOptions: ParsableArguments {
     @Option(
         help: """
@@ -233,7 +233,7 @@ struct ReadingOptions: ParsableArguments {
 
 /// Options of one character.
 enum CSVOption {
-    /// The character that a text names.
+    /// Returns the character that a text names.
     ///
     /// Throws `invalid_argument` for other texts.
     static func character(_ text: String, _ option: String) throws -> Character {
@@ -250,7 +250,7 @@ enum CSVOption {
 enum OptionPair {
     /// Splits at the first `=`.
     ///
-    /// Throws `invalid_argument` where there is none.
+    /// Throws `invalid_argument` if there is none.
     static func split(_ text: String, _ option: String, _ form: String) throws -> (String, String) {
         guard let equals = text.firstIndex(of: "=") else {
             throw StoreError(.invalidArgument, "\(option) takes \(form), got '\(text)'")

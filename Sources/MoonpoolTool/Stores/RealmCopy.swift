@@ -4,7 +4,7 @@ import EventLoops
 import ObjectStore
 import Transfer
 
-/// How a command reads a Realm file; without meaning for stores.
+/// How a command reads a Realm file; ignored for stores.
 struct RealmOptionGroup: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -42,11 +42,11 @@ struct RealmOptionGroup: ParsableArguments {
     }
 }
 
-/// Copies of Realm files in stores, for commands that read.
+/// Copies of Realm files in stores, for commands that only read.
 enum RealmCopy {
     private static let mark = Array("T-DB".utf8)
 
-    /// Whether a file is a Realm file: by its content, or by its name if it may be encrypted.
+    /// Whether a file is a Realm file, by its content, or by its name if it may be encrypted.
     static func isRealm(_ path: String) -> Bool {
         guard let bytes = ProcessServices.read(path, limit: 20), !bytes.isEmpty else {
             return false

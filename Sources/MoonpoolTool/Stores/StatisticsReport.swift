@@ -1,7 +1,7 @@
 import DataFormats
 import ObjectStore
 
-/// What `moonpool stats` prints.
+/// The output of `moonpool stats`.
 enum StatisticsReport {
     /// Returns the report as text.
     static func text(_ statistics: StoreStatistics, _ path: String) -> String {

@@ -1,4 +1,4 @@
-/// The Lua API as annotations for LuaLS and other language servers, made from the catalogue.
+/// The Lua API as annotations for LuaLS and other language servers, generated from the catalogue.
 package enum LuaLSAnnotations {
     /// A file that declares the module and all its types.
     package static var api: String {
@@ -10,7 +10,7 @@ package enum LuaLSAnnotations {
 
 
             """
-        // What only the prompt has is unknown to scripts, and so to their editors.
+        // Names that exist only at the prompt are unknown to scripts, and so to editors.
         for type in Catalogue.types where type != Catalogue.moonpool && type != Catalogue.prompt {
             text += TypeAnnotation(type).text + "\n"
         }
@@ -28,7 +28,7 @@ private struct TypeAnnotation {
         entries = Catalogue.entries(of: type)
     }
 
-    /// Whether the type is a table of functions that is made by name, and not a kind of value.
+    /// Whether the type is a table of functions, not a kind of value.
     private var isModule: Bool { type == Catalogue.moonpool }
     private var isGeneric: Bool { !type.element.isEmpty }
     private var className: String { isModule ? "moonpool" : "moonpool.\(type.annotation)" }
@@ -54,7 +54,7 @@ private struct TypeAnnotation {
             lines += functions.map(genericField)
             return lines.joined(separator: "\n") + "\n"
         }
-        // The module is a global of every script as well.
+        // The module is also a global of every script.
         let variable = isModule ? "moonpool" : type.annotation
         if isModule || !functions.isEmpty {
             lines.append("\(isModule ? "" : "local ")\(variable) = {}")
@@ -80,7 +80,7 @@ private struct TypeAnnotation {
         return header
     }
 
-    /// A method of a generic type: only a field of a function type knows the `T` of the class.
+    /// Returns a method of a generic type: only a field of a function type knows the `T` of the class.
     private func genericField(_ entry: CatalogueEntry) -> String {
         let own = "\(className)<T>"
         let types = entry.signatures.map { signature in
@@ -160,9 +160,9 @@ private struct TypeAnnotation {
         }
     }
 
-    /// A type without its `?`, and the `?` for the name of the field.
+    /// Splits a type into the type without its `?` and the `?` for the name of the field.
     ///
-    /// The parser of LuaLS stumbles over some types in brackets before a `?`, such as `("full"|"async"|"memory")?`.
+    /// The parser of LuaLS fails on some types in parentheses before a `?`, such as `("full"|"async"|"memory")?`.
     private static func withoutOptional(_ type: String) -> (type: String, mark: String) {
         guard type.last == "?" else { return (type, "") }
         let inner = type.dropLast()
@@ -170,7 +170,7 @@ private struct TypeAnnotation {
         for index in inner.indices {
             if inner[index] == "(" { depth += 1 }
             if inner[index] == ")" { depth -= 1 }
-            // The first bracket has to close with the last.
+            // The first parenthesis has to close with the last.
             if depth == 0, inner.index(after: index) < inner.endIndex {
                 return (String(inner), "?")
             }
@@ -178,7 +178,7 @@ private struct TypeAnnotation {
         return (inner.first == "(" ? String(inner.dropFirst().dropLast()) : String(inner), "?")
     }
 
-    /// The names of types of the API with `moonpool.` before them.
+    /// Adds `moonpool.` before the names of API types.
     private static func qualified(_ text: String) -> String {
         Catalogue.types.reduce(text) {
             $1 == Catalogue.moonpool
@@ -188,7 +188,7 @@ private struct TypeAnnotation {
 }
 
 extension String {
-    /// The text with a whole word replaced wherever it stands; words of quoted text and longer names stay.
+    /// Returns the text with a whole word replaced everywhere, except in quoted text and in longer names.
     func replacing(word: String, by other: String) -> String {
         var result = ""
         var current = ""

@@ -1,15 +1,15 @@
 import ObjectStore
 
-/// What an expression certainly is, as far as its text tells: for the linter and for completion.
+/// The type of an expression, as far as its text determines it, for the linter and for completion.
 package struct KnownType {
     /// The kind of value.
     package let type: CatalogueType
-    /// The schema of the store that it comes from; nil where that is not known for certain.
+    /// The schema of the store that the value comes from; nil if it is not certain.
     package var schema: Schema?
     /// The class of an object, or of the objects of a collection.
     package var element: ClassSchema?
 
-    /// A value of that kind.
+    /// Creates a value of that kind.
     package init(type: CatalogueType, schema: Schema? = nil, element: ClassSchema? = nil) {
         self.type = type
         self.schema = schema
@@ -19,7 +19,7 @@ package struct KnownType {
     private static let byAnnotation = Dictionary(
         Catalogue.types.map { ($0.annotation, $0) }, uniquingKeysWith: { first, _ in first })
 
-    /// The entry of a name: the type's own, or its parent's.
+    /// Returns the entry of a name: from the type itself, or from its parent.
     package func entry(_ name: String) -> CatalogueEntry? {
         Self.entries[type.name]?[name]
             ?? type.parent.flatMap { Self.entries[$0]?[name] }
@@ -39,7 +39,7 @@ package struct KnownType {
         return entries
     }()
 
-    /// What a type in a signature means for this receiver; `named` is the class that an argument has named.
+    /// Returns what a type in a signature means for this receiver; `named` is the class that an argument names.
     package func meaning(of annotation: String, named: ClassSchema? = nil) -> KnownType? {
         var text = annotation[...]
         if text.last == "?" { text = text.dropLast() }
@@ -55,7 +55,7 @@ package struct KnownType {
         return KnownType(type: found, schema: schema, element: isOfElement ? element : nil)
     }
 
-    /// What a property of an object with this type holds.
+    /// Returns the type of a property of an object with this type.
     package func value(of property: Property) -> KnownType? {
         if property.isBacklinks {
             return KnownType(
@@ -78,7 +78,7 @@ package struct KnownType {
         }
     }
 
-    /// What the elements of a collection of objects are.
+    /// The type of the elements of a collection of objects.
     package var elements: KnownType? {
         switch type {
         case Catalogue.results, Catalogue.list, Catalogue.set, Catalogue.map: meaning(of: "T")

@@ -42,7 +42,7 @@ package struct TextWrap: Sendable {
 
     /// Returns a list of terms with descriptions in two columns.
     ///
-    /// A term that is wider than a third of the line stands on a line above its description. `paint` colors terms.
+    /// A term that is wider than a third of the line has its own line above its description. `paint` colors terms.
     package func definitions(
         _ rows: [(term: String, text: String)], indent: String = "",
         paint: (String) -> String = { $0 }

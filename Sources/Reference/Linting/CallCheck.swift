@@ -1,13 +1,13 @@
 import ObjectStore
 
-/// A call of a function or method of the API: what it gives, and what is wrong in its arguments.
+/// Checks a call of a function or method of the API: its result, and errors in its arguments.
 struct CallCheck {
     private let run: LintRun
     private let entry: CatalogueEntry
     private let receiver: KnownType
     private let arguments: [SourceExpression]
     private let isJudging: Bool
-    /// What the call certainly gives.
+    /// The result of the call, if it is certain.
     private(set) var result: KnownType?
 
     init(
@@ -34,31 +34,31 @@ struct CallCheck {
         run.check(arguments)
     }
 
-    // MARK: - What it gives
+    // MARK: - Result
 
-    /// The class that an argument names.
+    /// Returns the class that an argument names.
     private func namedClass() -> ClassSchema? {
         guard let place = classPosition, let text = literal(at: place) else { return nil }
         return receiver.schema?.find(text.text)
     }
 
-    /// Which argument names a class.
+    /// The position of the argument that names a class.
     private var classPosition: Int? {
         entry.signatures.lazy.compactMap { signature in
             signature.parameters.firstIndex { $0.type == "`T`" || $0.name == "class" }
         }.first
     }
 
-    /// What all ways to call it give.
+    /// Returns the result that all overloads have in common.
     private func commonResult(_ named: ClassSchema?) -> KnownType? {
         let results = Set(entry.signatures.map { $0.results.first ?? "" })
         guard results.count == 1, let annotation = results.first else { return nil }
-        // Of a collection of values, `where` and the like give no objects.
+        // For a collection of values, `where` and similar methods return no objects.
         let isOfObjects =
             ![Catalogue.list, Catalogue.set, Catalogue.map].contains(receiver.type)
             || receiver.element != nil
         guard isOfObjects || !annotation.hasPrefix("Results") else { return nil }
-        // A class that is not known for certain leaves the object unknown, but not the collection.
+        // If the class is not certain, the object is unknown, but the collection is not.
         if ["T", "T?"].contains(annotation), named == nil, receiver.element == nil,
             receiver.type == Catalogue.store
         {
@@ -103,14 +103,14 @@ struct CallCheck {
     private func judgePath(
         _ text: (text: String, start: Int), _ element: ClassSchema, _ schema: Schema
     ) {
-        // Places, operations and quantifiers are left to the store.
+        // Indexes, operations and quantifiers are checked by the store.
         let isPlain = text.text.utf8.allSatisfy {
             LuaLexer.isNameByte($0) || $0 == UInt8(ascii: ".") || $0 >= 0x80
         }
         guard isPlain, !text.text.isEmpty,
             let fault = PredicateCheck.fault(inPath: text.text, class: element, schema: schema)
         else { return }
-        // An index or a count of elements says more than what a path alone may.
+        // For indexes and counts of elements, the error for a bare path would be misleading.
         guard fault.isUnknownName else { return }
         run.report(.unknownProperty, fault.message, at: text.start)
     }
@@ -180,7 +180,7 @@ struct CallCheck {
 
     // MARK: - Functions
 
-    /// `function(change) … end`: what its parameters are follows from the signature.
+    /// `function(change) … end`: the types of its parameters follow from the signature.
     private func bindFunctions(_ named: ClassSchema?) {
         for (position, argument) in arguments.enumerated() {
             guard case .function(let function) = argument else { continue }
@@ -192,7 +192,7 @@ struct CallCheck {
             guard let type else { continue }
             let parameters = Signature(String(type.dropFirst(3))).parameters
             for (variable, parameter) in zip(function.parameters, parameters) {
-                // What a migration sees has another schema than the one that is opened.
+                // A migration sees a different schema from the one that is being opened.
                 guard receiver.type != Catalogue.migration else { continue }
                 run.bind(variable, receiver.meaning(of: parameter.type, named: named))
             }

@@ -1,9 +1,9 @@
 import ObjectStore
 
-/// Follows a chain such as `store:objects("Dog"):where("age > 3")[1].name` from what its root is.
+/// Follows a chain such as `store:objects("Dog"):where("age > 3")[1].name` from the type of its root.
 struct ChainWalk {
     private let run: LintRun
-    /// Whether what is wrong is reported, and what stands inside is checked as well.
+    /// Whether errors are reported, and nested expressions are checked as well.
     private let isJudging: Bool
 
     init(_ run: LintRun, isJudging: Bool) {
@@ -15,7 +15,7 @@ struct ChainWalk {
     private enum Place {
         case unknown
         case value(KnownType)
-        /// A function of the API that is not called yet; `hasPoint` where a method was named with a point.
+        /// An API function that is not called yet; `hasPoint` if a method was named with a point.
         case function(CatalogueEntry, of: KnownType, name: LuaToken, hasPoint: Bool)
         /// A table of a library of Lua.
         case library(String)
@@ -89,7 +89,7 @@ struct ChainWalk {
         {
             return .value(KnownType(type: part))
         }
-        // A method's name used as a key of a map is the method.
+        // A method's name used as a map key means the method.
         guard let entry = type.entry(name.text) ?? moduleEntry(name.text, of: type) else {
             if type.type == Catalogue.map {
                 return type.elements.map(Place.value) ?? .unknown
@@ -108,7 +108,7 @@ struct ChainWalk {
         }
     }
 
-    /// Every method is a function of the module as well.
+    /// Returns the function of the module for a method; every method has one.
     private func moduleEntry(_ name: String, of type: KnownType) -> CatalogueEntry? {
         guard type.type == Catalogue.moonpool else { return nil }
         return Catalogue.find(name).first { $0.kind == .method }
@@ -123,7 +123,7 @@ struct ChainWalk {
         }
         guard let entry = type.entry(name.text), entry.kind == .method else {
             if isJudging { run.check(arguments) }
-            // A property of that name wins over a method, and may be anything in a mixed value.
+            // A property takes precedence over a method of the same name, and may be anything in a mixed value.
             if type.type == Catalogue.object,
                 type.element == nil || type.element?.property(named: name.text) != nil
             {
@@ -162,7 +162,7 @@ struct ChainWalk {
         }
     }
 
-    // MARK: - Judgements
+    // MARK: - Findings
 
     private func judgeLibrary(_ library: String, _ name: LuaToken, isSet: Bool) {
         guard isJudging, !isSet, let fields = Linter.known[library], !fields.contains(name.text),

@@ -1,16 +1,16 @@
-/// Something in a script that is wrong, or most probably so.
+/// A certain or very probable error in a script.
 package struct LintFinding: Sendable, Hashable {
-    /// What kind of thing it is.
+    /// The kind of error.
     package enum Rule: String, Sendable, Hashable, CaseIterable {
-        /// The compiler does not take the script.
+        /// The compiler rejects the script.
         case syntaxError = "syntax_error"
-        /// A global that nothing has set.
+        /// A global that is never set.
         case unknownGlobal = "unknown_global"
         /// A function, a method or a member that its receiver does not have.
         case unknownName = "unknown_name"
         /// A method that is called with a point.
         case missingColon = "missing_colon"
-        /// A key in a table of options that means nothing.
+        /// An unknown key in a table of options.
         case unknownOption = "unknown_option"
         /// A class that the schema does not have.
         case unknownClass = "unknown_class"
@@ -18,7 +18,7 @@ package struct LintFinding: Sendable, Hashable {
         case unknownProperty = "unknown_property"
         /// A predicate or a key path that is not valid.
         case invalidQuery = "invalid_query"
-        /// A schema that contradicts itself.
+        /// A schema with contradictions.
         case invalidSchema = "invalid_schema"
     }
 
@@ -26,13 +26,13 @@ package struct LintFinding: Sendable, Hashable {
     package let line: Int
     /// The column in characters, counted from 1.
     package let column: Int
-    /// What kind of thing it is.
+    /// The kind of error.
     package let rule: Rule
-    /// One sentence, with the nearest name where one is unknown.
+    /// One sentence, with the nearest name if one is unknown.
     package let message: String
 }
 
-/// Lines and columns of places in a source.
+/// Lines and columns of offsets in a source.
 struct SourceLines {
     private let bytes: [UInt8]
     private let starts: [Int]

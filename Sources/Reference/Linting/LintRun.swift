@@ -1,12 +1,12 @@
 import ObjectStore
 
-/// One script being checked: the walk over its statements.
+/// The check of one script: a traversal of its statements.
 final class LintRun {
     let linter: Linter
     let survey: SourceSurvey
     private let lines: SourceLines
     private(set) var findings: [LintFinding] = []
-    /// What variables certainly are; nil inside for those that were looked at in vain.
+    /// The known types of variables; the inner nil marks variables without one.
     private var known: [ObjectIdentifier: KnownType?] = [:]
     private var knownGlobals: [String: KnownType?] = [:]
     /// The schemas of literals by the offset of their table.
@@ -54,7 +54,7 @@ final class LintRun {
             bindLoop(variables, values)
             check(body)
         case .function(let target, let function):
-            // Only what it is put into is read.
+            // Only the target's container is read.
             if case .chain(let root, _) = target { check(root) }
             check(function.body)
         case .localFunction(_, let function): check(function.body)
@@ -88,7 +88,7 @@ final class LintRun {
         case .operation(let operands, let words):
             let isTest = words.contains(where: { SourceSurvey.tests.contains($0) })
             for operand in operands {
-                // `table.unpack or unpack`: whether it is there is the question.
+                // `table.unpack or unpack` tests whether the function exists.
                 if isTest, case .chain(let root, let suffixes) = operand,
                     suffixes.count == 1, case .field = suffixes[0], case .name = root
                 {
@@ -109,9 +109,9 @@ final class LintRun {
             !(text == "store" && linter.schema != nil)
         else { return }
         let names = Array(Linter.known.keys) + survey.assignedGlobals + linter.globals
-        // Of one or two letters, everything is near.
+        // Almost every name is near a name of one or two letters.
         let near = text.utf8.count < 3 ? nil : NearestName.find(text, among: names)
-        // What other code sets is not known; a slip of the finger is seen even so.
+        // Globals that other code sets are unknown, but a typing error is still recognizable.
         guard near != nil || !survey.runsOtherCode else { return }
         report(
             .unknownGlobal,
@@ -119,9 +119,9 @@ final class LintRun {
             at: name.token.range.lowerBound)
     }
 
-    // MARK: - What things are
+    // MARK: - Types
 
-    /// What an expression certainly is; says nothing about what is wrong in it.
+    /// Returns the certain type of an expression, without reporting errors in it.
     func kind(of expression: SourceExpression) -> KnownType? {
         switch expression {
         case .name(let name): kind(of: name)
@@ -136,7 +136,7 @@ final class LintRun {
         guard let variable = name.variable else { return kind(ofGlobal: name.token.text) }
         let key = ObjectIdentifier(variable)
         if let known = known[key] { return known }
-        // A variable that is part of its own value ends here.
+        // Ends the recursion for a variable that is part of its own value.
         known[key] = .some(nil)
         let found = variable.changes == 0 ? variable.value.flatMap { kind(of: $0) } : nil
         known[key] = .some(found)
@@ -192,10 +192,10 @@ final class LintRun {
 
     // MARK: - Schemas
 
-    /// A schema that can be relied on: nil where the script changes classes as it runs.
+    /// Returns a schema that is reliable: nil if the script changes classes as it runs.
     func usable(_ schema: Schema?) -> Schema? { survey.changesSchemas ? nil : schema }
 
-    /// The fields of a table that an expression certainly is.
+    /// Returns the fields of a table that an expression certainly is.
     func fields(of expression: SourceExpression) -> [SourceField]? {
         switch expression {
         case .table(let fields, _): return fields
@@ -209,12 +209,12 @@ final class LintRun {
         }
     }
 
-    /// The schema of the store that `moonpool.open` gives, and what is wrong in one that is written out.
+    /// Returns the schema of the store that `moonpool.open` returns, and reports errors in a literal schema.
     func schema(ofOpening argument: SourceExpression?, isJudging: Bool) -> Schema? {
         guard let argument else { return nil }
         if let text = SourceText.content(of: argument) { return schema(ofFile: text.text) }
         guard let options = fields(of: argument) else {
-            // A path that is computed, such as `arg[1]`, is taken to be that of the given store.
+            // A computed path, such as `arg[1]`, is assumed to be that of the given store.
             if case .table = argument { return nil }
             return usable(linter.schema)
         }

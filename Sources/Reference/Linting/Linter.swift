@@ -1,31 +1,32 @@
 import LuaHost
 import ObjectStore
 
-// Finds what is wrong in a script without running it.
+// Finds errors in a script without running it.
 //
-// It judges only what is certain: a receiver whose kind follows from the text (`moonpool.open …`, a local that is given
-// one value), a class that a literal names, a schema that is written out or comes from a file. What the catalogue, a
-// schema and the compiler of predicates say, it repeats with a place; it knows no rule of its own about style.
+// The linter reports only what is certain: a receiver whose type follows from the text (`moonpool.open …`, a local that
+// is assigned once), a class that a literal names, a schema that is a literal or comes from a file. It applies the
+// rules of the catalogue, the schema and the predicate compiler, and adds a source location. It has no rules about
+// style.
 
 /// Finds mistakes in scripts.
 package struct Linter {
     /// The schema of the store that scripts are checked against; nil for none.
     package var schema: Schema?
-    /// The path of that store: a script that opens another file is not checked against it.
+    /// The path of that store. A script that opens another file is not checked against the schema.
     package var storePath: String?
-    /// Globals that the caller knows of.
+    /// Additional known globals.
     package var globals: Set<String>
 
-    /// A linter, which may be used for many scripts.
+    /// Creates a linter, which may be used for many scripts.
     package init(schema: Schema? = nil, storePath: String? = nil, globals: Set<String> = []) {
         self.schema = schema
         self.storePath = storePath
         self.globals = globals
     }
 
-    /// What is wrong in a script, by place.
+    /// Returns the errors in a script, ordered by location.
     ///
-    /// Takes about as long as compiling it some times.
+    /// Takes a few times as long as compiling the script.
     package func findings(in source: String) -> [LintFinding] {
         let source = Self.withoutFirstLine(source)
         let lines = SourceLines(source)
@@ -38,7 +39,7 @@ package struct Linter {
         }
     }
 
-    /// The source with a first line that is the system's (`#!/usr/bin/env moonpool`) as blanks.
+    /// Returns the source with a first line for the system (`#!/usr/bin/env moonpool`) replaced by spaces.
     private static func withoutFirstLine(_ source: String) -> String {
         guard source.utf8.first == UInt8(ascii: "#") else { return source }
         let rest = source.utf8.drop { $0 != 0x0A }
@@ -66,7 +67,7 @@ package struct Linter {
         }
     }
 
-    /// The column of the word that a message of the compiler ends with.
+    /// Returns the column of the last word of a compiler message.
     private static func column(
         of message: String, in source: String, _ line: Int, _ lines: SourceLines
     ) -> Int {
@@ -83,7 +84,7 @@ package struct Linter {
         return token.map { lines.place(of: $0.range.lowerBound).column } ?? 1
     }
 
-    /// The globals of Lua with what is in their tables, and those of Moonpool.
+    /// The globals of Lua with the fields of their tables, and those of Moonpool.
     static let known: [String: Set<String>] = {
         let state = LuaState()
         defer { state.close() }
@@ -92,7 +93,7 @@ package struct Linter {
         ]
         for (name, value) in state.globals.pairs {
             guard let name = name.text else { continue }
-            // What is in `_G` and in `package.loaded` is anybody's guess.
+            // The contents of `_G` and `package.loaded` are unpredictable.
             let isTable = value.table != nil && name != "_G" && name != "package"
             known[name] = isTable ? Set(value.table?.pairs.compactMap(\.key.text) ?? []) : []
         }

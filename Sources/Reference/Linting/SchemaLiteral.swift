@@ -1,17 +1,17 @@
 import ObjectStore
 
-/// A schema that a script writes out: `{ Dog = { id = "int primary" } }`.
+/// A schema literal in a script: `{ Dog = { id = "int primary" } }`.
 struct SchemaLiteral {
-    /// Something that is wrong in it, and where.
+    /// An error in the schema, with its location.
     struct Fault {
         let message: String
         let offset: Int
     }
 
-    /// The classes; nil where a part is computed, so that nobody knows them all.
+    /// The classes; nil if a part is computed, so that not all are known.
     private(set) var classes: [ClassSchema]?
     private(set) var faults: [Fault] = []
-    /// Where the types of the properties stand, by class and name as errors have them: `'Dog.age'`.
+    /// The offsets of the property types, by class and name as in errors: `'Dog.age'`.
     private var places: [String: Int] = [:]
 
     /// Reads the fields of a table; `follow` finds the table that a variable certainly is.
@@ -30,7 +30,7 @@ struct SchemaLiteral {
         self.classes = isWhole ? classes : nil
     }
 
-    /// Where the property stands that a message of the schema's check begins with.
+    /// Returns the offset of the property that a message of the schema check begins with.
     func place(of message: Substring) -> Int? {
         message.split(separator: "'", maxSplits: 1).first.flatMap { places[String($0)] }
     }
@@ -39,7 +39,7 @@ struct SchemaLiteral {
         field.name?.text ?? field.key.flatMap(SourceText.content)?.text
     }
 
-    /// One class; nil where a part is computed.
+    /// Reads one class; nil if a part is computed.
     private mutating func read(
         _ className: String, _ fields: [SourceField], _ follow: (SourceExpression) -> [SourceField]?
     ) -> ClassSchema? {

@@ -1,25 +1,25 @@
 import ObjectStore
 
-/// What a script as a whole does with globals and schemas, found before anything is judged.
+/// How a script as a whole uses globals and schemas, collected before checking.
 struct SourceSurvey {
     /// Globals that the script sets somewhere.
     var assignedGlobals: Set<String> = []
-    /// Globals that it looks at without relying on them: `unpack or table.unpack`, `if jit then`.
+    /// Globals that the script tests without relying on them: `unpack or table.unpack`, `if jit then`.
     var testedGlobals: Set<String> = []
-    /// What it adds to tables: `string.trim`.
+    /// Fields that the script adds to tables: `string.trim`.
     var assignedFields: Set<String> = []
-    /// The only value that a global is ever given.
+    /// The only value that a global is ever assigned.
     var globalValues: [String: SourceExpression] = [:]
-    /// Whether names may mean something that nobody can see here: `_ENV`, a metatable of `_G`.
+    /// Whether names may have meanings that are not visible here: `_ENV`, a metatable of `_G`.
     var hidesGlobals = false
-    /// Whether other code is run that may set globals.
+    /// Whether the script runs other code that may set globals.
     var runsOtherCode = false
-    /// Whether other modules are loaded, which may add to the tables of the libraries.
+    /// Whether the script loads other modules, which may add to the tables of the libraries.
     var loadsModules = false
     /// Whether classes may change while the script runs.
     var changesSchemas = false
 
-    /// Operators whose operands are looked at for whether they are there.
+    /// Operators that test whether their operands exist.
     static let tests: Set<String> = ["and", "or", "not", "==", "~="]
 
     init(_ statements: [SourceStatement]) {
@@ -80,7 +80,7 @@ struct SourceSurvey {
         switch target {
         case .name(let name) where name.variable == nil:
             if name.token.text == "_ENV" { hidesGlobals = true }
-            // Of a global that is given several values, none is certain.
+            // A global that is assigned several values has none for certain.
             globalValues[name.token.text] =
                 assignedGlobals.insert(name.token.text).inserted ? value : nil
         case .chain(let root, let suffixes):
@@ -163,7 +163,7 @@ struct SourceSurvey {
         }
     }
 
-    /// Something is looked at for whether it is there.
+    /// Records an existence test.
     private mutating func test(_ expression: SourceExpression) {
         switch expression {
         case .name(let name) where name.variable == nil: testedGlobals.insert(name.token.text)
@@ -175,7 +175,7 @@ struct SourceSurvey {
 
 /// The content of strings in source.
 enum SourceText {
-    /// The text of a string without escapes, and the UTF-8 offset in the source where it begins.
+    /// Returns the text of a string without escapes, and its UTF-8 offset in the source.
     static func content(of expression: SourceExpression) -> (text: String, start: Int)? {
         switch expression {
         case .string(let token): content(of: token)
@@ -194,7 +194,7 @@ enum SourceText {
                 token.range.lowerBound + 1
             )
         }
-        // `[==[`, and the line end after it that does not count.
+        // `[==[`, and a directly following line break, which does not count.
         let bracket = 2 + bytes.dropFirst().prefix { $0 == UInt8(ascii: "=") }.count
         guard bytes.count >= 2 * bracket else { return nil }
         var start = bracket

@@ -1,35 +1,35 @@
-/// A word of Lua source.
+/// A token of Lua source.
 package struct LuaToken: Equatable, Sendable {
-    /// What kind of word it is.
+    /// The kind of token.
     package enum Kind: Equatable, Sendable {
         /// A name.
         case name
-        /// A word of the language.
+        /// A keyword.
         case keyword
         /// A number.
         case number
-        /// Quoted or long; `isClosed` is false when the text ends in it.
+        /// A quoted or long string; `isClosed` is false if the text ends inside it.
         case string(isClosed: Bool)
-        /// An operator or a bracket; anything that Lua does not know.
+        /// An operator or a bracket, or any character that Lua does not know.
         case symbol
-        /// A comment; `isClosed` is false when the text ends in it.
+        /// A comment; `isClosed` is false if the text ends inside it.
         case comment(isClosed: Bool)
     }
 
-    /// What kind of word it is.
+    /// The kind of token.
     package var kind: Kind
-    /// Where it stands in the source's UTF-8 bytes.
+    /// The range in the source's UTF-8 bytes.
     package var range: Range<Int>
     /// Its text as written.
     package var text: String
 
-    /// Whether it is this word of the language.
+    /// Whether it is this keyword.
     package func isKeyword(_ word: String) -> Bool { kind == .keyword && text == word }
 
     /// Whether it is this operator or bracket.
     package func isSymbol(_ symbol: String) -> Bool { kind == .symbol && text == symbol }
 
-    /// The words of the language.
+    /// The keywords of Lua.
     package static let keywords: Set<String> = [
         "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if",
         "in", "local", "nil", "not", "or", "repeat", "return", "then", "true", "until", "while",
@@ -38,7 +38,7 @@ package struct LuaToken: Equatable, Sendable {
 
 /// Splits Lua source into tokens.
 ///
-/// Total: whatever it is given, every byte that is no blank is in one of them.
+/// Accepts any input: every byte other than white space is part of a token.
 package struct LuaLexer {
     private let bytes: [UInt8]
     private var position = 0
@@ -50,7 +50,7 @@ package struct LuaLexer {
         }
     }
 
-    /// The tokens of a source, comments too.
+    /// Returns the tokens of a source, including comments.
     package static func allTokens(of source: String) -> [LuaToken] {
         var lexer = LuaLexer(bytes: Array(source.utf8))
         var tokens: [LuaToken] = []
@@ -152,7 +152,7 @@ package struct LuaLexer {
         return false
     }
 
-    /// The number of `=` between the brackets of `[==[`, if this is one.
+    /// Returns the number of `=` between the brackets of `[==[`, if this is one.
     private func longBracketLevel() -> Int? {
         var level = 0
         while byte(1 + level) == UInt8(ascii: "=") { level += 1 }
@@ -179,7 +179,7 @@ package struct LuaLexer {
 
     private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 
-    /// Whether a byte may stand in a name.
+    /// Whether a byte can be part of a name.
     package static func isNameByte(_ byte: UInt8) -> Bool {
         isDigit(byte) || byte == 0x5F || (0x41...0x5A).contains(byte)
             || (0x61...0x7A).contains(byte)

@@ -1,20 +1,20 @@
-/// Reads Lua source that the compiler has accepted into a tree, with each name's variable.
+/// Parses Lua source that the compiler has accepted into a tree, and resolves variables.
 ///
-/// Total: for other sources the tree makes little sense, but there is one.
+/// Accepts any input: for invalid sources the tree is meaningless, but there is one.
 struct SourceParser {
     let tokens: [LuaToken]
     var position = 0
     var depth = 0
     var scopes: [[String: SourceVariable]] = [[:]]
 
-    /// More than the compiler lets a source nest.
+    /// More than the compiler's limit for nesting.
     static let mostNested = 400
 
-    /// The statements of a source.
+    /// Returns the statements of a source.
     static func parse(_ source: String) -> [SourceStatement] {
         var parser = SourceParser(tokens: LuaLexer.tokens(of: source))
         var statements = parser.parseBlock()
-        // A stray word ends a block; what comes after it is read as well.
+        // A stray token ends a block; parsing continues after it.
         while parser.position < parser.tokens.count {
             parser.position += 1
             statements += parser.parseBlock()
@@ -24,7 +24,7 @@ struct SourceParser {
 
     init(tokens: [LuaToken]) { self.tokens = tokens }
 
-    // MARK: - Words
+    // MARK: - Tokens
 
     static let end = LuaToken(kind: .symbol, range: 0..<0, text: "")
     var current: LuaToken { position < tokens.count ? tokens[position] : Self.end }
@@ -115,7 +115,7 @@ struct SourceParser {
                 return .loop(condition, body)
             case "repeat":
                 position += 1
-                // The condition sees the body's variables.
+                // The condition can use variables of the body.
                 return inScope { parser in
                     let body = parser.parseBlock()
                     _ = parser.takeKeyword("until")
@@ -208,7 +208,7 @@ struct SourceParser {
         } while takeSymbol(",")
         let values = takeSymbol("=") ? parseExpressions() : []
         for (variable, value) in zip(variables, values) { variable.value = value }
-        // A declaration without a value is made for a later assignment.
+        // A declaration without a value prepares a later assignment.
         for variable in variables { declare(variable) }
         return .local(variables, values)
     }
@@ -226,7 +226,8 @@ struct SourceParser {
         switch target {
         case .name(let name): name.variable?.changes += 1
         case .chain(.name(let name), let suffixes):
-            // `schema.Dog = …` changes the table that the variable was given; `dog.age = …` is no change of what it is.
+            // `schema.Dog = …` changes the table that the variable was given; `dog.age = …` does not change the type of
+            // `dog`.
             if case .table? = name.variable?.value, suffixes.count >= 1 {
                 name.variable?.changes += 1
             }

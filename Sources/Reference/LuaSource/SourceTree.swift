@@ -1,15 +1,15 @@
-// Lua source as a tree, as far as a linter needs it.
+// Lua source as a tree, as detailed as the linter needs it.
 //
-// Chains (`a.b:c(d)[e]`) and operations (`a + b or c`) are flat: a source that the compiler takes nests at most some two
-// hundred levels deep in everything else, so no walk over a tree can exhaust the stack. The order in which operators
-// are applied is left out.
+// Chains (`a.b:c(d)[e]`) and operations (`a + b or c`) are flat: in everything else, a source that the compiler accepts
+// is nested at most about two hundred levels deep, so traversing a tree cannot exhaust the stack. Operator precedence
+// is left out.
 
 /// A local variable or a parameter.
 final class SourceVariable {
     let name: LuaToken
-    /// What its declaration gives it; nil for parameters and loop variables.
+    /// The value of its declaration; nil for parameters and loop variables.
     var value: SourceExpression?
-    /// How often it is assigned to after that, or has a part assigned that it is a table with.
+    /// The number of later assignments to it, or to a part of its table.
     var changes = 0
 
     init(_ name: LuaToken) { self.name = name }
@@ -21,19 +21,19 @@ final class SourceFunction {
     var body: [SourceStatement] = []
 }
 
-/// A name where it is used: a variable's, or a global's.
+/// A use of a name: a variable or a global.
 struct SourceName {
     let token: LuaToken
     let variable: SourceVariable?
 }
 
-/// What follows something in a chain.
+/// A suffix in a chain.
 enum SourceSuffix {
     /// `.name`
     case field(LuaToken)
     /// `[key]`
     case element(SourceExpression)
-    /// `(arguments)`; the token is the bracket, the string or the table that begins them.
+    /// `(arguments)`; the token is the parenthesis, string or table that begins them.
     case call([SourceExpression], LuaToken)
     /// `:name(arguments)`
     case method(LuaToken, [SourceExpression])
@@ -56,7 +56,7 @@ indirect enum SourceExpression {
     case function(SourceFunction)
     case table([SourceField], LuaToken)
     case chain(SourceExpression, [SourceSuffix])
-    /// Operands with what stands before or between them.
+    /// Operands with the operators before or between them.
     case operation([SourceExpression], [String])
     case parenthesized(SourceExpression)
 }

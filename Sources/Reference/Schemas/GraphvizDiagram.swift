@@ -1,6 +1,6 @@
 import ObjectStore
 
-/// A schema as a graph in Graphviz's language: a box for each class, an arrow for each link.
+/// A schema as a graph in the language of Graphviz: a box for each class, an arrow for each link.
 struct GraphvizDiagram {
     private let classes: [ClassSchema]
 

@@ -2,7 +2,7 @@ import ObjectStore
 
 /// The classes of a schema as annotations of LuaLS: `---@class Dog: moonpool.Object`, with a field for each property.
 ///
-/// They build on the annotations of the API.
+/// They use the annotations of the API.
 struct LuaLSClasses {
     private let classes: [ClassSchema]
 
@@ -20,12 +20,13 @@ struct LuaLSClasses {
         return text
     }
 
-    /// Names that mean something else in a type: a class of that name would give every string, say, its properties.
+    /// Names that have another meaning as a type: a class named `string`, for example, would give every string its
+    /// properties.
     private static let reservedTypes: Set = [
         "unknown", "any", "nil", "boolean", "true", "false", "number", "integer", "thread", "table",
         "string", "userdata", "lightuserdata", "function", "fun", "async", "self", "void",
     ]
-    /// Words that before a field's name tell who may use it.
+    /// Words that set the visibility of a field before its name.
     private static let visibilities: Set = ["public", "protected", "private", "package"]
 
     private static func declaration(_ classSchema: ClassSchema) -> String {
@@ -33,7 +34,7 @@ struct LuaLSClasses {
         if classSchema.isEmbedded { lines.append("--- Embedded: belongs to its parent.") }
         lines.append("---@class \(classSchema.name): moonpool.Object")
         for property in classSchema.properties {
-            // A field's name in brackets may be any string.
+            // A field name in brackets may be any string.
             let name =
                 LuaLiteral.isName(property.name) && !visibilities.contains(property.name)
                 ? property.name : "[\(LuaLiteral.string(property.name))]"
@@ -43,7 +44,7 @@ struct LuaLSClasses {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// What a script reads from a property.
+    /// Returns the type that a script reads from a property.
     private static func type(of property: Property) -> String {
         if property.isBacklinks {
             return "moonpool.Results<\(property.target ?? "moonpool.Object")>"

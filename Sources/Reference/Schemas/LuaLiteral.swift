@@ -1,15 +1,15 @@
 import DataFormats
 import ObjectStore
 
-/// Values as Lua source that makes them again.
+/// Values as Lua source that creates them again.
 package enum LuaLiteral {
-    /// Whether a text is a name of Lua: ASCII letters, digits and `_`, and no keyword.
+    /// Whether a text is a Lua name: ASCII letters, digits and `_`, and not a keyword.
     package static func isName(_ text: String) -> Bool { LuaWords.isName(text) }
 
     /// A key in a table constructor: `name`, or `["a name"]`.
     package static func key(_ text: String) -> String { isName(text) ? text : "[\(string(text))]" }
 
-    /// What reads a field of a table: `.name`, or `["a name"]`.
+    /// The access to a field of a table: `.name`, or `["a name"]`.
     package static func field(_ text: String) -> String {
         isName(text) ? "." + text : "[\(string(text))]"
     }
@@ -27,7 +27,7 @@ package enum LuaLiteral {
             case 0x20..<0x7F: quoted.append(byte)
             case 0x80... where isText: quoted.append(byte)
             default:
-                // A digit that follows would be read as one of the escape's.
+                // A following digit would be read as part of the escape.
                 let next = index + 1 < bytes.count ? bytes[index + 1] : 0
                 let digits = String(byte)
                 let zeros = (0x30...0x39).contains(next) ? 3 - digits.utf8.count : 0
@@ -39,7 +39,7 @@ package enum LuaLiteral {
 
     /// A value of a store.
     ///
-    /// Links have none and are `nil`. Dates and the like call functions of `moonpool`.
+    /// Links have no literal and become `nil`. Dates and similar values call functions of `moonpool`.
     package static func value(_ value: Value) -> String {
         switch value {
         case .null, .object: "nil"

@@ -16,7 +16,7 @@ struct LuaSchemaText {
 
     /// `Dog = { … },` with a property on each line.
     ///
-    /// Properties stand by name where the order that follows from that is theirs; otherwise in an array.
+    /// Properties are keyed by name if the resulting order is theirs; otherwise they are in an array.
     static func declaration(_ classSchema: ClassSchema, indent: String) -> String {
         let properties = classSchema.properties
         let canonical = properties.sorted {
@@ -47,7 +47,7 @@ struct LuaSchemaText {
             + "\(indent)},\n"
     }
 
-    /// `"int?"`, or the long form where there is more to say.
+    /// `"int?"`, or the long form if there are more attributes.
     private static func type(of property: Property) -> String {
         let text = LuaLiteral.string(PropertySyntax.text(of: property))
         var more = ""

@@ -2,7 +2,7 @@ import ObjectStore
 
 /// A schema as an entity-relationship diagram in Mermaid's language.
 ///
-/// Links are lines, labelled by their property; all else stands in the boxes.
+/// Links are lines labelled with their property; all other properties are in the boxes.
 struct MermaidDiagram {
     private let classes: [ClassSchema]
 
@@ -44,7 +44,7 @@ struct MermaidDiagram {
         property.isSet ? " (set)" : property.isMap ? " (map)" : ""
     }
 
-    /// `int? age PK "indexed"`, with the letters that Mermaid's types may have.
+    /// `int? age PK "indexed"`, with the letters that Mermaid allows in types.
     private static func attribute(_ property: Property) -> String {
         var notes: [String] = []
         let element = property.type.rawValue

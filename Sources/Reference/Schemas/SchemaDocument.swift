@@ -1,8 +1,8 @@
 import ObjectStore
 
-/// The forms in which a schema can be shown.
+/// The formats in which a schema can be printed.
 package enum SchemaFormat: String, Sendable, CaseIterable {
-    /// What `moonpool.open` and `store:define` take, as a script that returns it.
+    /// A script that returns the argument of `moonpool.open` and `store:define`.
     case lua
     /// An entity-relationship diagram for Mermaid.
     case mermaid
@@ -16,32 +16,32 @@ package enum SchemaFormat: String, Sendable, CaseIterable {
 
 /// A schema, or some of its classes, as text.
 package struct SchemaDocument: Sendable {
-    /// The classes that are shown, in the order of their names.
+    /// The classes in the document, sorted by name.
     package let classes: [ClassSchema]
-    /// The number that migrations count.
+    /// The schema version.
     package let version: UInt64
 
-    /// A document about all classes of a schema.
+    /// Creates a document for all classes of a schema.
     package init(_ schema: Schema) {
         classes = schema.classes
         version = schema.version
     }
 
-    /// A document about classes that no store has yet.
+    /// Creates a document for classes that no store has yet.
     package init(_ classes: [ClassSchema]) {
         self.classes = classes.sorted { $0.name < $1.name }
         version = 0
     }
 
-    /// A document about one class.
+    /// Creates a document for one class.
     ///
-    /// Throws `unknown_class` with the nearest name there is.
+    /// Throws `unknown_class` with the nearest known name.
     package init(_ schema: Schema, className: String) throws {
         classes = [try schema.require(className)]
         version = schema.version
     }
 
-    /// The text, which ends with a new line.
+    /// Returns the text, which ends with a newline.
     package func text(as format: SchemaFormat) -> String {
         switch format {
         case .lua: LuaSchemaText(classes).script
@@ -52,7 +52,7 @@ package struct SchemaDocument: Sendable {
         }
     }
 
-    /// The schema as a table constructor inside of a script, whose lines after the first are indented.
+    /// Returns the schema as a table constructor inside a script, with all lines after the first indented.
     package func lua(indent: Int) -> String {
         let space = String(repeating: " ", count: indent)
         let body = classes.map { LuaSchemaText.declaration($0, indent: space + "  ") }.joined()

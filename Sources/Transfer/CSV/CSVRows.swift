@@ -3,8 +3,7 @@ import ObjectStore
 
 /// Writes the objects of one class as records of a CSV file, with a header.
 ///
-/// A link is the primary key of the object it leads to; collections, embedded objects and mixed values are JSON in their
-/// field.
+/// A link is the primary key of its object. Collections, embedded objects and mixed values are JSON in their field.
 struct CSVRows {
     private let view: StoreView
     private let classSchema: ClassSchema
@@ -18,7 +17,7 @@ struct CSVRows {
         encoder = RowEncoder(view: view)
     }
 
-    /// Hands over the header's record, then one record at a time.
+    /// Passes the header's record, then one record at a time.
     mutating func write(
         _ keys: ResultKeys, header: ([UInt8]) throws -> Void, record take: ([UInt8]) throws -> Void
     ) throws {

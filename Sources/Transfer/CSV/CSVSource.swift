@@ -48,7 +48,7 @@ final class CSVSource {
 
     // MARK: Fast path
 
-    /// Stores a record of single values at once; false, and nothing has happened, for any other.
+    /// Stores a record that has only single values. Returns false and stores nothing for any other record.
     private func insert(
         _ table: CSVTable, _ fields: FieldTable, _ importer: Importer
     ) throws -> Bool {
@@ -122,7 +122,7 @@ final class CSVSource {
         return row
     }
 
-    /// What an empty field means; nil leaves the property to its default.
+    /// Returns the meaning of an empty field; nil leaves the property to its default.
     private func nilValue(_ property: Property, _ importer: Importer) -> Value? {
         guard property.isSingle else {
             guard importer.options.isUpsert else { return nil }

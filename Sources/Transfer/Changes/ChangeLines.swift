@@ -1,8 +1,8 @@
 import DataFormats
 import ObjectStore
 
-/// Writes what happens in a store as JSON Lines: one line for each object that was deleted, inserted or modified, and one at
-/// the end of each step.
+/// Writes the changes of a store as JSON Lines: one line for each object that was deleted, inserted or modified, and
+/// one at the end of each step.
 ///
 ///     {"$changes":1,"version":11,"schema":{"Dog":{"id":"int primary","age":"int?"}}}
 ///     {"version":12,"change":"deleted","class":"Dog","key":7,"old":{"id":7,"age":3}}
@@ -10,25 +10,25 @@ import ObjectStore
 ///     {"version":12,"change":"modified","class":"Dog","key":2,"values":{"age":4},"old":{"age":3}}
 ///     {"version":12,"change":"commit","since":11,"count":3,"time":"2026-11-20T10:00:00Z"}
 ///
-/// `key` is the primary key, or `{"$key":n}` with a number that stays the object's own in a class that has none. Values are as
-/// ``RowEncoder`` writes them: links are keys, what is embedded stands in its owner. A step is one commit, or
-/// several that the observer has passed over at once: `since` is the version before. When the schema has changed, a line
-/// `{"version":…,"change":"schema","schema":{…}}` stands first. The format only ever grows: readers pass over members that they do not
-/// know.
+/// `key` is the primary key, or `{"$key":n}` with a number that identifies the object permanently in a class without
+/// primary key. Values are as ``RowEncoder`` writes them: links are keys, embedded objects are inside their owner. A
+/// step is one commit, or several that the observer received together: `since` is the version before. If the schema has
+/// changed, a line `{"version":…,"change":"schema","schema":{…}}` comes first. The format only grows: readers ignore
+/// unknown members.
 package struct ChangeLines {
-    /// The number of the format, which the first line bears.
+    /// The number of the format, in the first line.
     package static let format: Int64 = 1
 
-    /// What a file of such lines begins with.
+    /// The beginning of a file of such lines.
     static let mark = "{\"$changes\":"
 
     private var json = JSONWriter()
     private let time: () -> Timestamp
 
-    /// For one stream; `time` gives the moment of each step.
+    /// Creates a writer for one stream; `time` returns the time of each step.
     package init(time: @escaping () -> Timestamp = { .now }) { self.time = time }
 
-    /// The first line: what the store is at the beginning.
+    /// Returns the first line, which describes the store at the beginning.
     package mutating func header(_ view: StoreView) -> [UInt8] {
         json.beginObject()
         json.key("$changes")
@@ -38,7 +38,7 @@ package struct ChangeLines {
         return taken()
     }
 
-    /// The lines of one step.
+    /// Returns the lines of one step.
     package mutating func lines(for change: VersionChange) throws -> [UInt8] {
         let number = change.newer.version
         if change.changesSchema {
@@ -78,7 +78,8 @@ package struct ChangeLines {
         return taken()
     }
 
-    /// The lines of a change of observed objects: those that left the collection count as deleted, those that came as inserted.
+    /// Returns the lines of a change of observed objects. Objects that left the collection count as deleted, objects
+    /// that entered it as inserted.
     ///
     /// Call it while the observer runs.
     package mutating func lines(
@@ -133,7 +134,7 @@ package struct ChangeLines {
     ) throws {
         try begin(number, "modified", object, classSchema, views.newer)
         try members("values", of: object, properties, classSchema, views.newer)
-        // A property that is new has no value before.
+        // A new property has no value before.
         let known = views.older.schema.find(table: object.table)
         if let known {
             let before = properties.compactMap { known.property(in: $0.column) }

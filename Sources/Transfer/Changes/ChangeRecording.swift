@@ -1,23 +1,23 @@
 import DataFormats
 import ObjectStore
 
-/// Writes everything that happens in a store to a file, as ``ChangeLines`` words it, until it is stopped or the store closes.
+/// Records all changes of a store in a file as ``ChangeLines``, until it is stopped or the store closes.
 ///
-/// Commits of the store are in the file when they return; those of others when the store moves on. Confined to the thread of
-/// the store.
+/// Commits of this store are in the file when they return. Commits of other processes are written when the store
+/// advances to them. Confined to the thread of the store.
 package final class ChangeRecording {
     /// The file.
     package let path: String
-    /// How many steps have been written.
+    /// The number of steps that have been written.
     package private(set) var steps = 0
     private let log: LineLog
     private var lines = ChangeLines()
     private var token: NotificationToken?
 
-    /// Begins a recording in a file; an earlier recording in it is lost.
+    /// Begins a recording in a file. An earlier recording in the file is lost.
     ///
-    /// Throws a `FormatError` for what the system refuses and for a file that holds something else, and what
-    /// `Store.observeChanges` throws.
+    /// Throws a `FormatError` if the system refuses access or the file holds something else, and the errors of
+    /// `Store.observeChanges`.
     package init(of store: Store, to path: String) throws {
         self.path = path
         try store.check()
@@ -30,10 +30,10 @@ package final class ChangeRecording {
         }
     }
 
-    /// Whether what happens is still written.
+    /// Whether the recording continues.
     package var isActive: Bool { token?.isValid == true }
 
-    /// Ends the recording; again does nothing.
+    /// Ends the recording. Does nothing the second time.
     package func stop() {
         token?.invalidate()
         token = nil

@@ -1,16 +1,16 @@
 import DataFormats
 import ObjectStore
 
-/// Does in a store what ``ChangeLines`` tells, so that its observers hear of it.
+/// Applies recorded ``ChangeLines`` to a store, so that its observers are notified.
 ///
-/// Each step becomes one write transaction; lines that do not fit end the replay, and the step that they are in is rolled back.
-/// Objects are found by their primary keys; those of classes without one by the numbers that the stream has for
-/// them or, if they were there before the recording began, by their own, which is right for a copy of the store as it was
-/// then. Confined to the thread of the store.
+/// Each step becomes one write transaction. A line that does not fit ends the replay, and its step is rolled back.
+/// Objects are found by their primary keys. Objects of classes without a primary key are found by their numbers in the
+/// stream or, if they existed before the recording began, by their own numbers, which is correct for a copy of the
+/// store from that time. Confined to the thread of the store.
 package final class ChangeReplay {
-    /// How many steps were replayed, without those that changed the schema only.
+    /// The number of replayed steps, without steps that changed only the schema.
     package private(set) var steps = 0
-    /// How many lines of objects.
+    /// The number of replayed object lines.
     package private(set) var changes = 0
 
     private let store: Store
@@ -27,7 +27,7 @@ package final class ChangeReplay {
 
     /// Replays a file; `-` is standard input.
     ///
-    /// Throws a `FormatError` that names file and line, and what writing throws.
+    /// Throws a `FormatError` that names file and line, and the errors of writing.
     package func run(_ path: String) throws {
         guard !store.isInWrite else {
             throw StoreError(
@@ -55,7 +55,7 @@ package final class ChangeReplay {
         }
     }
 
-    /// Gives errors their place.
+    /// Adds file and line to errors.
     private func located(_ line: Int, _ path: String, _ work: () throws -> Void) throws {
         do {
             try work()
@@ -164,7 +164,7 @@ package final class ChangeReplay {
         return found
     }
 
-    /// Throws when the step's last line knows of more changes, or of fewer, than there were.
+    /// Throws if the count in the step's last line differs from the number of changes.
     private func checkCount(_ count: JSONNode?) throws {
         guard let count, count.kind == .int, count.tape.int(count.index) != changesInStep else {
             return
@@ -180,7 +180,7 @@ package final class ChangeReplay {
         steps += 1
     }
 
-    /// Takes over a schema: what the recording begins with is only added, a change that was recorded later is made.
+    /// Applies a schema. The recording's initial schema is only added; later changes are applied fully.
     private func define(_ schema: JSONNode?, adding isAdding: Bool) throws {
         guard let schema else { return }
         let classes = try SchemaJSON.read(schema.tape, schema.index)

@@ -1,7 +1,7 @@
 import DataFormats
 import ObjectStore
 
-/// Words what happens in a store for people: `+` for what came, `-` for what is gone, `~` for what changed.
+/// Formats changes of a store for people: `+` for inserted, `-` for deleted, `~` for modified.
 ///
 ///     version 12
 ///       + Dog 1 {"id":1,"age":3}
@@ -12,7 +12,7 @@ package struct ChangeText {
 
     private init() {}
 
-    /// The lines of one step.
+    /// Returns the lines of one step.
     package static func lines(for change: VersionChange) throws -> [String] {
         var text = ChangeText()
         if change.changesSchema { text.lines.append("  schema changed") }
@@ -24,7 +24,7 @@ package struct ChangeText {
         return text.finished(change.newer.version)
     }
 
-    /// The lines of a change of observed objects; call it while the observer runs.
+    /// Returns the lines of a change of observed objects. Call it while the observer runs.
     package static func lines(
         for change: CollectionChange, _ classSchema: ClassSchema, in view: StoreView
     ) throws -> [String] {
@@ -74,7 +74,7 @@ package struct ChangeText {
                 + String(decoding: json.bytes, as: UTF8.self))
     }
 
-    /// `Dog 1`, or `Toy #12` where there is no primary key.
+    /// `Dog 1`, or `Toy #12` without a primary key.
     private static func title(
         _ object: ObjectReference, _ classSchema: ClassSchema, _ view: StoreView
     ) throws -> String {

@@ -1,13 +1,13 @@
 import DataFormats
 import ObjectStore
 
-/// What the rows of one class have shown of its properties.
+/// The evidence that the rows of one class give about its properties.
 final class ClassGuess {
     private var names: [String] = []
     private var utf8: [[UInt8]] = []
     private var guesses: [PropertyGuess] = []
     private var indexes: [String: Int] = [:]
-    /// The property that the members of the last row had at each place.
+    /// The property of the last row's member at each position.
     private var order: [Int] = []
     private var place = 0
     private var rows = 0
@@ -34,7 +34,7 @@ final class ClassGuess {
         for index in 0..<min(record.count, guesses.count) { guesses[index].add(record, index) }
     }
 
-    /// The index of a name, which becomes known.
+    /// Returns the index of a name, and registers it if it is new.
     @discardableResult  // because a header only declares its names
     func index(of name: String) -> Int {
         if let index = indexes[name] { return index }
@@ -59,7 +59,7 @@ final class ClassGuess {
 
     // MARK: The class
 
-    /// The class, and the properties of fields whose names no property can have.
+    /// Returns the class, and the properties of fields whose names are not valid for a property.
     ///
     /// Throws `invalid_schema` for a type in the options that does not exist.
     func finished(
@@ -80,7 +80,7 @@ final class ClassGuess {
     private func propertyNames(_ options: ImportOptions) -> [String?] {
         var taken: Set<String> = []
         var result = [String?](repeating: nil, count: names.count)
-        // Given names come first, then those that can stay.
+        // Names from options come first, then names that can stay.
         for (index, name) in names.enumerated() {
             let wanted = options.names[name] ?? (SchemaNames.isName(name) ? name : nil)
             if let wanted, !wanted.isEmpty, taken.insert(wanted).inserted { result[index] = wanted }
@@ -118,7 +118,7 @@ final class ClassGuess {
             isPrimary: Self.isKey(name, type, isOptional: isOptional) && !guess.isList)
     }
 
-    /// A property of a type that the options give; optional where values are missing.
+    /// Returns a property of a type that the options give; optional if values are missing.
     private static func property(
         _ name: String, _ className: String, _ text: String, isOptional: Bool
     ) throws -> Property {

@@ -1,16 +1,16 @@
 import DataFormats
 import ObjectStore
 
-/// Finds out which classes a file holds: from the schema in it, otherwise from the values of its rows.
+/// Infers the classes of a file: from the schema in it, otherwise from the values of its rows.
 ///
-/// All rows count unless the options name a sample. A property that some row does not have becomes optional, and one whose
-/// values differ in kind becomes mixed. Text becomes a number, a boolean, a date or a UUID only where every value would be
-/// written back as it is. A property called `id` or `_id` that every row has becomes the primary key.
+/// All rows count unless the options limit them. A property that some row lacks becomes optional. A property whose
+/// values differ in kind becomes mixed. Text becomes a number, a boolean, a date or a UUID only if every value would be
+/// written back unchanged. A property called `id` or `_id` that every row has becomes the primary key.
 final class ClassInference {
-    /// What a file was found to hold.
+    /// The classes of a file.
     struct Result {
         var classes: [ClassSchema] = []
-        /// By class, the properties of fields whose names no property can have.
+        /// By class, the properties of fields whose names are not valid for a property.
         var renames: [String: [String: String]] = [:]
         /// Decisions that may surprise.
         var notes: [String] = []
@@ -32,7 +32,7 @@ final class ClassInference {
 
     /// Reads a file until its classes are known.
     ///
-    /// Faults of rows are left for the import to report.
+    /// Invalid rows are left for the import to report.
     static func classes(
         in file: FileReader, _ format: TransferFormat, _ options: ImportOptions,
         besides known: Schema
@@ -66,7 +66,7 @@ final class ClassInference {
         return result
     }
 
-    /// Decimal numbers are not what scripts mostly calculate with.
+    /// Decimal numbers are rarely what scripts calculate with.
     private func notes(_ classSchema: ClassSchema, _ renames: [String: String]) -> [String] {
         let fields = Dictionary(renames.map { ($1, $0) }) { first, _ in first }
         return classSchema.properties.filter { $0.type == .decimal }.compactMap { property in
@@ -190,14 +190,14 @@ final class ClassInference {
     }
 }
 
-/// The members with which a row of an export says what it is.
+/// The members that describe a row in an export.
 enum RowName {
     private static let classMember = Array("$class".utf8)
     private static let numberMember = Array("$key".utf8)
 
-    /// The class that a row names in its first member; nil where that is data.
+    /// Returns the class in the first member of a row; nil if that member is data.
     ///
-    /// It is data where the class of the rows is given, unless it names a class of the schema.
+    /// It is data if the class of the rows is given, unless it names a class of the schema.
     static func className(_ tape: JSONTape, _ schema: Schema, isGiven: Bool) -> String? {
         guard tape.kind(1) == .string, tape.equals(1, classMember), tape.kind(2) == .string else {
             return nil
@@ -206,7 +206,8 @@ enum RowName {
         return !isGiven || schema.find(name) != nil ? name : nil
     }
 
-    /// Whether a member is the number by which other rows link to this one; `first` is the first one after the class.
+    /// Whether a member is the number that other rows use to link to this row; `first` is the first one after the
+    /// class.
     static func isNumber(_ tape: JSONTape, _ member: Int, _ first: Int) -> Bool {
         member == first && tape.kind(member + 1) == .int && tape.equals(member, numberMember)
     }

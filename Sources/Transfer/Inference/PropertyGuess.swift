@@ -1,7 +1,7 @@
 import DataFormats
 import ObjectStore
 
-/// What the values of one property have shown of its type.
+/// The evidence that the values of one property give about its type.
 struct PropertyGuess {
     private struct Kinds: OptionSet {
         let rawValue: UInt8
@@ -18,10 +18,10 @@ struct PropertyGuess {
     /// The number of values, nulls included.
     private(set) var count = 0
 
-    /// The types that all texts so far have.
+    /// The types that match all texts so far.
     private var texts = TextTypes.all
     private let areTextsTyped: Bool
-    // Of the numbers.
+    // About the numbers.
     private var areInts = true
     private var areDoubles = true
     private var areDecimals = true
@@ -31,7 +31,7 @@ struct PropertyGuess {
     /// The elements of lists; one or none.
     private var elements: [PropertyGuess] = []
 
-    /// For untyped text, as in CSV files, or for values that have types of their own.
+    /// Creates a guess for untyped text, as in CSV files, or for values with types.
     init(isUntyped: Bool) {
         areTextsTyped = !isUntyped
         texts = isUntyped ? .all : .quoted
@@ -52,7 +52,7 @@ struct PropertyGuess {
         if !notation.isEmpty {
             texts.formIntersection(TextTypes(notation))
         } else if let text = try? record.text(index) {
-            // What is not UTF-8 is an error when the record is imported.
+            // Text that is not UTF-8 is an error when the record is imported.
             texts.formIntersection(TextTypes(text, among: texts))
         }
     }
@@ -93,7 +93,7 @@ struct PropertyGuess {
         areInts = false
         let isDouble = tape.exactDouble(index) != nil
         if !isDouble { areDoubles = false }
-        // Only one of the two is usually asked for.
+        // Usually only one of the two is needed.
         guard areDecimals, !areDoubles || !isDouble || tape.textLength(index) > 34 else { return }
         areDecimals = ValueText.value(tape.text(index), as: .decimal) != nil
     }

@@ -3,7 +3,8 @@ import ObjectStore
 
 /// The types whose values write a text back exactly as it is.
 ///
-/// `00601` is no number here, `+49301234` neither, and `2026-01-01` is no date, because a date is written with its time.
+/// `00601` and `+49301234` do not count as numbers, and `2026-01-01` does not count as a date, because a date is
+/// written with its time.
 struct TextTypes: OptionSet {
     let rawValue: UInt8
 
@@ -14,7 +15,7 @@ struct TextTypes: OptionSet {
     static let date = TextTypes(rawValue: 16)
     static let uuid = TextTypes(rawValue: 32)
 
-    /// The types that text has where numbers and booleans are written without quotes.
+    /// The types of text in files that write numbers and booleans without quotes.
     static let quoted: TextTypes = [.date, .uuid]
     /// All types.
     static let all: TextTypes = [.int, .double, .decimal, .bool, .date, .uuid]
@@ -29,7 +30,7 @@ struct TextTypes: OptionSet {
         if notation.contains(.decimal) { insert(.decimal) }
     }
 
-    /// The types of a text, of some that are asked for.
+    /// The types of a text, among the wanted ones.
     init(_ text: String, among wanted: TextTypes) {
         self = []
         let length = text.utf8.count

@@ -1,12 +1,12 @@
 import DataFormats
 import ObjectStore
 
-/// Writes the members of many objects of one class: with their names made once, and plain values read where they lie.
+/// Writes the members of many objects of one class, with their names encoded once and plain values read without a copy.
 struct ClassEncoder {
     private struct Member {
         let key: JSONWriter.Key
         let position: Int
-        /// The type of what is read without a `Value`; nil for what is more than that.
+        /// The type of a value that is read without a `Value`; nil for other values.
         let plain: PropertyType?
     }
 
@@ -32,7 +32,7 @@ struct ClassEncoder {
         encoder = RowEncoder(view: view)
     }
 
-    /// Writes the members of an object, without the braces and without what is computed.
+    /// Writes the members of an object, without the braces and without computed properties.
     func members(of key: ObjectKey, to json: inout JSONWriter) throws {
         for member in members {
             json.key(member.key)
@@ -57,7 +57,7 @@ struct ClassEncoder {
                 if wasText != nil { continue }
             default: break
             }
-            // Asked for here, because a copy of it for each plain value would cost more than the value.
+            // Read here, because a copy of it for each plain value would cost more than the value.
             let property = classSchema.properties[member.position]
             let value = try view.value(property, of: key, in: classSchema)
             try encoder.write(value, property, to: &json)

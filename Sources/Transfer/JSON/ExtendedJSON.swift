@@ -1,7 +1,7 @@
 import DataFormats
 import ObjectStore
 
-/// Values that say their type: `{"$oid": "…"}`, as MongoDB, Realm and this module write them.
+/// Values with their type: `{"$oid": "…"}`, as MongoDB, Realm and this module write them.
 enum ExtendedJSON {
     /// The name of an object's only member, if it begins with a dollar.
     static func tag(of node: JSONNode) -> String? {
@@ -10,7 +10,8 @@ enum ExtendedJSON {
         return name.hasPrefix("$") && node.only(name) != nil ? name : nil
     }
 
-    /// The value of a node that says its type, for a property of a type; nil if it says none that fits.
+    /// Returns the value of a node with a type tag, for a property of a type; nil if there is no tag or it does not
+    /// fit.
     static func value(_ node: JSONNode, as type: PropertyType) -> Value? {
         guard let tag = tag(of: node), let inner = node.only(tag) else { return nil }
         if tag == "$date", type == .date, inner.kind != .string, let moment = moment(inner) {
@@ -31,7 +32,7 @@ enum ExtendedJSON {
         }
     }
 
-    /// The type that a tag names; nil for those of other meanings.
+    /// Returns the type that a tag names; nil for tags with other meanings.
     static func type(of tag: String) -> PropertyType? {
         switch tag {
         case "$oid", "$object_id": .objectID
@@ -46,7 +47,7 @@ enum ExtendedJSON {
         }
     }
 
-    /// The moment of milliseconds since 1970, a number or `{"$numberLong": "…"}`.
+    /// Returns the date of milliseconds since 1970, a number or `{"$numberLong": "…"}`.
     private static func moment(_ node: JSONNode) -> Timestamp? {
         let number = node.only("$numberLong") ?? node
         let milliseconds: Int64?
@@ -68,13 +69,13 @@ enum ExtendedJSON {
 
 /// Values of mixed properties in JSON.
 ///
-/// An object whose only member names a type, such as `{"$date": "…"}`, is a value of that type. Members with other names
-/// that begin with `$` are data.
+/// An object whose only member names a type, such as `{"$date": "…"}`, is a value of that type. Members with other
+/// names that begin with `$` are data.
 struct MixedJSON {
-    /// Finds the object of a link: by its class, and by what else the link holds.
+    /// Finds the object of a link by its class and the rest of the link.
     let link: (_ className: String, _ key: JSONNode) throws -> Value
 
-    /// The value that a node stands for, by itself.
+    /// Returns the value of a node.
     func value(_ node: JSONNode) throws -> Value {
         switch node.kind {
         case .null, .end: return .null

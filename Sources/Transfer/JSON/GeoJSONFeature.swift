@@ -6,13 +6,13 @@ import DataFormats
 ///
 /// becomes `{"id": 7, "geometry": {"type": "Point", …}, "name": "Bern"}`.
 enum GeoJSONFeature {
-    /// The class of features where none is given.
+    /// The class of features if none is given.
     static let className = "Feature"
 
     private static let type = Array("type".utf8)
     private static let properties = Array("properties".utf8)
 
-    /// Writes the row of a feature onto another tape; what is not an object stays as it is.
+    /// Writes the row of a feature onto another tape; values other than objects stay unchanged.
     static func flatten(_ tape: JSONTape, onto row: JSONTape) {
         guard tape.kind(0) == .object else {
             row.clear()

@@ -1,9 +1,9 @@
 import DataFormats
 import ObjectStore
 
-/// Values that are JSON in a field of another format, which has no form for them.
+/// Values as JSON inside a field of a format that has no form for them.
 enum JSONField {
-    /// The value of a text for a property; `container` is what holds JSON, for messages.
+    /// Returns the value of a text for a property; `container` names what holds JSON, for messages.
     static func value(
         _ text: String, _ property: Property, _ classSchema: ClassSchema, _ importer: Importer,
         _ place: RowPlace, container: String

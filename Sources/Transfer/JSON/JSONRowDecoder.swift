@@ -1,7 +1,7 @@
 import DataFormats
 import ObjectStore
 
-/// Makes values of a class of JSON rows.
+/// Decodes JSON rows into values of a class.
 ///
 /// Understands what `RowEncoder` writes, and the extended JSON of MongoDB and Realm: `{"$oid": "…"}`, `{"$date": …}`,
 /// `{"$numberLong": "…"}` and the like.
@@ -14,9 +14,9 @@ struct JSONRowDecoder {
         self.place = place
     }
 
-    /// The row on a tape; its class is the one that it names, otherwise `className`.
+    /// Decodes the row on a tape. Its class is the one that the row names, otherwise `className`.
     ///
-    /// Most rows hold nothing but single values of the right types: those are stored at once.
+    /// Most rows hold only single values of the right types; those are stored directly.
     func decode(_ tape: JSONTape, className: String?) throws -> Importer.Row {
         guard tape.kind(0) == .object else {
             throw FormatError("a row is an object, got \(JSONNode(tape).description)")
@@ -68,7 +68,7 @@ struct JSONRowDecoder {
 
     // MARK: Fast path
 
-    /// Stores a row of single values of the right types; false, and nothing has happened, for any other.
+    /// Stores a row that has only single values of the right types. Returns false and stores nothing for any other row.
     private func insert(
         _ tape: JSONTape, _ fields: FieldTable, _ first: Int
     ) throws -> Bool {
@@ -233,7 +233,7 @@ struct JSONRowDecoder {
         return try importer.link(to: single(node, key, target), of: target, place)
     }
 
-    /// An object that stands inside the row: embedded, or made with it.
+    /// Returns an object inside the row: embedded, or created with it.
     private func nested(_ node: JSONNode, _ target: ClassSchema) throws -> Value {
         var values: [String: Value] = [:]
         try node.forEachMember { name, value in

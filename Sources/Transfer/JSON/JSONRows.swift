@@ -3,15 +3,15 @@ import ObjectStore
 
 /// Writes the objects of one class as rows of JSON, or of Lua.
 struct JSONRows {
-    /// How rows stand beside each other.
+    /// How rows are separated.
     enum Form {
-        /// One a line.
+        /// One per line.
         case lines
-        /// The same, each naming its class.
+        /// One per line, each with its class.
         case named
         /// A JSON list.
         case list
-        /// Calls in Lua, in functions of so many rows that no limit of Lua's is met.
+        /// Calls in Lua, in functions of limited length because of Lua's limits.
         case calls
     }
 
@@ -25,7 +25,7 @@ struct JSONRows {
         self.form = form
     }
 
-    /// Writes the rows; `afterEach` may take what has been written.
+    /// Writes the rows; `afterEach` may remove the bytes written so far.
     func write(
         _ keys: ResultKeys, _ json: inout JSONWriter, afterEach: (inout JSONWriter) throws -> Void
     ) throws {
@@ -70,7 +70,7 @@ struct JSONRows {
         }
     }
 
-    /// What takes a row in Lua.
+    /// The Lua function that receives a row.
     private var callee: String {
         let name = classSchema.name
         if LuaWords.isName(name), !["schema", "data", "part"].contains(name) { return name + " " }

@@ -1,8 +1,8 @@
 import DataFormats
 
-/// The rows of a file of data as Lua source.
+/// The rows of a file with data as Lua source.
 ///
-/// A row is what it is in JSON, written as a table.
+/// A row is a table with the same members as in JSON.
 struct LuaSource {
     private let file: FileReader
 
@@ -19,7 +19,7 @@ struct LuaSource {
             }
             let place = RowPlace(line: reader.line)
             try importer.take(place) {
-                // A row that spans lines is written on one, as JSON, which the import of JSON Lines takes.
+                // A row that spans lines is written on one line as JSON, which the import of JSON Lines accepts.
                 var json = JSONWriter()
                 JSONNode(reader.tape).write(to: &json)
                 return RejectFile.record(json.bytes, ofClass: section)

@@ -3,8 +3,8 @@ import ObjectStore
 
 /// Writes objects as JSON.
 ///
-/// A link is the primary key of the object it leads to, or `{"$key": n}` where the class has none; what is embedded
-/// stands where it is held. Values of a mixed property that JSON cannot tell apart bear their type: `{"$date": "…"}`.
+/// A link is the primary key of its object, or `{"$key": n}` if the class has none. Embedded objects are inside their
+/// owner. Values of a mixed property that JSON cannot distinguish have a type tag: `{"$date": "…"}`.
 package struct RowEncoder {
     let view: StoreView
     private let normalizesNumbers: Bool
@@ -18,7 +18,7 @@ package struct RowEncoder {
         self.normalizesNumbers = normalizesNumbers
     }
 
-    /// Writes the members of an object, without the braces and without what is computed.
+    /// Writes the members of an object, without the braces and without computed properties.
     package func members(
         of key: ObjectKey, in classSchema: ClassSchema, to json: inout JSONWriter
     ) throws {
@@ -29,7 +29,7 @@ package struct RowEncoder {
         }
     }
 
-    /// Writes what a property holds.
+    /// Writes the value of a property.
     package func write(_ value: Value, _ property: Property, to json: inout JSONWriter) throws {
         switch value {
         case .list(let elements) where property.collection != nil:
@@ -53,7 +53,7 @@ package struct RowEncoder {
         try link(reference, to: &json)
     }
 
-    /// A link: what finds the object again, or the object itself where this is the only way to it.
+    /// Writes a link: the key of the object, or the object itself if there is no other way to it.
     func link(_ reference: ObjectReference, to json: inout JSONWriter) throws {
         guard let target = view.schema.find(table: reference.table) else { return json.null() }
         if target.isEmbedded {
@@ -99,7 +99,7 @@ package struct RowEncoder {
             for element in elements { try mixed(element, to: &json) }
             json.endArray()
         case .dictionary(let members):
-            // Names that begin with a dollar would be taken for a type.
+            // Names that begin with a dollar would be read as a type.
             let isAmbiguous = members.keys.contains { $0.hasPrefix("$") }
             if isAmbiguous { tag("$map", in: &json) }
             json.beginObject()

@@ -1,9 +1,9 @@
 import DataFormats
 import ObjectStore
 
-/// A schema as JSON, as it stands at the top of an export: `{"Dog": {"id": "int primary", …}}`.
+/// A schema as JSON, as at the top of an export: `{"Dog": {"id": "int primary", …}}`.
 enum SchemaJSON {
-    /// Writes classes; in Lua as ``Store`` is given them, where `embedded = true` stands among the properties.
+    /// Writes classes. In Lua, in the form that ``Store`` takes, with `embedded = true` among the properties.
     static func write(_ classes: [ClassSchema], to json: inout JSONWriter, isLua: Bool = false) {
         json.beginObject()
         for classSchema in classes {
@@ -22,7 +22,7 @@ enum SchemaJSON {
         json.endObject()
     }
 
-    /// The classes of a line that holds a schema and nothing else; nil for any other row.
+    /// Returns the classes of a line that holds only a schema; nil for any other row.
     ///
     /// Throws `invalid_schema` for types that do not exist.
     static func schema(ofLine tape: JSONTape) throws -> [ClassSchema]? {
@@ -32,7 +32,7 @@ enum SchemaJSON {
         return try schema(tape, 2)
     }
 
-    /// The classes of a node that has the form of a schema; nil for any other node.
+    /// Returns the classes of a node that has the form of a schema; nil for any other node.
     static func schema(_ tape: JSONTape, _ node: Int) throws -> [ClassSchema]? {
         guard tape.kind(node) == .object else { return nil }
         var isSchema = true
@@ -49,7 +49,7 @@ enum SchemaJSON {
 
     private static let member = Array("$schema".utf8)
 
-    /// Reads what `write` wrote from a node of a tape.
+    /// Reads the output of `write` from a node of a tape.
     ///
     /// Throws `invalid_schema`.
     static func read(_ tape: JSONTape, _ node: Int) throws -> [ClassSchema] {

@@ -1,6 +1,6 @@
 /// Counts values of a Realm file that a store cannot hold as they are.
 struct RealmLosses {
-    /// What happens to values.
+    /// The kinds of losses.
     enum Kind: Int, CaseIterable {
         case nanoseconds, distantDates, malformedText, malformedKeys, repeatedKeys, unknownLinks,
             danglingLinks, orphans, sharedParts, requiredValues, equalElements

@@ -7,7 +7,7 @@ final class RealmObjects {
     private let plan: RealmPlan
     private let schemas: [ClassSchema]
     private let values: RealmValues
-    /// The columns of each class that have links to objects that were not there yet.
+    /// The columns of each class with links to objects that did not exist yet.
     private var deferred: [Set<Int>]
 
     init(
@@ -27,7 +27,7 @@ final class RealmObjects {
         case general
     }
 
-    /// How a column is read and stored, without references: copying it in a loop costs no counting.
+    /// How a column is read and stored. Has no references, so that copying it in a loop needs no reference counting.
     private struct Field {
         /// The index of the property in the class of the file.
         let index: Int
@@ -37,7 +37,7 @@ final class RealmObjects {
         let isNullable: Bool
         /// Whether the property links to a class.
         let hasTarget: Bool
-        /// Whether elements that differ in the file may be equal in a store: NaN, and 1 beside 1.0.
+        /// Whether elements that differ in the file may be equal in a store: NaN, or 1 and 1.0.
         let mayMerge: Bool
     }
 
@@ -46,7 +46,7 @@ final class RealmObjects {
         plan.classes[position].source.properties[field.index]
     }
 
-    /// What null becomes: nil, or zero where a value that cannot be read is required.
+    /// Returns the replacement for null: nil, or zero if a value that cannot be read is required.
     private func null(_ field: Field, _ position: Int) -> Value {
         let property = schemas[position].properties[field.position]
         return property.isOptional || !property.isSingle ? .null : property.type.zero
@@ -54,7 +54,7 @@ final class RealmObjects {
 
     // MARK: - Creation
 
-    /// Creates the objects of a class; links to objects that do not exist yet are left for ``complete(_:_:)``.
+    /// Creates the objects of a class. Links to objects that do not exist yet are left to ``complete(_:_:)``.
     func create(
         _ position: Int, _ pass: RealmPass, _ order: RealmOrder, count: (Int) -> Void
     ) throws {
@@ -118,7 +118,7 @@ final class RealmObjects {
         }
     }
 
-    /// Counts the elements of a set that a store does not tell apart.
+    /// Counts the elements of a set that a store does not distinguish.
     private func countMerged(
         _ field: Field, _ rows: RealmRows, _ row: Int, _ object: ObjectKey, _ position: Int
     ) throws {
@@ -268,7 +268,7 @@ final class RealmObjects {
 
     // MARK: - Completion
 
-    /// Sets what links to objects that did not exist when an object was created.
+    /// Sets links to objects that did not exist when an object was created.
     func complete(_ position: Int, _ pass: RealmPass) throws {
         let columns = plan.classes[position].columns.filter {
             deferred[position].contains($0.index)
@@ -305,7 +305,7 @@ final class RealmObjects {
                     }
                 default:
                     let stored = try rows.value(row, field.index)
-                    // What does not link is set already, but for the parts of objects.
+                    // Values without links are set already, except for embedded objects.
                     guard field.hasTarget && !stored.isEmpty || stored.hasLinks else {
                         continue
                     }

@@ -1,7 +1,7 @@
 import ObjectStore
 import RealmFiles
 
-/// Which classes and properties of a store the tables of a Realm file become.
+/// Maps the tables of a Realm file to classes and properties of a store.
 struct RealmPlan {
     /// A property.
     struct Column {
@@ -9,7 +9,7 @@ struct RealmPlan {
         let index: Int
         /// The name in the store.
         let name: String
-        /// The class that links lead to, an index in ``RealmPlan/classes``.
+        /// The class that links point to, an index in ``RealmPlan/classes``.
         let target: Int?
     }
 
@@ -24,7 +24,7 @@ struct RealmPlan {
     }
 
     private(set) var classes: [Class] = []
-    /// What has no counterpart in a store.
+    /// Things that have no equivalent in a store.
     private(set) var notes: [String] = []
     /// The positions in ``classes`` by the index of the class in the file.
     private(set) var positions: [Int: Int] = [:]
@@ -54,7 +54,7 @@ struct RealmPlan {
         noteRest(chosen)
     }
 
-    /// The name of a class without the mark of user classes.
+    /// Returns the name of a class without the prefix of user classes.
     static func plainName(_ source: RealmClass) -> String {
         source.name.hasPrefix("class_") && source.name.count > 6
             ? String(source.name.dropFirst(6)) : source.name
@@ -85,7 +85,7 @@ struct RealmPlan {
             all.filter { source in
                 (wanted.isEmpty || wanted.contains { isNamed(source, $0) }) && !isLeftOut(source)
             }.map(\.index))
-        // Parts of objects come with them.
+        // Embedded objects come with their owners.
         var isGrowing = true
         while isGrowing {
             let parts = kept.flatMap { file.classes[$0].properties.compactMap(\.target) }
@@ -136,7 +136,7 @@ struct RealmPlan {
         var names = RealmNames()
         var renamed: [String] = []
         var properties: [Property] = []
-        // Names that can stay come first: another one does not take them away.
+        // Names that can stay come first, so that another name does not take theirs.
         var kept: [Int: String] = [:]
         for (index, found) in source.properties.enumerated() {
             guard options.property(of: found.name, in: plain) == nil else { continue }
@@ -180,7 +180,7 @@ struct RealmPlan {
             classes[position].name, properties, isEmbedded: source.kind == .embedded)
     }
 
-    /// Whether a store can keep the name of the file beside its own.
+    /// Whether a store can keep the original name beside its own.
     private static func canBeStored(_ name: String) -> Bool {
         !name.isEmpty && name.utf8.count <= 200
             && name.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }

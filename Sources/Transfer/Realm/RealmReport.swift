@@ -2,9 +2,9 @@ import DataFormats
 import ObjectStore
 import RealmFiles
 
-/// What a Realm file is and holds, without importing it.
+/// A description of a Realm file and its contents, without importing it.
 package struct RealmReport {
-    /// A class or a table of Realm's own.
+    /// A class, or one of Realm's internal tables.
     package struct Table: Sendable {
         /// The name of the table.
         package let name: String
@@ -26,7 +26,7 @@ package struct RealmReport {
 
     /// Opens and examines a file.
     ///
-    /// Throws `file_corrupt` and `invalid_argument`, with what to do.
+    /// Throws `file_corrupt` and `invalid_argument`, with a fix.
     package init(_ path: String, _ options: RealmOptions) throws {
         (file, tables, schemaVersion) = try RealmErrors.wrapping(path) {
             let file = try RealmFile(
@@ -51,7 +51,7 @@ package struct RealmReport {
         tables.reduce(0) { $0 + ($1.kind == "internal" ? 0 : $1.objects) }
     }
 
-    /// How the history is kept, in words.
+    /// Describes how the history is stored.
     package var history: String {
         switch file.history {
         case .none: "none"
@@ -62,7 +62,7 @@ package struct RealmReport {
         }
     }
 
-    /// Verifies every value, every count, and that links agree with backlinks; what is wrong, in words.
+    /// Verifies every value, every count, and that links agree with backlinks. Returns a description of each fault.
     package func check(progress: (Int) throws -> Void = { _ in }) throws -> [String] {
         try RealmErrors.wrapping(file.path) { try file.check(progress: progress) }
     }

@@ -3,8 +3,8 @@ import RealmFiles
 
 /// The classes and objects of a Realm file, as rows for an import.
 ///
-/// Objects are created in one reading, classes that others link to first. Links in circles are set in a second reading.
-/// Memory grows with neither, beyond the keys of objects that do not have them in a row.
+/// Objects are created in one pass, in an order that puts linked classes first. Circular links are set in a second
+/// pass. Neither pass uses memory in proportion to the file, except for the keys of objects without consecutive keys.
 final class RealmSource: RowSource {
     private let path: String
     private let options: ImportOptions
@@ -84,7 +84,7 @@ final class RealmSource: RowSource {
 
     /// Runs the work.
     ///
-    /// If another program has written to the file meanwhile, that is the error, whatever else was found.
+    /// If another program has written to the file meanwhile, that error replaces all others.
     private func whileUnchanged(_ work: () throws -> Void) throws {
         try RealmErrors.wrapping(path) {
             do {
@@ -98,7 +98,7 @@ final class RealmSource: RowSource {
     }
 }
 
-/// The order in which classes are created: those that others link to come first, as far as that is possible.
+/// The order in which classes are created: linked classes come first as far as possible.
 struct RealmOrder {
     /// The positions of classes whose objects exist on their own.
     private(set) var positions: [Int] = []
@@ -130,7 +130,7 @@ struct RealmOrder {
 
 /// Errors of Realm files as errors of stores.
 enum RealmErrors {
-    /// Runs the work; an error of the file becomes `file_corrupt` or `invalid_argument`.
+    /// Runs the work and converts an error of the file to `file_corrupt` or `invalid_argument`.
     static func wrapping<Result>(_ path: String, _ work: () throws -> Result) throws -> Result {
         do {
             return try work()

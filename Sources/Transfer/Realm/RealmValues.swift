@@ -5,7 +5,7 @@ import RealmFiles
 ///
 /// Confined to the thread of the store.
 final class RealmValues {
-    /// What could not be converted exactly.
+    /// Values that could not be converted exactly.
     var losses = RealmLosses()
     /// The objects that were created, by class of the plan and by key in the file.
     private(set) var objects: [NumberedObjects]
@@ -20,7 +20,7 @@ final class RealmValues {
     private let tables: [TableID]
     private let schemas: [ClassSchema]
     private var lookups: [Int: RealmLookup] = [:]
-    /// Embedded objects in each other.
+    /// The maximum nesting depth of embedded objects.
     private static let deepestParts = 100
 
     init(_ file: RealmFile, _ plan: RealmPlan, _ schemas: [ClassSchema], swapsGUIDs: Bool) {
@@ -34,10 +34,10 @@ final class RealmValues {
         partCounts = Array(repeating: 0, count: plan.classes.count)
     }
 
-    /// Remembers the object that a key of the file stands for.
+    /// Records the object for a key of the file.
     func note(_ key: Int64, _ class: Int, _ object: ObjectKey) { objects[`class`].add(key, object) }
 
-    /// The value of a property; nil if it links to objects that are created later.
+    /// Returns the value of a property; nil if it links to objects that are created later.
     func value(
         _ value: RealmValue, of property: RealmProperty, _ location: @autoclosure () -> String
     ) throws -> Value? {
@@ -46,8 +46,8 @@ final class RealmValues {
         return isLater ? nil : fitted(result, property, location)
     }
 
-    /// The value without nil where a store cannot hold it: links that lead nowhere leave lists and sets, and what is
-    /// required becomes zero.
+    /// Returns the value without nil where a store cannot hold nil: broken links are removed from lists and sets, and
+    /// required values become zero.
     private func fitted(
         _ value: Value, _ property: RealmProperty, _ location: () -> String
     ) -> Value {
@@ -207,7 +207,7 @@ final class RealmValues {
         return .null
     }
 
-    /// The object that a key of the file stands for; nil if there is none.
+    /// Returns the object for a key of the file; nil if there is none.
     func found(_ key: Int64, of target: Int, _ location: @autoclosure () -> String)
         -> ObjectReference?
     {
@@ -234,7 +234,7 @@ final class RealmValues {
             losses.add(.danglingLinks, location())
             return .null
         }
-        // The lookup may reuse the rows for the parts of this part.
+        // The lookup may reuse the rows for the nested embedded objects.
         let stored = try source.columns.map { try rows.value(row, $0.index) }
         var values = [Value](repeating: .null, count: schemas[target].properties.count)
         for (column, value) in zip(source.columns, stored) {

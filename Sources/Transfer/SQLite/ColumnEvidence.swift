@@ -1,12 +1,12 @@
 import DataFormats
 import ObjectStore
 
-/// What the declared type of a column and the values in it say about the type of a property.
+/// The evidence that the declared type of a column and its values give about the type of a property.
 ///
-/// SQLite takes values of any kind in any column, so only both together tell.
+/// SQLite accepts any value in any column, so only both together determine the type.
 struct ColumnEvidence {
-    /// What the declared type asks for, by SQLite's rules (its documentation, "Datatypes", 3.1), and beyond them for
-    /// the types that SQLite does not have.
+    /// The declared type by SQLite's rules (its documentation, "Datatypes", 3.1), extended by types that SQLite does
+    /// not have.
     private enum Wish { case int, text, anything, real, number, bool, date, uuid, decimal }
 
     private let wish: Wish
@@ -16,9 +16,9 @@ struct ColumnEvidence {
     private var reals = 0
     private var texts = 0
     private var blobs = 0
-    /// Whether all values so far are what is wished for.
+    /// Whether all values so far match the declared type.
     private var isAsWished = true
-    /// Integers in a column of dates that must be milliseconds, and other ones except 0.
+    /// Integers in a date column that must be milliseconds, and all others except 0.
     private var milliseconds = 0
     private var seconds = 0
     /// Whether all integers are doubles too.
@@ -41,7 +41,7 @@ struct ColumnEvidence {
         return has("REAL", "FLOA", "DOUB") ? .real : .number
     }
 
-    /// Looks at one more value.
+    /// Adds one more value.
     mutating func add(_ row: SQLiteStatement, _ column: Int) {
         switch row.kind(column) {
         case .null: nulls += 1
@@ -89,7 +89,7 @@ struct ColumnEvidence {
         isAsWished = row.text(column).flatMap { ValueText.value($0, as: type) } != nil
     }
 
-    /// Whether the column holds dates that are milliseconds since 1970, where the options do not say how to read them.
+    /// Whether the column holds dates in milliseconds since 1970, if the options do not specify how to read them.
     var holdsMilliseconds: Bool {
         type == .date && dates == nil && milliseconds > 0 && seconds == 0 && reals == 0
     }

@@ -3,12 +3,12 @@ import ObjectStore
 
 /// Single values of rows of SQLite as values of properties.
 struct SQLiteCell {
-    /// How numbers in date properties are read; nil is SQLite's own way: integers are seconds, others Julian days.
+    /// How numbers in date properties are read. Nil follows SQLite: integers are seconds, others Julian days.
     let dates: SQLiteDates?
     /// Whether text in mixed columns that looks like JSON is JSON, as in exports of the first format.
     let isExport: Bool
 
-    /// The value of a cell for a single property that is no link; nil if the property cannot hold it.
+    /// Returns the value of a cell for a single property other than a link; nil if the property cannot hold it.
     func value(_ row: SQLiteStatement, _ column: Int, as type: PropertyType) throws -> Value? {
         switch (type, row.kind(column)) {
         case (_, .null): return .null
@@ -34,7 +34,7 @@ struct SQLiteCell {
         }
     }
 
-    /// The float that a number was before it became a double, or that is written with the same digits.
+    /// Returns the float that a number was before it became a double, or that is written with the same digits.
     private static func float(_ number: Double) -> Float? {
         guard number.isFinite else { return Float(number) }
         if let float = Float(exactly: number) { return float }
@@ -76,7 +76,7 @@ struct SQLiteCell {
         return text
     }
 
-    /// Whether a text in a mixed column stands for something else, or for a text that would look so.
+    /// Whether a text in a mixed column represents another value, or a text that looks like one.
     static func looksLikeJSON(_ text: String) -> Bool {
         switch text.utf8.first {
         case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "\""): true
@@ -84,12 +84,12 @@ struct SQLiteCell {
         }
     }
 
-    /// The moment that a whole number stands for.
+    /// Returns the date that a whole number represents.
     static func moment(_ number: Int64, _ dates: SQLiteDates?) -> Timestamp? {
         (dates ?? .seconds).moment(number)
     }
 
-    /// The moment that a number stands for.
+    /// Returns the date that a number represents.
     static func moment(_ number: Double, _ dates: SQLiteDates?) -> Timestamp? {
         (dates ?? .julian).moment(number)
     }
@@ -105,7 +105,7 @@ struct SQLiteCell {
         }
     }
 
-    /// What a cell holds, for messages.
+    /// Describes the content of a cell for messages.
     static func summary(_ row: SQLiteStatement, _ column: Int) -> String {
         switch row.kind(column) {
         case .null: "NULL"

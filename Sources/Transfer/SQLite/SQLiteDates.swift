@@ -1,6 +1,6 @@
 import ObjectStore
 
-/// How dates are kept in SQLite, which has no type for them.
+/// How dates are stored in SQLite, which has no type for them.
 package enum SQLiteDates: String, CaseIterable, Sendable {
     /// ISO 8601, as `2026-11-21T10:00:00Z`.
     case text
@@ -11,9 +11,9 @@ package enum SQLiteDates: String, CaseIterable, Sendable {
     /// Julian days as numbers, exact to about a tenth of a millisecond.
     case julian
 
-    /// The way of this name.
+    /// Returns the encoding of this name.
     ///
-    /// Throws `invalid_argument` with the names that there are.
+    /// Throws `invalid_argument` with the known names.
     package init(name: String) throws {
         guard let way = Self(rawValue: name.lowercased()) else {
             let known = Self.allCases.map(\.rawValue)
@@ -28,7 +28,7 @@ package enum SQLiteDates: String, CaseIterable, Sendable {
     private static let epochAsJulianDay = 2_440_587.5
     private static let microsecondsOfDay = 86_400_000_000.0
 
-    /// The moment that a number stands for; nil outside the range of dates.
+    /// Returns the date that a number represents; nil outside the range of dates.
     func moment(_ number: Double) -> Timestamp? {
         switch self {
         case .text, .seconds: Timestamp(seconds: number)
@@ -40,7 +40,7 @@ package enum SQLiteDates: String, CaseIterable, Sendable {
         }
     }
 
-    /// The same for a whole number, without loss.
+    /// Returns the date that a whole number represents, without loss.
     func moment(_ number: Int64) -> Timestamp? {
         let factor: Int64
         switch self {
@@ -52,13 +52,13 @@ package enum SQLiteDates: String, CaseIterable, Sendable {
         return overflow ? nil : Timestamp(microseconds: microseconds)
     }
 
-    /// Whether a number of seconds is so large that it must be milliseconds: as seconds it is beyond the year 5138, as
-    /// milliseconds it is after March 1973.
+    /// Whether a number of seconds is so large that it must be milliseconds: as seconds it is after the year 5138, as
+    /// milliseconds after March 1973.
     static func looksLikeMilliseconds(_ number: Int64) -> Bool {
         number.magnitude >= 100_000_000_000
     }
 
-    /// Whether a moment gives the number back that it was read from.
+    /// Whether a date converts back to the number that it was read from.
     func isExact(_ number: Double, _ moment: Timestamp) -> Bool {
         switch stored(moment) {
         case .double(let stored): stored == number
@@ -67,7 +67,7 @@ package enum SQLiteDates: String, CaseIterable, Sendable {
         }
     }
 
-    /// What is stored for a moment.
+    /// Returns the stored value of a date.
     func stored(_ moment: Timestamp) -> Value {
         let microseconds = moment.microseconds
         switch self {

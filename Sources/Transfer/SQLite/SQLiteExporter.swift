@@ -9,7 +9,7 @@ struct SQLiteExporter {
     private let dates: SQLiteDates
     private let database: SQLiteDatabase
 
-    /// Begins the database; `isWhole` says that all objects are going to be in it, and with them those that are linked.
+    /// Begins the database. `isWhole` means that it will contain all objects, and therefore all link targets.
     init(
         _ path: String, _ view: StoreView, _ classes: [ClassSchema], isWhole: Bool,
         _ dates: SQLiteDates
@@ -75,7 +75,7 @@ struct SQLiteExporter {
         }
     }
 
-    /// Makes the indexes and puts the database in its place.
+    /// Creates the indexes and renames the database to its final path.
     func finish() throws {
         for statement in layout.indexing() { try database.run(statement) }
         try database.finish()
@@ -106,7 +106,7 @@ struct SQLiteExporter {
         return value
     }
 
-    /// Whether SQLite has a form for a mixed value.
+    /// Whether SQLite can represent a mixed value.
     private func isPlain(_ value: Value) -> Bool {
         switch value {
         case .null, .int, .data, .string: true
@@ -140,7 +140,7 @@ struct SQLiteExporter {
         }
     }
 
-    /// What finds an object again.
+    /// Binds the key of an object.
     private func bindKey(
         _ position: Int, _ key: ObjectKey, _ classSchema: ClassSchema, _ statement: SQLiteStatement
     ) throws {
@@ -169,7 +169,7 @@ struct SQLiteExporter {
         }
     }
 
-    /// SQLite takes what is no number for `NULL`: it becomes text.
+    /// SQLite reads NaN as `NULL`, so it becomes text.
     private func bind(_ position: Int, _ number: Double, _ statement: SQLiteStatement) {
         if number.isNaN {
             statement.bind(position, "NaN")

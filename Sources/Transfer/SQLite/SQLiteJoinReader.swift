@@ -1,7 +1,7 @@
 import DataFormats
 import ObjectStore
 
-/// Fills the lists, sets or maps of links of a class from the table that holds their elements.
+/// Fills link collections of a class from the table that holds their elements.
 struct SQLiteJoinReader {
     private let importer: Importer
     private let table: SQLiteLayout.Table
@@ -21,7 +21,7 @@ struct SQLiteJoinReader {
                 + "FROM \(SQLiteDatabase.quoted(join.name)) ORDER BY 1, 2")
     }
 
-    /// Sets one collection after the other: all rows of an owner stand together.
+    /// Sets one collection after another: all rows of an owner are adjacent.
     func read() throws {
         var number = 0
         var owner: Value?
@@ -58,7 +58,7 @@ struct SQLiteJoinReader {
         return value
     }
 
-    /// The owner and its links as a row of JSON Lines, which an import with upsert takes.
+    /// Returns the owner and its links as a row of JSON Lines, which an import with upsert accepts.
     private func record(_ owner: Value, _ places: [String], _ targets: [Value]) -> [UInt8] {
         var json = JSONWriter()
         json.beginObject()

@@ -1,22 +1,22 @@
 import DataFormats
 import ObjectStore
 
-/// How classes are laid out in tables: for writing them, and for reading back what was written.
+/// The mapping of classes to tables, for writing them and for reading them back.
 ///
-/// Each class is a table, each property a column; lists, sets and maps of links are tables of their own. What SQLite has
-/// no form for is JSON in its column.
+/// Each class is a table, each property a column. Lists, sets and maps of links have their own tables. Values that
+/// SQLite cannot represent are JSON in their column.
 struct SQLiteLayout {
     struct Column {
         let name: String
         let property: Property
         let form: Form
-        /// The column that names the type of a mixed value that is JSON in this one; NULL for other values.
+        /// The column with the type of a mixed value that is JSON in this column; NULL for other values.
         var typeColumn: String?
     }
 
     enum Form {
         case value
-        /// The primary key of the object it leads to, or its number where that has none.
+        /// The primary key of the linked object, or its number if it has none.
         case link(ClassSchema)
         case json
     }
@@ -33,18 +33,18 @@ struct SQLiteLayout {
     struct Table {
         let name: String
         let classSchema: ClassSchema
-        /// The column with the object's number, where the class has no primary key.
+        /// The column with the object's number, if the class has no primary key.
         let keyColumn: String?
         let columns: [Column]
         let joins: [Join]
 
-        /// The columns in the order in which an insertion binds them.
+        /// The columns in the binding order of an insertion.
         var insertedColumns: [String] {
             columns.map(\.name) + columns.compactMap(\.typeColumn) + [keyColumn].compactMap(\.self)
         }
     }
 
-    /// The table that says what is in the others.
+    /// The table that describes the others.
     static let metadata = "moonpool"
 
     private(set) var tables: [Table] = []
@@ -53,7 +53,8 @@ struct SQLiteLayout {
     private let hasTypeColumns: Bool
     private(set) var names = SQLiteNames(taken: [metadata])
 
-    /// The layout of whole stores, or of the objects of some classes, whose links lead nowhere in the database.
+    /// Creates the layout of whole stores, or of the objects of some classes, whose links have no targets in the
+    /// database.
     init(
         _ classes: [ClassSchema], _ all: [ClassSchema], isWhole: Bool, hasTypeColumns: Bool = true
     ) {
@@ -62,7 +63,7 @@ struct SQLiteLayout {
             all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         self.isWhole = isWhole
         let kept = classes.filter { !$0.isEmbedded }
-        // The classes' own names come first.
+        // The names of classes come first.
         let tableNames = kept.map { names.unique($0.name) }
         for (classSchema, name) in zip(kept, tableNames) { add(classSchema, name) }
     }
@@ -84,7 +85,7 @@ struct SQLiteLayout {
             columns.append(
                 Column(name: columnNames.unique(property.name), property: property, form: form))
         }
-        // Last, so that no property gives up its name for one.
+        // Last, so that no property loses its name to one.
         for index in columns.indices where hasTypeColumns && columns[index].isMixed {
             columns[index].typeColumn = columnNames.unique("\(columns[index].name)_type")
         }
@@ -97,7 +98,7 @@ struct SQLiteLayout {
 
     // MARK: SQL
 
-    /// The statements that make the tables.
+    /// Returns the statements that create the tables.
     func creation(_ dates: SQLiteDates) -> [String] {
         var statements: [String] = []
         for table in tables {
@@ -107,7 +108,7 @@ struct SQLiteLayout {
         return statements
     }
 
-    /// The statements that make the indexes, for when the rows are there.
+    /// Returns the statements that create the indexes, after the rows are inserted.
     func indexing() -> [String] {
         var names = names
         return tables.flatMap { table -> [String] in
@@ -186,7 +187,7 @@ struct SQLiteLayout {
         return " REFERENCES \(SQLiteDatabase.quoted(table.name)) (\(SQLiteDatabase.quoted(key)))"
     }
 
-    /// The declared type of a column, which decides how SQLite converts: text must not become a number.
+    /// Returns the declared type of a column, which determines SQLite's conversions: text must not become a number.
     private static func type(of property: Property) -> String {
         switch property.type {
         case .bool: "BOOLEAN"

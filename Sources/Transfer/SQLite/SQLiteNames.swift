@@ -1,15 +1,15 @@
 import ObjectStore
 
-/// Gives out names of tables and columns, which SQLite compares without regard to the case of ASCII letters.
+/// Assigns names of tables and columns, which SQLite compares without regard to the case of ASCII letters.
 struct SQLiteNames {
     private var taken: Set<String>
 
-    /// Names besides those that are taken.
+    /// Creates an allocator with names that are taken.
     init(taken: [String] = []) { self.taken = Set(taken.map { $0.lowercased() }) }
 
-    /// The wanted name, or the first like it that is free.
+    /// Returns the wanted name, or the first free variant of it.
     mutating func unique(_ wanted: String) -> String {
-        // SQLite keeps names that begin like this for itself.
+        // SQLite reserves names with this prefix.
         var wanted = wanted
         if wanted.lowercased().hasPrefix("sqlite_") { wanted = "_" + wanted }
         var name = wanted
@@ -22,9 +22,9 @@ struct SQLiteNames {
     }
 }
 
-/// Names of classes and properties made of names of tables and columns.
+/// Converts names of tables and columns to names of classes and properties.
 enum SchemaNames {
-    /// `order_items` as `OrderItems`.
+    /// Converts `order_items` to `OrderItems`.
     static func className(_ table: String) -> String {
         let words = table.unicodeScalars.split { !isWordPart($0) || $0 == "_" }
         let name = words.map { word in
@@ -43,7 +43,7 @@ enum SchemaNames {
         return name.utf8.count <= 200 && name.unicodeScalars.allSatisfy(isWordPart)
     }
 
-    /// `unit price` as `unit_price`.
+    /// Converts `unit price` to `unit_price`.
     static func property(_ column: String) -> String {
         var name = String.UnicodeScalarView()
         for scalar in column.unicodeScalars { name.append(isWordPart(scalar) ? scalar : "_") }
@@ -51,7 +51,7 @@ enum SchemaNames {
         return limited((isDigit ? "_" : "") + String(name))
     }
 
-    /// `owner_id` and `ownerId` as `owner`; nil for other names.
+    /// Converts `owner_id` and `ownerId` to `owner`; nil for other names.
     static func linkName(_ property: String) -> String? {
         for suffix in ["_id", "_ID", "Id", "ID"]
         where property.hasSuffix(suffix) && property.count > suffix.count {

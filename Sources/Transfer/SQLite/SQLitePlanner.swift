@@ -1,17 +1,17 @@
 import DataFormats
 import ObjectStore
 
-/// Decides which classes and properties the tables of a database become.
+/// Maps the tables of a database to classes and properties.
 ///
-/// For databases that others made; what `SQLiteExporter` wrote says it itself.
+/// For databases from other programs. The output of `SQLiteExporter` describes itself.
 struct SQLitePlanner {
     private let database: SQLiteDatabase
     private let options: ImportOptions
     private let known: Schema
     private var evidence: [String: [ColumnEvidence]] = [:]
-    /// The class of each table that is taken.
+    /// The class of each imported table.
     private var classNames: [String: String] = [:]
-    /// By lower-case name: foreign keys need not spell it as the table does.
+    /// By lower-case name: foreign keys need not use the spelling of the table.
     private var tablesByName: [String: SQLiteTable] = [:]
     private(set) var tables: [SQLiteTablePlan] = []
     private(set) var newClasses: [ClassSchema] = []
@@ -46,7 +46,7 @@ struct SQLitePlanner {
         classNames[table.name].flatMap(known.find)
     }
 
-    /// Nil for a table that is left out.
+    /// Returns nil for a table that is left out.
     private func className(of table: SQLiteTable) throws -> String? {
         if let name = options.classNames[table.name] { return name.isEmpty ? nil : name }
         let usual = SchemaNames.className(table.name)
@@ -62,7 +62,7 @@ struct SQLitePlanner {
         return name
     }
 
-    /// Tables that others refer to come before those, as far as they do not refer to each other in a circle.
+    /// Sorts tables so that referenced tables come before the tables that refer to them, except for circles.
     private static func inOrder(
         _ tables: [SQLiteTable], _ byName: [String: SQLiteTable]
     ) -> [SQLiteTable] {
@@ -79,7 +79,7 @@ struct SQLitePlanner {
         return ordered
     }
 
-    /// Looks at every value of a table.
+    /// Examines every value of a table.
     private mutating func look(at table: SQLiteTable) throws {
         var found = table.columns.map { ColumnEvidence(declared: $0.type, dates: options.dates) }
         let rows = try database.prepare(table.selection(table.columns.map(\.name)))
@@ -149,7 +149,7 @@ struct SQLitePlanner {
             isIndexed: isIndexed && !isKey)
     }
 
-    /// The column that becomes the primary key: the only one of the table's, if a primary key can be of its type.
+    /// Returns the column that becomes the primary key: the only column of the table's key, if its type allows that.
     private func key(of table: SQLiteTable) -> Int? {
         let keys = table.columns.indices.filter { table.columns[$0].keyPosition > 0 }
         guard keys.count == 1, let evidence = evidence[table.name]?[keys[0]], evidence.nulls == 0,
@@ -158,7 +158,7 @@ struct SQLitePlanner {
         return keys[0]
     }
 
-    /// The class that a column's values lead to, if they are primary keys there.
+    /// Returns the class that a column's values link to, if they are primary keys there.
     private func linkTarget(of column: SQLiteTable.Column, in table: SQLiteTable) -> String? {
         if column.keyPosition > 0, table.keyColumns.count == 1 { return nil }
         guard let reference = table.foreignKeys.first(where: { $0.column == column.name }),

@@ -1,7 +1,7 @@
 import DataFormats
 import ObjectStore
 
-/// Makes values of a class of the rows of a table.
+/// Decodes the rows of a table into values of a class.
 struct SQLiteRowDecoder {
     private let importer: Importer
     private let cell: SQLiteCell
@@ -10,7 +10,7 @@ struct SQLiteRowDecoder {
     private let typePositions: [Int: Int]
     private let milliseconds: Set<Int>
 
-    /// `typePositions` are the columns that say whether a mixed value is JSON; `milliseconds` are columns of dates.
+    /// `typePositions` are the columns that tell whether a mixed value is JSON; `milliseconds` are columns of dates.
     init(
         _ importer: Importer, _ cell: SQLiteCell, _ classSchema: ClassSchema,
         _ columns: [FieldTable.Field], typePositions: [Int: Int], milliseconds: Set<Int>
@@ -23,7 +23,7 @@ struct SQLiteRowDecoder {
         self.columns = columns
     }
 
-    /// The values of the statement's row, whose first column is no property.
+    /// Returns the values of the statement's row, whose first column is not a property.
     func row(_ statement: SQLiteStatement, _ place: RowPlace) throws -> DecodedRow {
         var row = DecodedRow(classSchema)
         for (index, column) in columns.enumerated() {
@@ -72,7 +72,7 @@ struct SQLiteRowDecoder {
             property, classSchema, got: SQLiteCell.summary(row, column), text)
     }
 
-    /// A date that is a number; a rounded one counts as changed.
+    /// Returns a date from a number, and counts it as changed if it was rounded.
     private func date(
         _ row: SQLiteStatement, _ column: Int, _ cell: SQLiteCell
     ) throws -> Timestamp? {

@@ -27,7 +27,7 @@ final class SQLiteSource: RowSource {
 
     var part: Double? { allRows > 0 ? min(1, Double(rowsDone) / Double(allRows)) : nil }
 
-    /// Decides what becomes of the tables; looks at every value of those for which the store has no class.
+    /// Plans the import of the tables. Examines every value of tables for which the store has no class.
     func classes(besides known: Schema) throws -> ClassInference.Result {
         let (all, ignored) = try SQLiteTable.all(in: database)
         var others = all
@@ -84,7 +84,7 @@ final class SQLiteSource: RowSource {
         throw StoreError(.invalidArgument, "the database has no table to import")
     }
 
-    /// The schema and the format of an export; nil for other databases.
+    /// Returns the schema and the format of an export; nil for other databases.
     private static func export(
         _ database: SQLiteDatabase, _ tables: [SQLiteTable]
     ) throws -> (classes: [ClassSchema], dates: SQLiteDates, format: String)? {
@@ -156,7 +156,7 @@ final class SQLiteSource: RowSource {
         }
     }
 
-    /// The collections that have tables of their own: an object that is updated keeps nothing that is not there.
+    /// Returns the collections with their own tables: an updated object keeps no element that is not in the file.
     private func collectionsToEmpty(
         _ table: SQLiteTablePlan, _ classSchema: ClassSchema
     ) -> [Int] {
@@ -165,7 +165,7 @@ final class SQLiteSource: RowSource {
             .compactMap { classSchema.position(of: $0.join.property.name) }
     }
 
-    /// A row as a line of JSON, which the import of JSON Lines takes.
+    /// Returns a row as a line of JSON, which the import of JSON Lines accepts.
     private static func record(_ row: SQLiteStatement, _ table: SQLiteTablePlan) -> [UInt8] {
         var json = JSONWriter()
         json.beginObject()

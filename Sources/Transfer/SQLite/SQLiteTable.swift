@@ -4,31 +4,31 @@ import DataFormats
 struct SQLiteTable {
     struct Column {
         let name: String
-        /// As it was declared: SQLite takes any text, or none.
+        /// As declared: SQLite accepts any text, or none.
         let type: String
         let isRequired: Bool
-        /// 1 for the first column of the primary key, 0 for what is not part of it.
+        /// 1 for the first column of the primary key, 0 for columns outside of it.
         let keyPosition: Int
-        /// Whether an index is over this column alone.
+        /// Whether an index covers only this column.
         var isIndexed = false
     }
 
     struct ForeignKey {
         let table: String
         let column: String
-        /// Nil for the other table's primary key.
+        /// Nil means the primary key of the other table.
         let target: String?
     }
 
     let name: String
     var columns: [Column] = []
-    /// Those over one column.
+    /// The foreign keys over one column.
     var foreignKeys: [ForeignKey] = []
     /// Foreign keys over several columns together.
     var compositeForeignKeys = 0
     let hasRowID: Bool
 
-    /// What the rowid is called, which a column's name can hide.
+    /// The name of the rowid, unless columns hide all its names.
     var rowID: String? {
         let taken = Set(columns.map { $0.name.lowercased() })
         return hasRowID ? ["_rowid_", "rowid", "oid"].first { !taken.contains($0) } : nil
@@ -36,7 +36,7 @@ struct SQLiteTable {
 
     var keyColumns: [Column] { columns.filter { $0.keyPosition > 0 } }
 
-    /// The tables of a database, and the names of views and virtual tables, which hold no data of their own.
+    /// Returns the tables of a database, and the names of views and virtual tables, which hold no data of their own.
     static func all(
         in database: SQLiteDatabase
     ) throws -> (tables: [SQLiteTable], ignored: [String]) {
@@ -64,7 +64,7 @@ struct SQLiteTable {
     }
 
     private mutating func readColumns(_ database: SQLiteDatabase) throws {
-        // Generated columns have values like any other; what is hidden otherwise has none.
+        // Generated columns have values like any other column; other hidden columns have none.
         let list = try database.prepare(
             "SELECT name, type, \"notnull\", pk FROM pragma_table_xinfo(?) WHERE hidden <> 1")
         list.bind(0, name)

@@ -4,24 +4,24 @@ import DataFormats
 struct SQLiteTablePlan {
     let table: String
     let className: String
-    /// The column that holds the number by which other rows link to this one.
+    /// The column with the number that other rows use to link to this row.
     var numberColumn: String?
     private(set) var columns: [String] = []
     private(set) var properties: [String] = []
-    /// By the index of a column, the column that is not NULL where the value is JSON.
+    /// By the index of a column, the column that is not NULL if the value is JSON.
     private(set) var typeColumns: [Int: String] = [:]
     /// Columns whose numbers are milliseconds since 1970.
     private(set) var millisecondColumns: Set<Int> = []
     private let rowID: String?
 
-    /// A table of a database that others made.
+    /// Creates a plan for a table of another program's database.
     init(_ table: SQLiteTable, _ className: String) {
         self.table = table.name
         self.className = className
         rowID = table.rowID
     }
 
-    /// A table that `SQLiteExporter` wrote.
+    /// Creates a plan for a table that `SQLiteExporter` wrote.
     init(_ table: SQLiteLayout.Table, _ className: String, _ options: ImportOptions) {
         self.table = table.name
         self.className = className
@@ -35,7 +35,7 @@ struct SQLiteTablePlan {
         }
     }
 
-    /// Reads numbers of the column that was added last as milliseconds.
+    /// Reads numbers of the last added column as milliseconds.
     mutating func noteMilliseconds() { millisecondColumns.insert(columns.count - 1) }
 
     /// By the index of a column, the index of its type in the rows of ``selection``.
