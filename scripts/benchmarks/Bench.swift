@@ -1,6 +1,6 @@
 import Glibc
 
-/// One run: the contestants, where their files are, and what has been measured.
+/// One run: the contestants, the paths of their files, and the measurements.
 final class Bench {
     let options: Options
     let contestants: [any Contestant]
@@ -18,17 +18,17 @@ final class Bench {
 
     var people: People { People(indices: 0..<options.size) }
 
-    /// A contestant's folder for one data set.
+    /// Returns a contestant's folder for one data set.
     func folder(_ contestant: any Contestant, _ data: String) -> String {
         "\(folder)/\(contestant.name)-\(data)"
     }
 
-    /// Where the main data set of a contestant is: all people under ascending keys.
+    /// Returns the folder of a contestant's main data set: all people under ascending keys.
     func mainFolder(_ contestant: any Contestant) -> String { folder(contestant, "main") }
 
-    /// Repeats a step for every contestant, taking turns so that a slow moment of the machine does
-    /// not hit one of them alone.
-    ///
+    /// Repeats a step for all contestants in turn, so that a slow moment of the machine does not affect only one of
+    /// them.
+    /// `step` returns the value in the row's unit and its result, or nil if a contestant has no equivalent.
     /// `step` returns the value in the row's unit and what it computed, or nil where a contestant
     /// has nothing like it.
     func repeatEach(
@@ -46,7 +46,7 @@ final class Bench {
         }
     }
 
-    /// The same for a step that is one timed call.
+    /// Repeats a step that is one timed call.
     func repeatEach(
         _ row: Row, count: Int = 1, _ step: (any Contestant) throws -> [Double]
     ) throws {
@@ -68,7 +68,7 @@ final class Bench {
     private func progress(_ title: String) { printError("\(title) ...") }
 }
 
-/// Writes a line to standard error; C's `stderr` is a variable, which Swift may not share.
+/// Writes a line to standard error. C's `stderr` is a global variable, which Swift 6 does not allow to share.
 func printError(_ line: String) {
     let bytes = Array((line + "\n").utf8)
     _ = write(STDERR_FILENO, bytes, bytes.count)

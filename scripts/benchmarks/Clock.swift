@@ -1,17 +1,17 @@
 import Glibc
 import Synchronization
 
-/// Monotonic time in nanoseconds.
+/// Returns monotonic time in nanoseconds.
 func nanoseconds() -> UInt64 {
     var now = timespec()
     clock_gettime(CLOCK_MONOTONIC, &now)
     return UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
 }
 
-/// Whether steps are measured by the processor time of the whole process, on a machine that is busy.
+/// Whether steps are measured by the processor time of the whole process, for a busy machine.
 let countsProcessorTime = Atomic(false)
 
-/// The seconds that `body` takes, and what it returns.
+/// Returns the duration of `body` in seconds, and its result.
 func timed<Result>(_ body: () throws -> Result) rethrows -> (seconds: Double, result: Result) {
     let clock =
         countsProcessorTime.load(ordering: .relaxed) ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC
@@ -24,10 +24,10 @@ func timed<Result>(_ body: () throws -> Result) rethrows -> (seconds: Double, re
     return (seconds, result)
 }
 
-/// The seconds that `body` takes.
+/// Returns the duration of `body` in seconds.
 func seconds(_ body: () throws -> Void) rethrows -> Double { try timed(body).seconds }
 
-/// The middle of the samples; nil without any.
+/// Returns the median of the samples; nil without samples.
 func median(_ samples: [Double]) -> Double? {
     guard !samples.isEmpty else { return nil }
     let sorted = samples.sorted()
@@ -35,7 +35,7 @@ func median(_ samples: [Double]) -> Double? {
     return sorted.count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
 }
 
-/// The smallest sample that at least this part of the samples do not exceed; nil without any.
+/// Returns the smallest sample that at least this fraction of the samples does not exceed; nil without samples.
 func percentile(_ part: Double, of samples: [Double]) -> Double? {
     guard !samples.isEmpty else { return nil }
     let place = Int((part * Double(samples.count)).rounded(.up)) - 1

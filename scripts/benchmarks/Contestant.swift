@@ -1,7 +1,7 @@
-/// What each measured store does.
+/// The operations of each measured store.
 ///
-/// A method is one timed step as a whole, so that the protocol costs nothing inside the loops.
-/// Returned numbers are compared between the contestants.
+/// A method is one complete timed step, so that the protocol adds no cost inside the loops. Returned numbers are
+/// compared between the contestants.
 protocol Contestant: Committer {
     /// The column's title.
     var name: String { get }
@@ -10,55 +10,54 @@ protocol Contestant: Committer {
     func supports(_ durability: Durability) -> Bool
     /// Opens or creates the store in a folder.
     func open(folder: String, _ durability: Durability) throws
-    /// Closes what `open` opened; the folder then holds the whole data.
+    /// Closes the store; the folder then contains all data.
     func close() throws
 
-    /// Adds people in one transaction; returns the seconds it took without what only this program causes.
+    /// Adds people in one transaction. Returns the seconds that it took, without the overhead of this program.
     func insert(_ people: People) throws -> Double
-    /// Adds people in one transaction each.
+    /// Adds people, each in its own transaction.
     func insertEach(_ people: People) throws -> Double
-    /// Sets the score of the k-th key to `base + k`, in one transaction each.
+    /// Sets the score of the k-th key to `base + k`, each in its own transaction.
     func updateScores(of keys: [Int64], from base: Int) throws -> Double
 
-    /// Iterates over all objects and adds up their ages.
+    /// Iterates over all objects and sums their ages.
     func sumOfAges() throws -> Int64
-    /// Gets hold of objects, for `sumOfHeldAges`. Not timed.
+    /// Fetches objects for `sumOfHeldAges`. Not timed.
     func hold(_ keys: [Int64]) throws
     /// Reads the age of each held object.
     func sumOfHeldAges() throws -> Int64
-    /// Looks each object up by its primary key and reads its age.
+    /// Looks up each object by its primary key and reads its age.
     func sumOfAges(of keys: [Int64]) throws -> Int64
-    /// Looks each object up by its primary key and reads its score. Not timed: checks updates.
+    /// Looks up each object by its primary key and reads its score. Not timed; verifies updates.
     func sumOfScores(of keys: [Int64]) throws -> Double
 
     func countOlder(than age: Int64) throws -> Int
     func countOlder(than age: Int64, namePrefix: String) throws -> Int
     func sumOfActiveScores() throws -> Double
 
-    /// Sorts everything by score; returns the keys of the first hundred and of the last one.
+    /// Sorts all objects by score. Returns the keys of the first hundred and of the last one.
     func keysByScore() throws -> [Int64]
-    /// The keys of the first hundred by score.
+    /// Returns the keys of the first hundred objects by score.
     func firstKeysByScore() throws -> [Int64]
 
-    /// Deletes by a query, in one transaction; returns how many.
+    /// Deletes by a query in one transaction. Returns the number of deleted objects.
     func deleteYounger(than age: Int64) throws -> Int
 
-    /// Adds a pet for each person there is, which links to it.
+    /// Adds a pet for each person, with a link to that person.
     func insertPets() throws
-    /// Adds a club whose list holds each person there is.
+    /// Adds a club whose list contains each person.
     func insertClub() throws
-    /// Observes from another thread; nil where the store has no such thing.
+    /// Observes from another thread; nil if the store has no observers.
     ///
-    /// `called` runs on that thread when the changes of a commit are known there, with the number of
-    /// rows that entered, left, moved or were modified. `isRemote`: another process commits.
+    /// `called` runs on that thread when it has received the changes of a commit, with the number of rows that entered,
+    /// left, moved or were modified. `isRemote`: another process commits.
     func observe(
         _ observed: Observed, isRemote: Bool,
         called: @escaping @Sendable (_ changedRows: Int) -> Void
     ) throws -> (any Observation)?
-    /// Observes as many things as there are keys from the thread that writes: by turns one of these
-    /// people, and the people of one age. Then sets the score of the first person in one transaction
-    /// each, and lets its observer be called after each; returns the seconds of that. Nil where the
-    /// store has no observers.
+    /// Observes one subject per key from the writing thread, alternating between one of these people and the people of
+    /// one age. Then sets the score of the first person in one transaction each, and delivers to its observer after
+    /// each. Returns the seconds of that. Nil if the store has no observers.
     func updateObserved(_ keys: [Int64], commits: Int) throws -> Double?
 }
 
@@ -72,7 +71,7 @@ enum Durability: Sendable {
     case never
 }
 
-/// Something went wrong in a contestant; the run ends with it.
+/// An error in a contestant, which ends the run.
 struct BenchmarkError: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }

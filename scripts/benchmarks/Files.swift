@@ -2,7 +2,7 @@ import Glibc
 
 /// The few file operations that the workloads need.
 enum Files {
-    /// The names of the plain files in a folder.
+    /// Returns the names of the regular files in a folder.
     static func names(in folder: String) throws -> [String] {
         guard let directory = opendir(folder) else { throw failure("opendir", folder) }
         defer { closedir(directory) }
@@ -16,13 +16,13 @@ enum Files {
         return names
     }
 
-    /// Makes an empty folder, removing what was there.
+    /// Creates an empty folder, and removes an existing one.
     static func makeEmpty(_ folder: String) throws {
         remove(folder)
         guard mkdir(folder, 0o755) == 0 else { throw failure("mkdir", folder) }
     }
 
-    /// Removes a folder of plain files and folders of them; no error if there is none.
+    /// Removes a folder of files and its subfolders, if it exists.
     static func remove(_ folder: String) {
         for name in (try? names(in: folder)) ?? [] {
             let path = "\(folder)/\(name)"
@@ -31,7 +31,7 @@ enum Files {
         rmdir(folder)
     }
 
-    /// Copies a folder of plain files, and waits until the device has the copies: what follows must not pay for them.
+    /// Copies a folder of files and flushes the copies to the device, so that the next step does not pay for them.
     static func copy(_ source: String, to target: String) throws {
         try makeEmpty(target)
         for name in try names(in: source) {
@@ -50,7 +50,7 @@ enum Files {
         }
     }
 
-    /// The bytes of the largest file in a folder: the data, without locks and logs.
+    /// Returns the size of the largest file in a folder: the data, without locks and logs.
     static func dataSize(_ folder: String) throws -> Int {
         var largest = 0
         for name in try names(in: folder) {

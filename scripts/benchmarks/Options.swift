@@ -1,4 +1,4 @@
-/// What the command line says.
+/// The options of the command line.
 struct Options {
     var size = 1_000_000
     var repetitions = 5
@@ -6,10 +6,10 @@ struct Options {
     var countsProcessorTime = false
     var only: Set<String> = []
     var among: Set<String> = []
-    /// Part of the titles of the rows that are measured; empty for all.
+    /// Part of the titles of the rows to measure; empty for all.
     var row = ""
     var folder = "/var/tmp"
-    /// How long the long run lasts; nil for the table.
+    /// The duration of the long run; nil for the table.
     var soakSeconds: Int?
     /// Set in the child process whose peak memory is measured.
     var insertsAs: String?
@@ -77,7 +77,7 @@ struct Options {
     }
 
     func includes(contestant name: String) -> Bool {
-        // "LMDB rows" is asked for by its first word.
+        // "LMDB rows" is selected by its first word.
         among.isEmpty || among.contains(name.lowercased().split(separator: " ")[0].description)
     }
 

@@ -1,11 +1,11 @@
 import Glibc
 
-/// The most memory that a process has had at once, told by itself.
+/// The peak memory of a process, reported by the process itself.
 ///
-/// `VmHWM` begins anew with each program, while `ru_maxrss` remembers the one before `exec`. Pages of files that it has
-/// mapped are among it.
+/// `VmHWM` starts again with each program, while `ru_maxrss` includes the program before `exec`. Both include pages of
+/// mapped files.
 enum PeakMemory {
-    /// This process's, in kilobytes.
+    /// Returns this process's peak memory in kilobytes.
     static func ofThisProcess() throws -> Int {
         guard let status = fopen("/proc/self/status", "r") else { throw BenchmarkError("no /proc") }
         defer { fclose(status) }
@@ -17,7 +17,7 @@ enum PeakMemory {
         throw BenchmarkError("no VmHWM in /proc/self/status")
     }
 
-    /// Runs this program again with other arguments; it prints its kilobytes.
+    /// Runs this program again with other arguments; it prints its peak memory in kilobytes.
     ///
     /// Returns mebibytes.
     static func ofThisProgram(_ arguments: String) throws -> Double {

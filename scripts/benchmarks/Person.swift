@@ -1,4 +1,4 @@
-/// The object that every workload uses, and the deterministic generator behind it.
+/// The object that every workload uses, and its deterministic generator.
 ///
 /// `Person { id: int primary, name: string (8 to 12 letters), age: int 0…99, score: double 0…1000,
 /// active: bool }`. The same index gives the same person to every contestant, in Swift and in Lua.
@@ -10,7 +10,7 @@ struct Person {
     var active: Bool
 }
 
-/// Up to sixteen bytes of text without an allocation, so that generating costs little beside storing.
+/// Up to sixteen bytes of text without an allocation, so that generating costs little compared to storing.
 struct ShortName {
     private var bytes: (UInt64, UInt64)
     let count: Int
@@ -33,35 +33,35 @@ struct ShortName {
         self.count = count
     }
 
-    /// Lends the letters as bytes, for the C interfaces of the peers.
+    /// Calls the body with the letters as bytes, for C interfaces.
     @inline(__always)
     func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         try withUnsafeBytes(of: bytes) { try body(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
     }
 
-    /// The letters as a string; it fits Swift's inline form.
+    /// The letters as a string, which fits Swift's inline form.
     var string: String { withBytes { String(decoding: $0, as: UTF8.self) } }
 
     private static let alphabet: StaticString =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 }
 
-/// How primary keys follow the index of a person.
+/// How primary keys depend on the index of a person.
 enum KeyOrder: Sendable {
     /// 0, 1, 2 …
     case ascending
-    /// 63-bit keys without any order.
+    /// 63-bit keys in random order.
     case random
 }
 
-/// A run of generated people.
+/// A range of generated people.
 struct People: Sendable {
     var indices: Range<Int>
     var keys = KeyOrder.ascending
 
     var count: Int { indices.count }
 
-    /// The primary key of the person with this index.
+    /// Returns the primary key of the person with this index.
     func key(_ index: Int) -> Int64 {
         switch keys {
         case .ascending: Int64(index)
@@ -70,7 +70,7 @@ struct People: Sendable {
         }
     }
 
-    /// The person with this index.
+    /// Returns the person with this index.
     func person(_ index: Int) -> Person {
         var draws = Draws(state: mix(UInt64(index) &+ 1) ^ 0x5851_f42d_4c95_7f2d)
         let age = Int64(draws.next() % 100)
@@ -81,7 +81,7 @@ struct People: Sendable {
         return Person(id: key(index), name: name, age: age, score: score, active: active)
     }
 
-    /// `count` keys picked at random; the same seed picks the same ones.
+    /// Returns `count` random keys. The same seed gives the same keys.
     func randomKeys(_ count: Int, seed: UInt64) -> [Int64] {
         (0..<count).map { draw in
             let random = mix(seed &* 0x9e37_79b9_7f4a_7c15 &+ UInt64(draw))
@@ -90,7 +90,7 @@ struct People: Sendable {
     }
 }
 
-/// Splitmix64: small, quick, and easy to write again in Lua.
+/// The random number generator splitmix64: small, fast, and easy to implement in Lua.
 struct Draws {
     var state: UInt64
 
@@ -100,7 +100,7 @@ struct Draws {
     }
 }
 
-/// The finishing step of splitmix64.
+/// Returns the finalizer of splitmix64.
 func mix(_ value: UInt64) -> UInt64 {
     var mixed = (value ^ (value >> 30)) &* 0xbf58_476d_1ce4_e5b9
     mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb

@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// A thread of the operating system, for the observers of the peers.
+/// An operating system thread for observers outside of Moonpool.
 final class Thread: Sendable {
     private let handle: pthread_t
 
@@ -25,8 +25,8 @@ final class Thread: Sendable {
     func join() { pthread_join(handle, nil) }
 }
 
-/// Wakes a waiting thread, once for any number of raises before it looks.
-final class Signal: @unchecked Sendable {  // because all state is guarded by the POSIX mutex
+/// Wakes a waiting thread. Several signals before it waits count once.
+final class Signal: @unchecked Sendable {  // all state is guarded by the POSIX mutex
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private var raised = false
@@ -55,11 +55,11 @@ final class Signal: @unchecked Sendable {  // because all state is guarded by th
         pthread_mutex_lock(mutex)
         body()
         pthread_mutex_unlock(mutex)
-        // Without the lock, so that the thread that wakes does not sleep again for it.
+        // Without the lock, so that the woken thread does not block on it.
         pthread_cond_signal(condition)
     }
 
-    /// Waits for a raise; false once closed.
+    /// Waits for a signal. Returns false after `close`.
     func wait() -> Bool {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
@@ -68,7 +68,8 @@ final class Signal: @unchecked Sendable {  // because all state is guarded by th
         return !closed
     }
 
-    /// Waits for a raise until a moment of the monotonic clock, in nanoseconds; false if it was too late, or once closed.
+    /// Waits for a signal until a time of the monotonic clock, in nanoseconds. Returns false after that time and after
+    /// `close`.
     func wait(until deadline: UInt64) -> Bool {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The contestants in the table's order.
+/// Returns the contestants in the order of the table.
 func makeContestants() -> [any Contestant] {
     [SwiftContestant(), LuaContestant(), SQLiteContestant(), LMDBContestant()]
 }

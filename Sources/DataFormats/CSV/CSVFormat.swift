@@ -4,7 +4,7 @@
 ///     format.separator = ";"
 ///     format.nulls = ["NA"]
 package struct CSVFormat: Sendable, Equatable {
-    /// Separates fields: an ASCII character other than a quote and a line break.
+    /// The character between fields: ASCII, except a quote and a line break.
     package var separator: Character = ","
     /// Encloses fields; nil for files in which quotes have no meaning.
     package var quote: Character? = "\""
@@ -15,7 +15,7 @@ package struct CSVFormat: Sendable, Equatable {
     /// Unquoted fields that mean nil, besides empty ones.
     package var nulls: [String] = []
 
-    /// Fields between commas, in double quotes where needed.
+    /// Creates a format with commas between fields and double quotes where needed.
     package init() {}
 
     /// Tab-separated values.
@@ -25,7 +25,7 @@ package struct CSVFormat: Sendable, Equatable {
         return format
     }
 
-    /// What is wrong with the format; nil if nothing is.
+    /// A description of what is wrong with the format; nil if it is valid.
     package var fault: String? {
         guard let byte = separator.asciiValue, byte != 0x0A, byte != 0x0D, byte != 0x22 else {
             return "the separator must be one ASCII character, such as ';' or a tab"
@@ -37,7 +37,7 @@ package struct CSVFormat: Sendable, Equatable {
         return nil
     }
 
-    /// The character that a text names: itself, or a tab for `\t` and `tab`; nil for other texts.
+    /// Returns the character that a text names: the text itself, or a tab for `\t` and `tab`; nil for other texts.
     package static func character(_ text: String) -> Character? {
         switch text {
         case "\\t", "tab": "\t"
@@ -45,6 +45,6 @@ package struct CSVFormat: Sendable, Equatable {
         }
     }
 
-    /// The name of a column in a file without a header, from 0.
+    /// Returns the name of a column in a file without a header; `index` counts from 0.
     package static func columnName(_ index: Int) -> String { "column_\(index + 1)" }
 }

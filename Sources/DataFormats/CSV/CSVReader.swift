@@ -1,8 +1,8 @@
 /// Reads comma-separated values (RFC 4180), one record at a time.
 ///
-/// Fields may be quoted, with line breaks and doubled quotes inside; lines end in LF, CR LF or CR. A byte order mark at the
-/// start is skipped. An empty field without quotes is nil, one with quotes is the empty text. Memory follows the
-/// largest record. Confined to one thread.
+/// Fields may be quoted, with line breaks and doubled quotes inside; lines end in LF, CR LF or CR. A byte order mark at
+/// the start is skipped. An empty field without quotes is nil, one with quotes is the empty text. Memory use depends on
+/// the largest record. Confined to one thread.
 ///
 ///     let reader = CSVReader(try FileReader("dogs.csv"))
 ///     while try reader.next() { print(reader.line, reader.fields) }
@@ -23,7 +23,7 @@ package final class CSVReader {
 
     /// The line on which the record begins, from 1.
     package private(set) var line = 1
-    /// The fault that makes the record unreadable; it ends at the end of its line then.
+    /// The error that makes the record unreadable; in that case the record ends at the end of its line.
     package private(set) var fault: String?
     /// The number of columns.
     ///
@@ -40,14 +40,14 @@ package final class CSVReader {
     private var fieldCapacity = 64
     /// The number of fields in the record.
     package private(set) var count = 0
-    /// The bytes of fields with doubled quotes, without these.
+    /// The bytes of fields with doubled quotes, after unescaping.
     private var unescaped: [UInt8] = []
     private var recordLength = 0
     private var consumed = 0
     private var nextLine = 1
     private var hasStarted = false
 
-    /// The records of a file; the format must have no fault.
+    /// Creates a reader for the records of a file. The format must be valid.
     package init(_ file: FileReader, _ format: CSVFormat = CSVFormat()) {
         self.format = format
         buffer = InputBuffer(file)
@@ -63,7 +63,7 @@ package final class CSVReader {
 
     /// Reads the next record; false at the end of the file.
     ///
-    /// A record that breaks the rules has a ``fault``; reading continues at the next line.
+    /// An invalid record has a ``fault``; reading continues at the next line.
     package func next() throws -> Bool {
         if !hasStarted { try start() }
         while true {
@@ -97,7 +97,7 @@ package final class CSVReader {
         }
     }
 
-    /// The lines that a record takes.
+    /// Returns the number of lines that a record spans.
     private static func lineBreaks(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
         TextPosition.lineBreaks(bytes)
     }
@@ -156,7 +156,7 @@ package final class CSVReader {
         }
     }
 
-    /// Adds a quoted field; the offset behind its closing quote, or nil if the bytes end before.
+    /// Adds a quoted field. Returns the offset after its closing quote, or nil if the bytes end before.
     private func scanQuoted(
         _ bytes: UnsafeBufferPointer<UInt8>, _ start: Int, _ quote: UInt8
     ) -> Int? {
@@ -188,7 +188,7 @@ package final class CSVReader {
         return next + 1
     }
 
-    /// A record that cannot be read ends with its line.
+    /// Reports an invalid record, which ends at the end of its line.
     private func failed(_ bytes: UnsafeBufferPointer<UInt8>, _ reason: String) -> Outcome {
         guard let end = bytes.firstIndex(of: 0x0A) else {
             guard buffer.isWhole else { return .incomplete }
@@ -235,7 +235,7 @@ package final class CSVReader {
         }
     }
 
-    /// Whether a field is nil: empty or a word for nil, and not in quotes.
+    /// Whether a field is nil: empty or a text that means nil, and not in quotes.
     package func isNil(_ index: Int) -> Bool {
         let field = field(at: index)
         if field.isQuoted { return false }
@@ -244,7 +244,7 @@ package final class CSVReader {
         return withBytes(index) { bytes in nulls.contains { $0.elementsEqual(bytes) } }
     }
 
-    /// The text of a field; nil where it is nil.
+    /// Returns the text of a field; nil if the field is nil.
     ///
     /// Throws a `FormatError` if it is not UTF-8.
     package func text(_ index: Int) throws -> String? {
@@ -258,32 +258,33 @@ package final class CSVReader {
         return text
     }
 
-    /// All fields; what is not UTF-8 is replaced.
+    /// All fields; invalid UTF-8 is replaced.
     package var fields: [String?] {
         (0..<count).map { index in
             isNil(index) ? nil : withBytes(index) { String(decoding: $0, as: UTF8.self) }
         }
     }
 
-    /// Lends the bytes of a field.
+    /// Calls the body with the bytes of a field.
     package func withField<Result>(_ index: Int, _ body: (RawSpan) throws -> Result) rethrows
         -> Result
     {
         try withBytes(index) { try body(RawSpan(_unsafeBytes: UnsafeRawBufferPointer($0))) }
     }
 
-    /// A field that is a whole number of 64 bits in digits; nil for any other.
+    /// Returns a field as a 64-bit integer; nil for any other field.
     package func int(_ index: Int) -> Int64? { withBytes(index, NumberText.int) }
 
-    /// A field that is a number that a double holds exactly; nil for any other.
+    /// Returns a field as a double that holds it exactly; nil for any other field.
     package func double(_ index: Int) -> Double? { withBytes(index, NumberText.exactDouble) }
 
-    /// The kinds of numbers that write a field back as it is.
+    /// Returns the kinds of numbers that write a field back unchanged.
     package func notation(_ index: Int) -> NumberNotation {
         withBytes(index, NumberNotation.init)
     }
 
-    /// The column of a field in its line, from 1, for messages; nil where the field is not on the record's first line.
+    /// Returns the column of a field in its line, from 1, for messages; nil if the field is not on the record's first
+    /// line.
     package func column(_ index: Int) -> Int? {
         guard index < count, fault == nil else { return nil }
         return index + 1

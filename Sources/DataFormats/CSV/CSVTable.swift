@@ -1,4 +1,4 @@
-/// The records of a CSV file by the names of its columns.
+/// The records of a CSV file, accessible by column name.
 ///
 /// The header names the columns; a column without a name, and those of a file without a header, are called `column_1` and so
 /// on. Confined to one thread.
@@ -13,7 +13,7 @@ package final class CSVTable {
     package let reader: CSVReader
     /// The names of the columns.
     package let names: [String]
-    /// The bytes of the file up to the first record, without the line's end; empty where there is no header.
+    /// The bytes of the file up to the first record, without the line's end; empty if there is no header.
     package let header: [UInt8]
     /// Whether the first record has been read, to count the columns.
     private var isAhead = false
@@ -53,7 +53,7 @@ package final class CSVTable {
         header = [UInt8](repeating: 0x0A, count: format.skippedLines) + reader.record
     }
 
-    /// Goes to the next record; false at the end of the file.
+    /// Advances to the next record. Returns false at the end of the file.
     package func next() throws -> Bool {
         if isAhead {
             isAhead = false
@@ -62,7 +62,7 @@ package final class CSVTable {
         return try reader.next()
     }
 
-    /// The text of a field in the current record; nil where it is nil.
+    /// Returns the text of a field in the current record; nil if the field is nil.
     ///
     /// Throws a `FormatError` that names the column if it is not UTF-8.
     package func text(_ index: Int) throws -> String? {
@@ -75,7 +75,7 @@ package final class CSVTable {
         }
     }
 
-    /// Throws a `FormatError` if the current record cannot be read, or has more or fewer fields than there are columns.
+    /// Throws a `FormatError` if the current record is invalid, or has more or fewer fields than there are columns.
     package func check() throws {
         if let fault = reader.fault { throw FormatError(line: reader.line, fault) }
         guard reader.count != names.count else { return }

@@ -1,6 +1,6 @@
 /// Writes comma-separated values (RFC 4180) into bytes.
 ///
-/// A record of one nil is an empty line, which ``CSVReader`` takes for such a record in files of one column.
+/// A record of one nil is an empty line, which ``CSVReader`` reads back as such in files of one column.
 package struct CSVWriter: Sendable {
     /// The bytes written so far.
     package private(set) var bytes: [UInt8] = []
@@ -34,6 +34,6 @@ package struct CSVWriter: Sendable {
         isFirst = true
     }
 
-    /// Removes what was written, once its owner has stored it.
+    /// Removes the written bytes, after the caller has stored them.
     package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
 }

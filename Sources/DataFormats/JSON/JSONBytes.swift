@@ -1,7 +1,7 @@
-/// The inner loops of parsing strings.
+/// The inner loops of string parsing.
 enum JSONBytes {
-    /// The first byte from `start` on that a string cannot hold as it is: a quote, a backslash, a control character, or
-    /// one that is not ASCII.
+    /// Returns the first byte from `start` on that needs special handling in a string: a quote, a backslash, a control
+    /// character, or a non-ASCII byte.
     @inline(__always)
     static func plainEnd(_ bytes: UnsafePointer<UInt8>, _ start: Int, _ count: Int) -> Int {
         var next = start
@@ -22,7 +22,7 @@ enum JSONBytes {
         return next
     }
 
-    /// The length of the UTF-8 sequence at an offset, whose first byte is not ASCII; 0 where there is none.
+    /// Returns the length of the UTF-8 sequence at an offset, whose first byte is not ASCII; 0 if it is invalid.
     static func sequenceLength(
         _ bytes: UnsafePointer<UInt8>, _ start: Int, _ count: Int
     ) -> Int {
@@ -44,7 +44,7 @@ enum JSONBytes {
         return length
     }
 
-    /// The value of four hexadecimal digits.
+    /// Parses four hexadecimal digits.
     static func hexadecimal(_ digits: UnsafePointer<UInt8>) -> UInt32? {
         var code: UInt32 = 0
         for index in 0..<4 {

@@ -1,6 +1,6 @@
-/// Limits on JSON, for reading and for writing alike.
+/// Limits for reading and writing JSON.
 package enum JSONLimits {
-    /// The number of containers that may be nested in each other; deeper values are refused.
+    /// The maximum nesting depth of containers.
     package static let depth = 400
     /// The largest text of one value, in bytes.
     package static let size = 1 << 31

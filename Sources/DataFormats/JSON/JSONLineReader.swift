@@ -1,4 +1,4 @@
-/// Reads JSON Lines: one value on each line, blank lines excepted.
+/// Reads JSON Lines: one value on each line. Blank lines are skipped.
 ///
 /// Confined to one thread.
 ///
@@ -19,7 +19,7 @@ package final class JSONLineReader {
     /// The number of the current line, from 1.
     package var line: Int { lines.line }
 
-    /// Goes to the next line that is not blank; false at the end of the file.
+    /// Advances to the next line that is not blank. Returns false at the end of the file.
     package func advance() throws -> Bool {
         var isBlank = true
         while isBlank {
@@ -36,7 +36,7 @@ package final class JSONLineReader {
 
     /// Parses the current line onto the tape.
     ///
-    /// Throws a `FormatError` with line and column. The reader can go on with the next line.
+    /// Throws a `FormatError` with line and column. The reader can continue with the next line.
     package func parse() throws { try JSONText.read(current, onto: tape, line: line) }
 
     /// The bytes of the current line.

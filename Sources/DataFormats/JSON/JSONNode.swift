@@ -37,7 +37,7 @@ package struct JSONNode {
         }
     }
 
-    /// The value of an object's only member, if that has this name.
+    /// Returns the value of an object's only member if it has this name.
     package func only(_ name: String) -> JSONNode? {
         guard kind == .object, tape.kind(index + 1) == .string, tape.text(index + 1) == name,
             tape.kind(tape.after(index + 2)) == .end
@@ -62,7 +62,7 @@ package struct JSONNode {
 }
 
 extension JSONNode {
-    /// Writes the node as JSON, numbers as they were read.
+    /// Writes the node as JSON, with numbers as they were read.
     package func write(to json: inout JSONWriter) {
         switch kind {
         case .null, .end: json.null()
@@ -70,7 +70,7 @@ extension JSONNode {
         case .falsehood: json.bool(false)
         case .int: json.int(tape.int(index))
         case .real:
-            // Lua source has numbers that JSON writes as texts.
+            // Lua source has numbers that JSON represents as text.
             let isFinite = text.utf8.last.map { $0 &- 0x30 < 10 } ?? false
             if isFinite { json.number(text) } else { json.double(Double(text) ?? .nan) }
         case .string: json.string(text)

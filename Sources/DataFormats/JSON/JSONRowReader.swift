@@ -7,7 +7,7 @@
 package final class JSONRowReader {
     /// The row that was read last.
     package let tape = JSONTape()
-    /// The name of the list that holds the row; nil for a list at the top, and for one that was named by its path.
+    /// The name of the list that holds the row; nil for a list at the top, and for a list selected by its path.
     package private(set) var section: String?
     /// Whether the rows are features of a GeoJSON collection.
     package private(set) var isGeoJSON = false
@@ -33,11 +33,11 @@ package final class JSONRowReader {
     /// The bytes of the row, which are still in the buffer.
     private var rowLength = 0
 
-    /// The rows of a text.
+    /// Creates a reader for the rows of a text.
     ///
-    /// Without a path these are the elements of the list at the top; of an object at the top, the elements of the lists
-    /// under its names, and the object under `$schema`. With a path, as in `["data", "items"]`, they are the elements of
-    /// the list that it leads to, or the one object.
+    /// Without a path, the rows are the elements of the list at the top. For an object at the top they are the elements
+    /// of its lists, and the object under `$schema`. With a path such as `["data", "items"]`, they are the elements of
+    /// the list at that path, or the one object.
     package init(_ file: FileReader, path: [String]? = nil) {
         buffer = InputBuffer(file)
         self.path = path
@@ -99,7 +99,7 @@ package final class JSONRowReader {
             depth = 1
             state = .members(isFirst: true)
         default:
-            // What is not JSON at all is a fault of its own.
+            // A text that is not JSON at all has its own error.
             try scan()
             throw fault(
                 path == nil
@@ -124,7 +124,7 @@ package final class JSONRowReader {
         let name = try self.name()
         state = .members(isFirst: false)
         guard let path else { return try section(name) }
-        // Objects that the path does not lead through are skipped whole, so the depth tells which name is wanted.
+        // Objects outside of the path are skipped entirely, so the depth determines the wanted name.
         guard depth <= path.count, name == path[depth - 1], !hasFound else {
             try skip()
             return false
@@ -175,7 +175,7 @@ package final class JSONRowReader {
                 + "as in --records data.items")
     }
 
-    /// Whether there is one more element.
+    /// Whether there is another element.
     private func element(_ isFirst: Bool) throws -> Bool {
         guard let byte = try peek() else { throw fault("the text ends too early") }
         if byte == 0x5D {
@@ -228,7 +228,7 @@ package final class JSONRowReader {
         }
     }
 
-    /// Scans the value that begins at the current position, or behind white space.
+    /// Scans the value at the current position, or after white space.
     private func scan() throws {
         _ = try peek()
         while true {
@@ -240,7 +240,7 @@ package final class JSONRowReader {
                 return
             case .fault(let offset, let reason): throw fault(reason, offset)
             case .incomplete:
-                // Twice as much each time, so that a large value is not scanned again for every piece of a pipe.
+                // Doubles the amount each time, so that a large value is not scanned again for every piece of a pipe.
                 let wanted = 2 * bytes.count
                 repeat { guard try buffer.fill() else { break } } while buffer.bytes.count < wanted
             }

@@ -20,11 +20,11 @@ struct JSONScanner {
     private let isWhole: Bool
     private let tape: UnsafeMutablePointer<TapeBuffer>
     private var position: Int
-    /// The container tokens that are open link to their parents by their payloads.
+    /// Payloads of open containers link to their parents.
     private var container: Int64 = -1
     private var depth = 0
 
-    /// Scans from an offset; `isWhole` says that no bytes follow those given.
+    /// Scans from an offset; `isWhole` means that no bytes follow.
     static func scan(
         _ bytes: UnsafeBufferPointer<UInt8>, from start: Int, isWhole: Bool,
         onto tape: UnsafeMutablePointer<TapeBuffer>
@@ -140,7 +140,7 @@ struct JSONScanner {
 
     // MARK: Scalars
 
-    /// Nil for a value that was added.
+    /// Returns nil after adding a value.
     @inline(__always)
     private mutating func scalar(_ byte: UInt8) -> Outcome? {
         switch byte {

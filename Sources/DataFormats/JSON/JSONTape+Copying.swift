@@ -1,5 +1,5 @@
 extension JSONTape {
-    /// Appends the node at an index of another tape.
+    /// Appends a node of another tape.
     package func append(_ other: JSONTape, _ index: Int) {
         let source = other.buffer.pointee
         let shift = Int64(count - index)
@@ -17,7 +17,7 @@ extension JSONTape {
         }
     }
 
-    /// Makes this tape an object of the members that the body appends, each as a name and a value.
+    /// Turns this tape into an object with the members that the body appends, each as a name and a value.
     package func becomeObject(_ body: () -> Void) {
         clear()
         add(.object)

@@ -1,9 +1,9 @@
 /// One JSON value as a flat list of tokens, in the order of the text.
 ///
-/// One tape serves many rows, so that reading a million rows allocates little. Numbers that are not 64-bit integers keep
-/// their text, and can become decimals without loss. A node is identified by the index of its first token.
+/// One tape is reused for many rows, so reading a million rows allocates little. Numbers other than 64-bit integers
+/// keep their text and can become decimals without loss. A node is identified by the index of its first token.
 package final class JSONTape {
-    /// What a token is.
+    /// The kind of a token.
     package enum Kind: UInt8, Sendable {
         case null, falsehood, truth
         /// A whole number of 64 bits.
@@ -29,13 +29,13 @@ package final class JSONTape {
         buffer.deallocate()
     }
 
-    /// How many tokens there are.
+    /// The number of tokens.
     package var count: Int { buffer.pointee.count }
 
-    /// What the node at an index is.
+    /// Returns the kind of the node at an index.
     package func kind(_ index: Int) -> Kind { buffer.pointee[index].kind }
 
-    /// The index behind a node: of its next sibling, or of the end of what holds it.
+    /// Returns the index after a node: of its next sibling, or of the end of its container.
     package func after(_ index: Int) -> Int {
         let token = buffer.pointee[index]
         switch token.kind {
@@ -44,37 +44,37 @@ package final class JSONTape {
         }
     }
 
-    /// The value of an `int`.
+    /// Returns the value of an `int`.
     package func int(_ index: Int) -> Int64 { buffer.pointee[index].payload }
 
-    /// The text of a string or of a `real`; empty for anything else.
+    /// Returns the text of a string or a `real`; empty for anything else.
     package func text(_ index: Int) -> String { String(decoding: utf8(index), as: UTF8.self) }
 
-    /// The number of bytes in the text of a string or of a `real`.
+    /// Returns the number of bytes in the text of a string or a `real`.
     package func textLength(_ index: Int) -> Int { utf8(index).count }
 
-    /// The first byte of a string; nil for an empty one.
+    /// Returns the first byte of a string; nil for an empty one.
     package func firstByte(_ index: Int) -> UInt8? { utf8(index).first }
 
-    /// Whether a string has these bytes, without making one.
+    /// Whether a string has these bytes; does not create a string.
     package func equals(_ index: Int, _ other: [UInt8]) -> Bool {
         let token = buffer.pointee[index]
         return other.withUnsafeBufferPointer { buffer.pointee.equals(token, $0) }
     }
 
-    /// Lends the bytes of a string.
+    /// Calls the body with the bytes of a string.
     package func withText<Result>(_ index: Int, _ body: (RawSpan) throws -> Result) rethrows
         -> Result
     {
         try body(RawSpan(_unsafeBytes: UnsafeRawBufferPointer(utf8(index))))
     }
 
-    /// The offset in its text at which a token begins, for messages.
+    /// Returns the offset of a token in its text, for messages.
     package func offset(_ index: Int) -> Int { Int(buffer.pointee[index].offset) }
 
-    /// The number of an `int` or a `real` as a double; nil where no double has exactly this value.
+    /// Returns an `int` or a `real` as a double; nil if no double has exactly this value.
     ///
-    /// A number counts as exact if a double that is written with as many digits gives the same digits.
+    /// A number counts as exact if a double written with the same number of digits has the same digits.
     package func exactDouble(_ index: Int) -> Double? {
         let token = buffer.pointee[index]
         if token.kind == .int { return Double(exactly: token.payload) }
@@ -88,7 +88,7 @@ package final class JSONTape {
         }
     }
 
-    /// The number of an `int` or a `real` as a float; nil where no float has exactly this value.
+    /// Returns an `int` or a `real` as a float; nil if no float has exactly this value.
     package func exactFloat(_ index: Int) -> Float? {
         let token = buffer.pointee[index]
         if token.kind == .int { return Float(exactly: token.payload) }
@@ -96,7 +96,7 @@ package final class JSONTape {
         return exactDouble(index).flatMap { $0.isFinite ? nil : Float($0) }
     }
 
-    /// The whole number that an `int` or a `real` is, such as 5 for `5.0`; nil for a fraction and outside of 64 bits.
+    /// Returns an `int` or a `real` as an integer, such as 5 for `5.0`; nil for a fraction and outside of 64 bits.
     package func exactInt(_ index: Int) -> Int64? {
         let token = buffer.pointee[index]
         if token.kind == .int { return token.payload }
@@ -112,7 +112,7 @@ package final class JSONTape {
     }
 }
 
-// What readers of texts do.
+// For readers of texts.
 extension JSONTape {
     package func clear() { buffer.pointee.clear() }
 
@@ -120,7 +120,7 @@ extension JSONTape {
 
     func add(_ kind: Kind, _ text: UnsafeBufferPointer<UInt8>) { buffer.pointee.add(kind, text) }
 
-    /// Turns a container that was opened into one of another kind.
+    /// Changes the kind of an open container.
     func become(_ kind: Kind, at start: Int) { buffer.pointee.become(kind, at: start) }
 
     /// Ends the container that began at an index.

@@ -4,14 +4,14 @@
 ///     try JSONText.read(Array(#"{"a": [1, 2]}"#.utf8), onto: tape)
 ///     print(JSONNode(tape).kind)  // object
 package enum JSONText {
-    /// Reads a text that holds exactly one value, strictly by RFC 8259; a byte order mark is skipped.
+    /// Reads a text with exactly one value, strictly by RFC 8259. A byte order mark is skipped.
     ///
     /// The tape is cleared first. Throws a `FormatError` with line and column.
     package static func read(_ text: [UInt8], onto tape: JSONTape) throws {
         try text.withUnsafeBufferPointer { try read($0, onto: tape) }
     }
 
-    /// As ``read(_:onto:)``.
+    /// Reads a text like ``read(_:onto:)``.
     package static func read(_ text: RawSpan, onto tape: JSONTape) throws {
         try text.withUnsafeBytes { try read($0.bindMemory(to: UInt8.self), onto: tape) }
     }
@@ -35,7 +35,7 @@ package enum JSONText {
         }
     }
 
-    /// The line and column of an offset in a text, from 1.
+    /// Returns the line and column of an offset in a text, from 1.
     package static func location(_ text: [UInt8], _ offset: Int) -> (line: Int, column: Int) {
         text.withUnsafeBufferPointer { TextPosition.location($0, offset, line: 1, column: 1) }
     }

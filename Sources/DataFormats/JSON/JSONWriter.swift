@@ -1,8 +1,8 @@
-/// Writes JSON into bytes, or the same values as Lua writes them.
+/// Writes JSON into bytes, or the same values in Lua syntax.
 ///
-/// The caller keeps the grammar: commas and colons are put where they belong, nesting is up to the calls.
+/// The writer adds commas and colons; the caller is responsible for nesting.
 package struct JSONWriter: Sendable {
-    /// How values are written.
+    /// The syntax of values.
     package enum Syntax: Sendable {
         /// `{"name":"Rex","toys":[null]}`.
         case json
@@ -10,17 +10,17 @@ package struct JSONWriter: Sendable {
         case lua
     }
 
-    /// A name in objects, as it is written.
+    /// An encoded name for objects.
     package struct Key: Sendable {
         fileprivate let bytes: [UInt8]
     }
 
-    /// What has been written.
+    /// The bytes written so far.
     package private(set) var bytes: [UInt8] = []
     private let isLua: Bool
     private var needsComma = false
 
-    /// An empty text.
+    /// Creates an empty text.
     package init(_ syntax: Syntax = .json) { isLua = syntax == .lua }
 
     /// Begins an object.
@@ -32,21 +32,21 @@ package struct JSONWriter: Sendable {
     /// Ends a list.
     package mutating func endArray() { end(isLua ? 0x7D : 0x5D) }
 
-    /// A name in an object.
+    /// Writes a name in an object.
     package mutating func key(_ name: String) {
         separate()
         append(key: name)
         needsComma = false
     }
 
-    /// The same for a name that was made before, for those that are written many times.
+    /// Writes an encoded name, which is faster for names that are written many times.
     package mutating func key(_ key: Key) {
         separate()
         bytes.append(contentsOf: key.bytes)
         needsComma = false
     }
 
-    /// A name to be written many times.
+    /// Encodes a name that is written many times.
     package func makeKey(_ name: String) -> Key {
         var writer = JSONWriter(isLua ? .lua : .json)
         writer.append(key: name)
@@ -70,14 +70,14 @@ package struct JSONWriter: Sendable {
         bytes.append(contentsOf: [0x20, 0x3D, 0x20])
     }
 
-    /// Text that is written as it is.
+    /// Writes text unchanged.
     package mutating func literal(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
-    /// `null`, in Lua `nil`.
+    /// Writes `null`, or `nil` in Lua.
     package mutating func null() { plain(isLua ? "nil" : "null") }
-    /// `true` or `false`.
+    /// Writes `true` or `false`.
     package mutating func bool(_ value: Bool) { plain(value ? "true" : "false") }
-    /// A whole number.
+    /// Writes an integer.
     package mutating func int(_ value: Int64) {
         separate()
         needsComma = true
@@ -102,9 +102,10 @@ package struct JSONWriter: Sendable {
         }
     }
 
-    /// A number, in the shortest form that reads as the same one; what is not finite becomes text in JSON.
+    /// Writes a number in the shortest form that reads back as the same number. In JSON, infinities and NaN become
+    /// text.
     ///
-    /// A whole number keeps a `.0`, so that readers that tell ints from doubles see a double.
+    /// An integral value keeps a `.0`, so that readers that distinguish integers from doubles see a double.
     package mutating func double(_ value: Double) {
         guard value.isFinite else {
             if isLua { return plain(value.isNaN ? "(0/0)" : value < 0 ? "-1e999" : "1e999") }
@@ -113,10 +114,10 @@ package struct JSONWriter: Sendable {
         plain(value.description)
     }
 
-    /// A text that is a JSON number already.
+    /// Writes a text that is already a JSON number.
     package mutating func number(_ text: String) { plain(text) }
 
-    /// A text, with what JSON wants escaped.
+    /// Writes a text, escaped.
     package mutating func string(_ text: String) {
         separate()
         var text = text
@@ -124,7 +125,7 @@ package struct JSONWriter: Sendable {
         needsComma = true
     }
 
-    /// The same for bytes that are UTF-8.
+    /// Writes UTF-8 bytes as a text, escaped.
     package mutating func string(utf8 text: RawSpan) {
         separate()
         text.withUnsafeBytes { append(quoting: $0.bindMemory(to: UInt8.self)) }
@@ -137,7 +138,7 @@ package struct JSONWriter: Sendable {
         needsComma = false
     }
 
-    /// White space for readers before a member or an element: a line break and so many spaces.
+    /// Writes white space for human readers before a member or an element: a line break and some spaces.
     package mutating func indent(_ spaces: Int) {
         if needsComma {
             bytes.append(0x2C)
@@ -146,13 +147,13 @@ package struct JSONWriter: Sendable {
         indentEnd(spaces)
     }
 
-    /// White space for readers before the end of an object or a list.
+    /// Writes white space for human readers before the end of an object or a list.
     package mutating func indentEnd(_ spaces: Int) {
         bytes.append(0x0A)
         bytes.append(contentsOf: repeatElement(0x20, count: spaces))
     }
 
-    /// Forgets what was written, which its owner has put elsewhere.
+    /// Removes the written bytes, after the caller has stored them.
     package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
 
     private mutating func begin(_ byte: UInt8) {
@@ -201,7 +202,7 @@ package struct JSONWriter: Sendable {
         case 0x09: bytes.append(0x74)
         case 0x22, 0x5C: bytes.append(byte)
         case _ where isLua:
-            // Three digits, so that one that follows is not taken for a part of them.
+            // Three digits, so that a following digit is not read as part of the escape.
             bytes.append(contentsOf: [0x30, 0x30 + byte / 10, 0x30 + byte % 10])
         default:
             bytes.append(contentsOf: [0x75, 0x30, 0x30])

@@ -1,9 +1,9 @@
-/// Finds which of some names the member of a row has.
+/// Finds the index of a row's member in a list of names.
 ///
-/// Rows mostly have their members in the same order: the name that this place of the last row had is tried first. Confined
-/// to one thread.
+/// Most rows have their members in the same order, so the name at the same index in the last row is tried first.
+/// Confined to one thread.
 package final class MemberNames {
-    // Behind pointers: a look-up would otherwise cost more in checks and counting than in comparing.
+    // Uses pointers, because a look-up would otherwise spend more on checks and reference counting than on comparing.
     private let names: UnsafeMutableBufferPointer<UnsafeBufferPointer<UInt8>>
     private let order: UnsafeMutableBufferPointer<Int>
     private let lastRow: UnsafeMutableBufferPointer<UInt64>
@@ -16,10 +16,10 @@ package final class MemberNames {
         var repeated: Int?
     }
 
-    /// The names in the order of their positions; nil where a position has none that a member could have.
+    /// Creates the names in the order of their positions; nil if a position has no name that a member could have.
     package init(_ texts: [String?]) {
         names = .allocate(capacity: texts.count)
-        // A row may have some members that none of the names are for, such as its class.
+        // A row may have members outside of the names, such as its class.
         order = .allocate(capacity: texts.count + 4)
         order.initialize(repeating: -1)
         lastRow = .allocate(capacity: texts.count)
@@ -52,12 +52,12 @@ package final class MemberNames {
         state.pointee.repeated = nil
     }
 
-    /// The position of a name that the row had more than once; nil if there is none.
+    /// The position of a name that occurred twice in the row; nil if there is none.
     package var repeated: Int? { state.pointee.repeated }
 
-    /// The position of the name that is at an index of a tape; nil if it is none of them.
+    /// Returns the position of the name at an index of a tape; nil if it is not one of the names.
     ///
-    /// Ask for members in the order of the row. An empty name is never found.
+    /// Look up members in the order of the row. An empty name is never found.
     package func position(_ tape: JSONTape, _ index: Int) -> Int? {
         let token = tape.buffer.pointee[index]
         guard token.length > 0 else { return nil }

@@ -4,13 +4,13 @@
     import Darwin
 #endif
 
-/// The memory of a tape: tokens, and the bytes of their texts one after the other.
+/// The memory of a tape: tokens, and the bytes of their texts.
 ///
-/// Lives behind a pointer, because each token of a text is written and read here: properties of a class would be
-/// checked for exclusive access every time, which costs more than the work.
+/// A struct behind a pointer, because every token passes through it: class properties would be checked for exclusive
+/// access each time, which costs more than the work itself.
 struct TapeBuffer {
     struct Token {
-        /// An integer's value, the start of a text, or the index behind a container's end.
+        /// The value of an integer, the start of a text, or the index after a container's end.
         var payload: Int64
         /// The number of bytes in the text.
         var length: UInt32
@@ -109,13 +109,13 @@ struct TapeBuffer {
         add(kind, Int64(start), length: textCount &- start, offset: offset)
     }
 
-    /// Turns a container that was opened into one of another kind.
+    /// Changes the kind of an open container.
     mutating func become(_ kind: JSONTape.Kind, at start: Int) {
         precondition(start >= 0 && start < count, "the tape has no such token")
         tokens[start].kind = kind
     }
 
-    /// Ends the container that began at an index; returns what its payload was.
+    /// Ends the container that began at an index. Returns its former payload.
     @discardableResult  // because readers that recurse need no link to the parent
     mutating func close(_ start: Int, offset: Int = 0) -> Int64 {
         add(.end, offset: offset)

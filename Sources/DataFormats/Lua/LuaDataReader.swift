@@ -1,19 +1,19 @@
-/// Reads rows from Lua source that holds data only, without running it.
+/// Reads rows from Lua source that contains only data, without running it.
 ///
-/// Understands what ``LuaDataText`` is about, rows as calls (`Dog {id = 1, name = "Rex"}`), and a file that returns a table:
-/// a list of rows, or a list of rows for each name. Values are literals and tables of them; anything else is refused.
-/// Memory grows with the largest row. Confined to one thread.
+/// Understands the form of ``LuaDataText``, rows as calls (`Dog {id = 1, name = "Rex"}`), and a file that returns a
+/// table: a list of rows, or a list of rows for each name. Values are literals and tables of them; anything else is an
+/// error. Memory use depends on the largest row. Confined to one thread.
 package final class LuaDataReader {
     /// The row that was read last.
     package let tape: JSONTape
-    /// The name under which it stands, `$schema` for a schema; nil for a row of a plain list.
+    /// The name of the row's list, `$schema` for a schema; nil for a row of a plain list.
     package private(set) var section: String?
 
     private let bytes: ByteStream
     private let values: LuaValueReader
     private let onRow: (LuaDataReader) throws -> Void
 
-    /// A reader that calls `onRow` for each row; the row is on the tape during the call only.
+    /// Creates a reader that calls `onRow` for each row. The row is on the tape only during the call.
     package init(_ file: FileReader, onRow: @escaping (LuaDataReader) throws -> Void) {
         bytes = ByteStream(file)
         values = LuaValueReader(bytes)
@@ -21,10 +21,10 @@ package final class LuaDataReader {
         self.onRow = onRow
     }
 
-    /// The line that is being read, from 1 on.
+    /// The current line, from 1.
     package var line: Int { bytes.line }
 
-    /// Reads all rows; throws a `FormatError` for what is no data, or what `onRow` threw.
+    /// Reads all rows. Throws a `FormatError` for anything but data, and errors of `onRow`.
     package func read() throws {
         _ = try bytes.skip(Array("\u{FEFF}".utf8))
         if try bytes.peek() == 0x23 {
@@ -33,7 +33,7 @@ package final class LuaDataReader {
         while try statement() {}
     }
 
-    /// False at the end.
+    /// Reads a statement. Returns false at the end.
     private func statement() throws -> Bool {
         try values.skipSpace()
         guard let byte = try bytes.peek() else { return false }
@@ -85,11 +85,11 @@ package final class LuaDataReader {
         try onRow(self)
     }
 
-    // MARK: A table that is returned
+    // MARK: A returned table
 
     private func returned() throws {
         if try bytes.peek() != 0x7B {
-            // What the form with calls ends with.
+            // The last line of the form with calls.
             guard try values.name() == "data" else { throw refusal("a table") }
             return
         }
@@ -128,26 +128,26 @@ package final class LuaDataReader {
     }
 }
 
-/// The parts of data as Lua source that are not rows.
+/// The fixed parts of data as Lua source, between the rows.
 ///
-/// In Lua such a file returns its rows by class: each row is a call of a function that collects them. Rows stand in
-/// functions of a thousand, because the constants of a Lua function are limited in number.
+/// In Lua, such a file returns its rows by class: each row is a call of a function that collects them. A function
+/// contains at most a thousand rows, because Lua limits the number of constants in a function.
 package enum LuaDataText {
-    /// How many rows a function has.
+    /// The number of rows in a function.
     package static let rowsInPart = 1000
 
-    /// What a file begins with.
+    /// The beginning of a file.
     package static let head = """
         -- Data of a Moonpool store: `moonpool import STORE FILE` takes it.
         -- In Lua, dofile(FILE) returns { schema = { … }, Class = { row, … }, … }.
 
         """ + "local" + String(decoding: afterLocal, as: UTF8.self)
 
-    /// What it ends with.
+    /// The end of a file.
     package static let tail = "return data\n"
-    /// What a part begins with.
+    /// The beginning of a part.
     package static let partHead = "do" + String(decoding: afterDo, as: UTF8.self)
-    /// What a part ends with.
+    /// The end of a part.
     package static let partTail = "end" + String(decoding: afterEnd, as: UTF8.self)
 
     static let afterLocal = Array(

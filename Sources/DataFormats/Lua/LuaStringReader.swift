@@ -1,4 +1,4 @@
-/// Reads strings as Lua writes them: in quotes with escapes, or long ones in brackets.
+/// Reads Lua strings: in quotes with escapes, or long strings in brackets.
 struct LuaStringReader {
     private let bytes: ByteStream
 
@@ -10,7 +10,7 @@ struct LuaStringReader {
 
     // MARK: Quotes
 
-    /// The bytes of a string in quotes; nil, with nothing passed, where there is none.
+    /// Returns the bytes of a string in quotes. Returns nil and consumes nothing if there is none.
     func quoted() throws -> [UInt8]? {
         guard let quote = try bytes.peek(), quote == 0x22 || quote == 0x27 else { return nil }
         bytes.advance()
@@ -58,7 +58,7 @@ struct LuaStringReader {
         }
     }
 
-    /// `{XXX}` behind `\\u`.
+    /// Reads `{XXX}` after `\\u`.
     private func scalar(_ text: inout [UInt8]) throws {
         guard try bytes.next() == 0x7B else { throw badEscape() }
         var code: UInt32 = 0
@@ -87,7 +87,7 @@ struct LuaStringReader {
         return second == 0x5B || second == 0x3D
     }
 
-    /// The bytes of a long string; nil, with nothing passed, where there is none.
+    /// Returns the bytes of a long string. Returns nil and consumes nothing if there is none.
     func long() throws -> [UInt8]? {
         guard try isLong() else { return nil }
         bytes.advance()
@@ -97,7 +97,7 @@ struct LuaStringReader {
             bytes.advance()
         }
         guard try bytes.next() == 0x5B else { throw fault("expected a long string") }
-        // A line break right behind the brackets is no part of it.
+        // A line break directly after the brackets is not part of the string.
         if try bytes.peek() == 0x0D { bytes.advance() }
         if try bytes.peek() == 0x0A { bytes.advance() }
         let end = [0x5D] + [UInt8](repeating: 0x3D, count: level) + [0x5D]

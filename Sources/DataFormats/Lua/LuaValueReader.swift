@@ -1,10 +1,10 @@
-/// Reads values that are written as literals of Lua, onto a tape.
+/// Reads values written as Lua literals onto a tape.
 final class LuaValueReader {
     let tape = JSONTape()
     private let bytes: ByteStream
     private let strings: LuaStringReader
     private var depth = 0
-    /// The first word of a value, where it had to be read to see that it is no name of a field.
+    /// The first word of a value, if it had to be read to see that it is not a field name.
     private var word: String?
 
     init(_ bytes: ByteStream) {
@@ -14,7 +14,7 @@ final class LuaValueReader {
 
     // MARK: Between values
 
-    /// Passes white space and comments.
+    /// Skips white space and comments.
     func skipSpace() throws {
         while let byte = try bytes.peek() {
             switch byte {
@@ -32,14 +32,14 @@ final class LuaValueReader {
         while let byte = try bytes.peek(), byte != 0x0A { bytes.advance() }
     }
 
-    /// Passes one character and the space before it.
+    /// Consumes one character and the space before it.
     func expect(_ byte: UInt8, _ shown: String) throws {
         try skipSpace()
         guard try bytes.peek() == byte else { throw fault("expected '\(shown)'") }
         bytes.advance()
     }
 
-    /// A name or a keyword; empty where there is none.
+    /// Returns a name or a keyword; empty if there is none.
     func name() throws -> String {
         var word: [UInt8] = []
         while let byte = try bytes.peek(), LuaWords.isPart(byte) {
@@ -49,7 +49,7 @@ final class LuaValueReader {
         return String(decoding: word, as: UTF8.self)
     }
 
-    /// A text in quotes.
+    /// Returns a text in quotes.
     func string() throws -> String {
         guard let text = try strings.quoted() else { throw fault("expected a string") }
         return String(decoding: text, as: UTF8.self)
@@ -127,7 +127,8 @@ final class LuaValueReader {
         tape.close(start)
     }
 
-    /// Calls `body` at the value of each field of a table whose brace has been passed, with its name, to read it.
+    /// Calls `body` at the value of each field of a table, with the field's name; `body` reads the value. The brace has
+    /// been consumed.
     func forEachField(_ body: (String?) throws -> Void) throws {
         while true {
             try skipSpace()
@@ -171,7 +172,7 @@ final class LuaValueReader {
 
     // MARK: Numbers
 
-    /// A number with its sign; `0/0` is what is no number.
+    /// Reads a number with its sign; `0/0` is NaN.
     private func number() throws {
         try skipSpace()
         var isNegative = false
@@ -207,7 +208,7 @@ final class LuaValueReader {
         if text.lowercased().hasPrefix("0x") {
             let digits = text.dropFirst(2)
             if let bits = UInt64(digits, radix: 16) {
-                // Whole numbers wrap around in Lua.
+                // Integers wrap around in Lua.
                 let value = Int64(bitPattern: bits)
                 return tape.add(.int, isNegative ? 0 &- value : value)
             }
@@ -224,7 +225,7 @@ final class LuaValueReader {
         if isWhole, let whole = Int64(sign + text), isNegative ? whole != .min : true {
             return tape.add(.int, whole)
         }
-        // The digits are kept, for decimals; what is whole and too large is a float in Lua.
+        // The digits are kept for decimals; an integer that is too large is a float in Lua.
         add(real: sign + (isWhole || !value.isFinite ? value.description : text))
     }
 

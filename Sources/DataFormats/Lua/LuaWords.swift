@@ -1,11 +1,11 @@
-/// Names as Lua has them.
+/// The syntax of Lua names.
 package enum LuaWords {
     private static let reserved: Set<String> = [
         "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if",
         "in", "local", "nil", "not", "or", "repeat", "return", "then", "true", "until", "while",
     ]
 
-    /// Whether a text can be written as a name in Lua.
+    /// Whether a text can be written as a Lua name.
     package static func isName(_ text: String) -> Bool {
         guard let first = text.utf8.first, isStart(first) else { return false }
         return text.utf8.allSatisfy(isPart) && !reserved.contains(text)
@@ -16,6 +16,6 @@ package enum LuaWords {
         byte == 0x5F || (byte | 0x20 >= 0x61 && byte | 0x20 <= 0x7A)
     }
 
-    /// Whether a name can have this byte in it.
+    /// Whether a name can contain this byte.
     static func isPart(_ byte: UInt8) -> Bool { isStart(byte) || (byte >= 0x30 && byte <= 0x39) }
 }

@@ -6,21 +6,21 @@ import CSQLite
     import Darwin
 #endif
 
-/// A database of SQLite, for reading what others made or for writing a new one whole.
+/// A SQLite database, for reading an existing one or for writing a new one atomically.
 ///
 /// Confined to one thread.
 package final class SQLiteDatabase {
     private(set) var handle: OpaquePointer
     let path: String
-    /// For a database that is being made.
+    /// For a database that is being written.
     private let draft: DraftFile?
 
-    /// Opens a database for reading; all statements see it in the same state.
+    /// Opens a database for reading. All statements see the same state.
     ///
-    /// Throws a `FormatError` that names the file: it does not exist, is no database, or somebody else has locked it for
-    /// longer than five seconds.
+    /// Throws a `FormatError` that names the file if it does not exist, is not a database, or is locked by another
+    /// program for more than five seconds.
     package init(reading path: String) throws {
-        // The system says more about what cannot be opened than SQLite does.
+        // The system's message for a file that cannot be opened is more detailed than SQLite's.
         _ = try FileReader(path)
         self.path = path
         draft = nil
@@ -28,7 +28,7 @@ package final class SQLiteDatabase {
         do {
             try beginReading()
         } catch  where Self.isLogMissing(handle, path) {
-            // The log of such a database cannot be created where nothing can be written, and nothing can change there.
+            // Without write permission the log of such a database cannot be created, and its content cannot change.
             sqlite3_close_v2(handle)
             handle = try Self.open(
                 Self.immutableAddress(of: path), path,
@@ -68,26 +68,26 @@ package final class SQLiteDatabase {
         return address + "?immutable=1"
     }
 
-    /// Begins a database that appears under its name when ``finish()`` is called, and not before.
+    /// Begins a database, which gets its name only when ``finish()`` is called.
     ///
     /// Throws a `FormatError` that names the file.
     package init(writing path: String) throws {
         self.path = path
         for suffix in ["-wal", "-journal"] where access(path + suffix, F_OK) == 0 {
-            // Whoever opened the new file would take the old one's log for its own.
+            // A program that opened the new file would use the old file's log.
             throw FormatError(
                 "cannot replace \(path): \(path)\(suffix) shows that it is in use, or was left by a "
                     + "program that died; open it with sqlite3 once, or remove both")
         }
         let draft = DraftFile(of: path)
         self.draft = draft
-        // The system says more about what cannot be written than SQLite does.
+        // The system's message for a file that cannot be written is more detailed than SQLite's.
         let file = draft.create()
         guard file >= 0 else { throw Self.refusal(path) }
         close(file)
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
         handle = try Self.open(draft.path, path, flags)
-        // Nobody sees the draft, and one that fails is thrown away.
+        // The draft is private, and a failed draft is deleted.
         try run("PRAGMA journal_mode = OFF")
         try run("PRAGMA synchronous = OFF")
         try run("PRAGMA foreign_keys = OFF")
@@ -108,7 +108,7 @@ package final class SQLiteDatabase {
         return opened
     }
 
-    /// Commits what was written, and puts the file in its place once it is on the device.
+    /// Commits the transaction, flushes the file to the device and gives it its name.
     package func finish() throws {
         guard let draft else { return }
         try run("COMMIT")
@@ -130,12 +130,12 @@ package final class SQLiteDatabase {
         #endif
     }
 
-    /// Runs statements that give no rows.
+    /// Runs statements that return no rows.
     package func run(_ text: String) throws {
         guard sqlite3_exec(handle, text, nil, nil, nil) == SQLITE_OK else { throw failure() }
     }
 
-    /// Prepares one statement; `?` stands for what is bound later.
+    /// Prepares one statement; `?` marks a parameter.
     package func prepare(_ text: String) throws -> SQLiteStatement {
         var statement: OpaquePointer?
         guard sqlite3_prepare_v2(handle, text, -1, &statement, nil) == SQLITE_OK, let statement
@@ -143,7 +143,7 @@ package final class SQLiteDatabase {
         return SQLiteStatement(statement, self)
     }
 
-    /// What SQLite says of the last call, with the file.
+    /// Returns SQLite's message for the last call, with the file.
     func failure() -> FormatError { Self.failure(handle, path) }
 
     private static func failure(_ handle: OpaquePointer, _ path: String) -> FormatError {
@@ -173,7 +173,7 @@ package final class SQLiteDatabase {
         return FormatError("\(path): \(String(cString: sqlite3_errmsg(handle)))")
     }
 
-    /// The reason why a database cannot be read that a write was interrupted in; nil if there was none.
+    /// Returns why a database with an interrupted write cannot be read; nil if there was no such write.
     private static func interrupted(_ path: String) -> String? {
         if access(path + "-journal", F_OK) == 0 {
             return "\(path) contains an interrupted write that \(path)-journal undoes; open the "
@@ -185,7 +185,7 @@ package final class SQLiteDatabase {
             + "both files to a folder that you can write to, and import the copy"
     }
 
-    /// A name as SQL writes it, whatever it contains.
+    /// Returns a name quoted for SQL, whatever it contains.
     package static func quoted(_ name: String) -> String {
         "\"" + name.replacing("\"", with: "\"\"") + "\""
     }

@@ -2,7 +2,7 @@ import CSQLite
 
 /// A prepared statement of a ``SQLiteDatabase``.
 ///
-/// Columns and parameters are counted from 0 on. Confined to one thread.
+/// Columns and parameters are counted from 0. Confined to one thread.
 package final class SQLiteStatement {
     /// How SQLite stores a value.
     package enum Kind: Int, Sendable {
@@ -28,7 +28,7 @@ package final class SQLiteStatement {
 
     deinit { sqlite3_finalize(handle) }
 
-    /// Goes to the next row; false after the last one, with the statement ready to run again.
+    /// Advances to the next row. After the last row it returns false, and the statement can run again.
     package func step() throws -> Bool {
         let code = sqlite3_step(handle)
         if code == SQLITE_ROW { return true }
@@ -41,24 +41,24 @@ package final class SQLiteStatement {
         return false
     }
 
-    /// Forgets the row, so that the statement can run again.
+    /// Discards the row, so that the statement can run again.
     package func reset() { sqlite3_reset(handle) }
 
-    /// What a column of the row is; to be asked before the value is.
+    /// Returns the kind of a column's value. Call it before reading the value.
     package func kind(_ column: Int) -> Kind {
         Kind(rawValue: Int(sqlite3_column_type(handle, Int32(column)))) ?? .null
     }
 
-    /// An integer.
+    /// Returns an integer.
     package func int(_ column: Int) -> Int64 { sqlite3_column_int64(handle, Int32(column)) }
 
-    /// A number.
+    /// Returns a number.
     package func double(_ column: Int) -> Double { sqlite3_column_double(handle, Int32(column)) }
 
-    /// The bytes of a text or a blob.
+    /// Returns the bytes of a text or a blob.
     package func bytes(_ column: Int) -> [UInt8] { Array(buffer(column)) }
 
-    /// A text; nil if it is not UTF-8.
+    /// Returns a text; nil if it is not UTF-8.
     package func text(_ column: Int) -> String? {
         let buffer = buffer(column)
         return String(validating: buffer, as: UTF8.self)
@@ -67,7 +67,7 @@ package final class SQLiteStatement {
     /// Valid until the next step.
     private func buffer(_ column: Int) -> UnsafeBufferPointer<UInt8> {
         let column = Int32(column)
-        // In this order: asking for the text may convert it, which changes how many bytes there are.
+        // In this order: reading the text may convert it, which changes the number of bytes.
         let start =
             sqlite3_column_type(handle, column) == SQLITE_BLOB
             ? sqlite3_column_blob(handle, column)
@@ -76,12 +76,12 @@ package final class SQLiteStatement {
         return UnsafeBufferPointer(start: start?.assumingMemoryBound(to: UInt8.self), count: count)
     }
 
-    /// The name of a column.
+    /// Returns the name of a column.
     package func name(_ column: Int) -> String {
         sqlite3_column_name(handle, Int32(column)).map { String(cString: $0) } ?? "?"
     }
 
-    /// How many columns a row has.
+    /// The number of columns in a row.
     package var columnCount: Int { Int(sqlite3_column_count(handle)) }
 
     // MARK: Parameters
@@ -94,12 +94,12 @@ package final class SQLiteStatement {
         sqlite3_bind_int64(handle, Int32(parameter + 1), value)
     }
 
-    /// Binds a number; what is no number cannot be told from `NULL` afterwards.
+    /// Binds a number. NaN cannot be distinguished from `NULL` afterwards.
     package func bind(_ parameter: Int, _ value: Double) {
         sqlite3_bind_double(handle, Int32(parameter + 1), value)
     }
 
-    /// Binds text, with any zeros in it.
+    /// Binds text, including any zero bytes in it.
     package func bind(_ parameter: Int, _ value: String) {
         var value = value
         value.withUTF8 { bytes in
@@ -122,12 +122,12 @@ package final class SQLiteStatement {
         }
     }
 
-    /// An empty text may have no address, which SQLite would take for `NULL`.
+    /// Binds an empty text or blob, whose missing address SQLite would read as `NULL`.
     private func bindEmpty(_ parameter: Int) {
         sqlite3_bind_text(handle, Int32(parameter + 1), "", 0, Self.copied)
     }
 
-    /// Tells SQLite to copy: Swift's memory is lent for the call only.
+    /// Makes SQLite copy the bytes, because Swift's memory is valid only during the call.
     private static var copied: sqlite3_destructor_type {
         unsafeBitCast(-1, to: sqlite3_destructor_type.self)
     }

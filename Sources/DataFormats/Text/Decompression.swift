@@ -1,27 +1,27 @@
 import CZlib
 import CZstd
 
-/// Bytes of a compressed file as they were before.
+/// Decompresses the bytes of a file.
 ///
 /// Confined to one thread.
 protocol Decompressor: AnyObject {
-    /// Decompresses into memory; the number of bytes, 0 at the end.
+    /// Decompresses into memory. Returns the number of bytes, 0 at the end.
     ///
-    /// `read` gives compressed bytes. Throws a `FormatError` for damaged data.
+    /// `read` returns compressed bytes. Throws a `FormatError` for damaged data.
     func read(
         into output: UnsafeMutableRawBufferPointer,
         from read: (UnsafeMutableRawBufferPointer) throws -> Int
     ) throws -> Int
 }
 
-/// The forms of compression, recognized by the first bytes of a file.
+/// The compression formats, recognized by the first bytes of a file.
 ///
 /// No text in UTF-8 begins with these bytes.
 enum Compression {
     private static let gzip: [UInt8] = [0x1F, 0x8B]
     private static let zstd: [UInt8] = [0x28, 0xB5, 0x2F, 0xFD]
 
-    /// What decompresses a file that begins with these bytes; nil for a file that is not compressed.
+    /// Returns the decompressor for a file that begins with these bytes; nil for a file that is not compressed.
     static func decompressor(_ beginning: [UInt8], _ path: String) throws -> (any Decompressor)? {
         if beginning.starts(with: gzip) { return try GzipDecompressor(path) }
         if beginning.starts(with: zstd) { return try ZstdDecompressor(path) }
@@ -29,11 +29,11 @@ enum Compression {
     }
 }
 
-/// gzip (RFC 1952), also of several members.
+/// gzip (RFC 1952), including files with several members.
 private final class GzipDecompressor: Decompressor {
     private let path: String
     private let input = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
-    // Behind a pointer, because zlib compares its address.
+    // Uses a pointer, because zlib compares its address.
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private var isInMember = true
     private var isAtEnd = false
@@ -84,7 +84,7 @@ private final class GzipDecompressor: Decompressor {
     }
 }
 
-/// Zstandard (RFC 8878), also of several frames.
+/// Zstandard (RFC 8878), including files with several frames.
 private final class ZstdDecompressor: Decompressor {
     private let path: String
     private let input = UnsafeMutableRawBufferPointer.allocate(byteCount: 128 << 10, alignment: 16)

@@ -6,12 +6,12 @@ import Synchronization
     import Darwin
 #endif
 
-/// A file under a name of its own, beside the one whose place it is going to take.
+/// A temporary file in the same folder as the file that it is going to replace.
 ///
-/// Until it is published, what was there stays; a draft that is dropped before is removed. Its name is random and
-/// new, so that no other program can prepare a file or a link there.
+/// The existing file stays until the draft is published; a draft that is dropped earlier is removed. Its name is random
+/// and new, so that no other program can prepare a file or a link there.
 final class DraftFile {
-    /// Where the draft is written.
+    /// The path of the draft.
     let path: String
     private let destination: String
     private var isPublished = false
@@ -27,17 +27,17 @@ final class DraftFile {
         path = "\(self.destination).\(name).part"
     }
 
-    /// Creates the draft; negative, with `errno`, if the system refuses.
+    /// Creates the draft. Returns a negative value and sets `errno` if the system refuses.
     ///
-    /// It has the mode of the file that it is going to replace, or what the umask allows.
+    /// The draft gets the mode of the file that it is going to replace, or the mode that the umask allows.
     func create() -> Int32 {
-        // Noted first, so that the file is removed whenever the process is interrupted.
+        // Registered first, so that the file is removed whenever the process is interrupted.
         _ = Self.unfinished.withLock { $0.insert(path) }
         let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)
         guard descriptor >= 0 else { return descriptor }
         var present = stat()
         if stat(destination, &present) == 0, present.st_mode & S_IFMT == S_IFREG {
-            // Only the superuser may give a file away.
+            // Only the superuser may change the owner of a file.
             _ = fchown(descriptor, present.st_uid, present.st_gid)
             _ = fchmod(descriptor, present.st_mode & 0o7777)
         }
@@ -69,19 +69,19 @@ final class DraftFile {
         if !isPublished { unlink(path) }
     }
 
-    /// Puts the draft in its place; everything in it must be on the device.
+    /// Renames the draft to its final path. Its content must have been flushed to the device.
     ///
-    /// False, with `errno`, if the system refuses.
+    /// Returns false and sets `errno` if the system refuses.
     func publish() -> Bool {
         guard rename(path, destination) == 0 else { return false }
         isPublished = true
         return true
     }
 
-    /// Adds files to those that end with this process unless they are forgotten.
+    /// Registers files for removal at the end of the process, until they are forgotten.
     static func add(_ paths: [String]) { unfinished.withLock { $0.formUnion(paths) } }
 
-    /// Keeps files.
+    /// Removes files from that list.
     static func forget(_ paths: [String]) { unfinished.withLock { $0.subtract(paths) } }
 
     /// Removes the drafts of this process, which is about to end.
@@ -92,19 +92,19 @@ final class DraftFile {
 
 /// Files that are being written.
 package enum UnfinishedFiles {
-    /// Removes what this process has begun to write and not finished, before an early end.
+    /// Removes the files that this process has begun and not finished, before an early end.
     ///
-    /// On any thread; nothing may be written afterwards.
+    /// On any thread. Nothing may be written afterwards.
     package static func remove() { DraftFile.removeAll() }
 
     /// Adds files that ``remove()`` removes, until they are forgotten.
     package static func add(_ paths: [String]) { DraftFile.add(paths) }
 
-    /// Keeps files that were added.
+    /// Removes files from that list.
     package static func forget(_ paths: [String]) { DraftFile.forget(paths) }
 }
 
-/// Whether two paths lead to the same file.
+/// Returns whether two paths lead to the same file.
 package func isSameFile(_ first: String, _ second: String) -> Bool {
     var one = stat()
     var other = stat()

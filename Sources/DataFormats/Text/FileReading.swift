@@ -34,12 +34,12 @@ package final class FileReader {
     /// The number of bytes of the file that have been read, as it is stored.
     package var position: Int { file.position }
 
-    /// Keeps what is read from a pipe in a temporary file from now on, so that ``rewind()`` works.
+    /// Keeps the bytes of a pipe in a temporary file from now on, so that ``rewind()`` works.
     ///
     /// Call it before the first read. A plain file needs no copy.
     package func keepForRewinding() { file.keepsBytes = true }
 
-    /// Goes back to the beginning, and stops keeping what a pipe gives.
+    /// Returns to the beginning, and stops keeping the bytes of a pipe.
     package func rewind() throws {
         try file.rewind()
         file.keepsBytes = false
@@ -47,7 +47,7 @@ package final class FileReader {
         beginning = nil
     }
 
-    /// Throws the error that opening the file would throw, without opening it: the writer of a pipe would notice.
+    /// Throws the error that opening the file would throw, without opening it, which the writer of a pipe would notice.
     package static func check(_ path: String) throws {
         var status = stat()
         guard path == "-" || stat(path, &status) == 0 && access(path, R_OK) == 0 else {
@@ -55,14 +55,14 @@ package final class FileReader {
         }
     }
 
-    /// Reads the next bytes, at most 256 KiB; empty at the end.
+    /// Reads the next bytes, at most 256 KiB. Empty at the end.
     package func read() throws -> [UInt8] {
         try [UInt8](unsafeUninitializedCapacity: 256 << 10) { buffer, count in
             count = try read(into: UnsafeMutableRawBufferPointer(buffer))
         }
     }
 
-    /// Reads the next bytes into memory; the number of them, 0 at the end.
+    /// Reads the next bytes into memory. Returns their number, 0 at the end.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         if beginning == nil { try begin() }
         guard let decompressor else { return try readStored(into: buffer) }
@@ -109,7 +109,7 @@ package final class LineReader {
     /// The lines of a file.
     package init(_ file: FileReader) { buffer = InputBuffer(file) }
 
-    /// Calls `body` with the bytes of the next line; false at the end of the file.
+    /// Calls `body` with the bytes of the next line. Returns false at the end of the file.
     ///
     /// A carriage return before the line's end is not part of the line.
     package func next(_ body: (RawSpan) throws -> Void) throws -> Bool {
@@ -130,7 +130,7 @@ package final class LineReader {
         guard let length = end ?? (bytes.isEmpty ? nil : bytes.count) else { return false }
         line += 1
         let hasReturn = length > 0 && bytes[length - 1] == 0x0D
-        // Consumed first, so that an error in the body does not give the line again.
+        // Consumed first, so that an error in the body does not return the line again.
         buffer.consume(min(length + 1, bytes.count))
         try body(UnsafeBufferPointer(rebasing: bytes[..<(hasReturn ? length - 1 : length)]))
         return true

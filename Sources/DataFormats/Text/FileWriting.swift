@@ -4,21 +4,21 @@
     import Darwin
 #endif
 
-/// A file that is written whole or not at all, or standard output.
+/// A file that is written completely or not at all, or standard output.
 ///
-/// What is written goes to a file beside the final one, which `finish` puts in its place; a writer that is dropped
-/// before leaves what was there. Confined to one thread.
+/// Output goes to a temporary file in the same folder, which `finish` renames. If the writer is dropped earlier, an
+/// existing file stays unchanged. Confined to one thread.
 package final class FileWriter {
     private let descriptor: Int32
     private let path: String
     private let draft: DraftFile?
     private var buffer: [UInt8] = []
-    /// How many bytes have been given.
+    /// The number of bytes passed to the writer.
     package private(set) var count = 0
 
     /// Opens a file for writing; `-` is standard output.
     ///
-    /// Throws a `FormatError` that names the file and what the system says.
+    /// Throws a `FormatError` that names the file and the system's message.
     package init(_ path: String) throws {
         self.path = path
         guard path != "-" else {
@@ -27,7 +27,7 @@ package final class FileWriter {
             return
         }
         var status = stat()
-        // A pipe, a terminal or a device is written as it is.
+        // A pipe, a terminal or a device is written directly.
         if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
             draft = nil
             descriptor = open(path, O_WRONLY | O_CLOEXEC)
@@ -51,7 +51,7 @@ package final class FileWriter {
     /// Writes text.
     package func write(_ text: String) throws { try write(Array(text.utf8)) }
 
-    /// Writes what is left and puts the file in its place.
+    /// Writes the remaining bytes and renames the file to its final path.
     package func finish() throws {
         try flush()
         guard let draft else { return }

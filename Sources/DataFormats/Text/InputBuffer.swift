@@ -1,7 +1,7 @@
-/// The part of a file that a reader looks at: what has been read and not been consumed.
+/// The part of a file that has been read and not been consumed.
 ///
-/// A record that continues behind the end is completed by ``fill()``, so that readers find each record in one piece and
-/// memory follows the largest record. Confined to one thread.
+/// A record that continues beyond the end is completed by ``fill()``, so readers find each record in one piece. Memory
+/// use depends on the largest record. Confined to one thread.
 final class InputBuffer {
     /// The largest record, in bytes.
     static let largestRecord = 256 << 20
@@ -11,7 +11,7 @@ final class InputBuffer {
     private var capacity = 256 << 10
     private var start = 0
     private var end = 0
-    /// Whether the file has no bytes beyond those here.
+    /// Whether the rest of the file is in the buffer.
     private(set) var isWhole = false
 
     init(_ file: FileReader) {
@@ -32,9 +32,9 @@ final class InputBuffer {
         start += count
     }
 
-    /// Reads more bytes behind those here; false at the end of the file.
+    /// Reads more bytes into the buffer. Returns false at the end of the file.
     ///
-    /// Throws a `FormatError` when a single record exceeds the limit, and what reading throws.
+    /// Throws a `FormatError` if a single record exceeds the limit, and errors of reading.
     func fill() throws -> Bool {
         guard !isWhole else { return false }
         if start > 0 {
@@ -81,14 +81,14 @@ final class InputBuffer {
 
 /// Lines and columns of offsets in a piece of text.
 enum TextPosition {
-    /// The number of line breaks in bytes.
+    /// Returns the number of line breaks in bytes.
     static func lineBreaks(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
         var count = 0
         for byte in bytes where byte == 0x0A { count += 1 }
         return count
     }
 
-    /// The line and the column of an offset, both from 1; columns count characters.
+    /// Returns the line and the column of an offset, both from 1; columns count characters.
     static func location(
         _ bytes: UnsafeBufferPointer<UInt8>, _ offset: Int, line: Int, column: Int
     ) -> (line: Int, column: Int) {

@@ -4,17 +4,17 @@
     import Darwin
 #endif
 
-/// A file that lines are added to and that others may read meanwhile: what was written is in it when `write` returns.
+/// A file to which lines are appended while other programs may read it. Lines are in the file when `write` returns.
 ///
 /// Confined to one thread.
 package final class LineLog {
     private var descriptor: Int32
     private let path: String
 
-    /// Opens a file, which loses what was in it: lines of an earlier log, which begin with `mark`.
+    /// Opens a file and removes its content, which must be an earlier log: its lines begin with `mark`.
     ///
-    /// Throws a `FormatError` that names the file and what the system says, or that it holds something else, or that
-    /// another log, of this process or another one, is being written to it.
+    /// Throws a `FormatError` that names the file and the system's message, or says that the file has other content, or
+    /// that another log of this or another process writes to it.
     package init(_ path: String, replacing mark: String) throws {
         self.path = path
         guard try Self.isEmpty(path, orBeginsWith: Array(mark.utf8)) else {
@@ -32,10 +32,10 @@ package final class LineLog {
         }
     }
 
-    /// Makes the file this log's, and empty.
+    /// Locks the file for this log and empties it.
     private func begin() throws {
         var status = stat()
-        // Devices and pipes take what any number of writers give them.
+        // Devices and pipes accept any number of writers.
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             guard errno == EWOULDBLOCK else { return }
@@ -50,16 +50,16 @@ package final class LineLog {
 
     deinit { close() }
 
-    /// Whether there is nothing in a file, or what begins so; what is no file of bytes holds nothing.
+    /// Whether a file is empty or begins with the mark. Anything but a regular file counts as empty.
     private static func isEmpty(_ path: String, orBeginsWith mark: [UInt8]) throws -> Bool {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0
         else { return true }
-        // To a reader the bare name is standard input.
+        // The bare name would mean standard input to a reader.
         return try FileReader(path == "-" ? "./-" : path).read().starts(with: mark)
     }
 
-    /// Adds whole lines.
+    /// Appends complete lines.
     ///
     /// Throws a `FormatError`.
     package func write(_ lines: [UInt8]) throws {
@@ -76,7 +76,7 @@ package final class LineLog {
         }
     }
 
-    /// Lets the file go; again does nothing.
+    /// Closes the file. Does nothing the second time.
     package func close() {
         guard descriptor >= 0 else { return }
         closeDescriptor(descriptor)

@@ -1,6 +1,6 @@
-/// The kinds of numbers that write a text back exactly as it is.
+/// The kinds of numbers that write a text back unchanged.
 ///
-/// `007`, `+1`, `12E4` and `0x1F` are none: a number would be written in another way.
+/// `007`, `+1`, `12E4` and `0x1F` have none: a number would be written differently.
 ///
 ///     NumberNotation("1.50")  // decimal; a double would write 1.5
 package struct NumberNotation: OptionSet, Sendable {
@@ -16,7 +16,7 @@ package struct NumberNotation: OptionSet, Sendable {
 
     private static let digitsOfDecimal = 34
 
-    /// The kinds for a text.
+    /// Determines the kinds for a text.
     package init(_ text: String) {
         var text = text
         self = text.withUTF8 { NumberNotation($0) }
@@ -31,7 +31,7 @@ package struct NumberNotation: OptionSet, Sendable {
         guard digits > 0 else { return }
         if digits > 1, text[first] == 0x30 { return }
         if position == text.count {
-            // Neither an integer nor a decimal of our own has a negative zero without a fraction.
+            // Integers and decimals have no negative zero without a fraction.
             if first == 1, text[first] == 0x30 { return }
             if digits <= 18 || NumberText.int(text) != nil { insert(.int) }
             if digits <= Self.digitsOfDecimal { insert(.decimal) }
@@ -69,7 +69,7 @@ package struct NumberNotation: OptionSet, Sendable {
         }
     }
 
-    /// Compares with what a double writes.
+    /// Compares the text with the output for a double.
     private mutating func addDouble(_ text: UnsafeBufferPointer<UInt8>) {
         guard text.count <= 32 else { return }
         let text = String(decoding: text, as: UTF8.self)

@@ -4,18 +4,18 @@
     import Darwin
 #endif
 
-/// Numbers as JSON and CSV files write them, taken exactly or not at all.
+/// Numbers in JSON and CSV files, parsed exactly or not at all.
 package enum NumberText {
-    // MARK: Whole numbers
+    // MARK: Integers
 
-    /// Digits with an optional `-`; nil for any other text, and outside of 64 bits.
+    /// Parses digits with an optional `-`. Returns nil for any other text, and outside of 64 bits.
     static func int(_ text: UnsafeBufferPointer<UInt8>) -> Int64? {
         let isNegative = text.first == 0x2D
         let digits = UnsafeBufferPointer(rebasing: text[(isNegative ? 1 : 0)...])
         guard !digits.isEmpty else { return nil }
         var value: Int64 = 0
         if digits.count <= 18 {
-            // So many digits cannot overflow.
+            // This many digits cannot overflow.
             for byte in digits {
                 let digit = byte &- 0x30
                 guard digit < 10 else { return nil }
@@ -27,7 +27,7 @@ package enum NumberText {
             guard byte >= 0x30, byte <= 0x39 else { return nil }
             let (tens, overflow) = value.multipliedReportingOverflow(by: 10)
             let digit = Int64(byte &- 0x30)
-            // Negative numbers are built downwards: the least one has no positive counterpart.
+            // Negative numbers are accumulated downwards, because the smallest one has no positive counterpart.
             let (sum, carry) =
                 isNegative
                 ? tens.subtractingReportingOverflow(digit) : tens.addingReportingOverflow(digit)
@@ -37,7 +37,8 @@ package enum NumberText {
         return value
     }
 
-    /// A whole number in any notation, such as `+5`, `5.0` or `5e3`; nil for fractions and outside of 64 bits.
+    /// Parses an integer in any notation, such as `+5`, `5.0` or `5e3`. Returns nil for fractions and outside of 64
+    /// bits.
     static func exactInt(_ text: UnsafeBufferPointer<UInt8>) -> Int64? {
         if let value = int(text) { return value }
         guard let shape = NumberShape(text) else { return nil }
@@ -50,12 +51,13 @@ package enum NumberText {
         return digits.withUnsafeBufferPointer(int)
     }
 
-    /// As ``exactInt(_:)``, of a text.
+    /// Parses a text like ``exactInt(_:)``.
     package static func exactInt(_ text: String) -> Int64? { withBytes(text, exactInt) }
 
-    // MARK: Binary fractions
+    // MARK: Floating-point numbers
 
-    /// The double that is written as this text, with as many digits; nil for other texts and numbers that need more.
+    /// Returns the double that is written as this text, with the same number of digits; nil for other texts and for
+    /// numbers that need more precision.
     static func exactDouble(_ text: UnsafeBufferPointer<UInt8>) -> Double? {
         if let value = shortDouble(text) { return value }
         guard let shape = NumberShape(text) else { return nil }
@@ -64,10 +66,11 @@ package enum NumberText {
         return shape.isExactly(value, description: value.description) ? value : nil
     }
 
-    /// As ``exactDouble(_:)``, of a text.
+    /// Parses a text like ``exactDouble(_:)``.
     package static func exactDouble(_ text: String) -> Double? { withBytes(text, exactDouble) }
 
-    /// The float that is written as this text, with as many digits; nil for other texts and numbers that need more.
+    /// Returns the float that is written as this text, with the same number of digits; nil for other texts and for
+    /// numbers that need more precision.
     static func exactFloat(_ text: UnsafeBufferPointer<UInt8>) -> Float? {
         guard let shape = NumberShape(text) else { return nil }
         let value = Float(String(decoding: text, as: UTF8.self)) ?? .nan
@@ -75,7 +78,7 @@ package enum NumberText {
         return shape.isExactly(Double(value), description: value.description) ? value : nil
     }
 
-    /// As ``exactFloat(_:)``, of a text.
+    /// Parses a text like ``exactFloat(_:)``.
     package static func exactFloat(_ text: String) -> Float? { withBytes(text, exactFloat) }
 
     private static func withBytes<Result>(
@@ -85,7 +88,7 @@ package enum NumberText {
         return text.withUTF8(body)
     }
 
-    /// A number of at most 15 digits, all of which a double keeps; nil for any other text.
+    /// Parses a number of at most 15 digits, all of which a double holds. Returns nil for any other text.
     private static func shortDouble(_ text: UnsafeBufferPointer<UInt8>) -> Double? {
         var position = 0
         let isNegative = text.first == 0x2D
@@ -126,7 +129,7 @@ struct NumberShape: Equatable {
     /// The power of ten of the last digit.
     private(set) var exponent = 0
 
-    /// Reads `12`, `-1.5`, `+2e10`, `.5` or `5.`; nil for anything else.
+    /// Parses `12`, `-1.5`, `+2e10`, `.5` or `5.`; nil for any other text.
     init?(_ text: UnsafeBufferPointer<UInt8>) {
         var position = 0
         if let sign = text.first, sign == 0x2B || sign == 0x2D {
@@ -169,15 +172,15 @@ struct NumberShape: Equatable {
         var power = 0
         for byte in digits {
             guard byte &- 0x30 < 10 else { return nil }
-            // Far beyond any number; further digits change nothing.
+            // Beyond the range of any number, where further digits change nothing.
             if power < 1_000_000_000 { power = power * 10 + Int(byte &- 0x30) }
         }
         return isNegative ? -power : power
     }
 
-    /// Whether a value that is written with as many digits has these digits.
+    /// Whether a value written with the same number of digits has these digits.
     ///
-    /// Covers the shortest form, as most programs write it, 17 digits as C does, and the full expansion.
+    /// Covers the shortest form, as most programs write it, 17 digits as C writes them, and the full expansion.
     func isExactly(_ value: Double, description: String) -> Bool {
         if digits.isEmpty { return value == 0 }
         guard value != 0 else { return false }

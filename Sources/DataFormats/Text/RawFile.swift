@@ -6,8 +6,8 @@
 
 /// The bytes of a file, pipe or standard input, which can be read again from the beginning.
 ///
-/// Plain files are read again as they are. What a pipe has given is kept in a temporary file while ``keepsBytes`` is
-/// set. Confined to one thread.
+/// Plain files are read again directly. The bytes of a pipe are kept in a temporary file while ``keepsBytes`` is set.
+/// Confined to one thread.
 final class RawFile {
     /// The size of a plain file; nil for pipes, terminals and devices.
     let size: Int?
@@ -39,7 +39,7 @@ final class RawFile {
             throw FormatError("cannot read \(path): it is a folder")
         }
         let isPlain = status.st_mode & S_IFMT == S_IFREG
-        // Standard input may have been read from before.
+        // Standard input may have been partly read already.
         let isAtStart = lseek(descriptor, 0, SEEK_CUR) == 0
         size = isPlain && isAtStart ? Int(status.st_size) : nil
     }
@@ -49,7 +49,7 @@ final class RawFile {
         if kept >= 0 { close(kept) }
     }
 
-    /// Reads into memory; the number of bytes, 0 at the end.
+    /// Reads into memory. Returns the number of bytes, 0 at the end.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         if position < keptCount {
             let wanted = min(buffer.count, keptCount - position)
@@ -65,7 +65,7 @@ final class RawFile {
         return count
     }
 
-    /// Goes back to the first byte.
+    /// Returns to the first byte.
     func rewind() throws {
         guard size != nil else {
             precondition(position == keptCount, "bytes of a pipe were not kept")
@@ -91,7 +91,7 @@ final class RawFile {
         }
     }
 
-    /// A file without a name, gone when it is closed.
+    /// Creates a file without a name, which is deleted when it is closed.
     private static func makeTemporaryFile() throws -> Int32 {
         let folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         var template = Array("\(folder)/moonpool-XXXXXX".utf8CString)

@@ -1,17 +1,17 @@
 import Glibc
 import Synchronization
 
-/// What the observer's thread reports to the one that waits for it.
+/// Reports the calls of an observer's thread to the waiting thread.
 final class Calls: Sendable {
     private let count = Atomic(0)
     private let rows = Atomic(0)
     private let moment = Atomic<UInt64>(0)
     private let signal = Signal()
 
-    /// How many calls there were.
+    /// The number of calls.
     var number: Int { count.load(ordering: .acquiring) }
 
-    /// How many rows they were about, all together.
+    /// The number of rows in all calls.
     var allRows: Int { rows.load(ordering: .acquiring) }
 
     func add(_ changedRows: Int) {
@@ -21,9 +21,9 @@ final class Calls: Sendable {
         signal.raise()
     }
 
-    /// Waits until there have been so many calls; the moment of the last one.
+    /// Waits for this many calls. Returns the time of the last one.
     ///
-    /// Sleeps until then: whoever looks again and again needs the processor that the observer runs on.
+    /// Sleeps meanwhile, because polling would take the processor that the observer needs.
     func wait(for expected: Int) throws -> UInt64 {
         let deadline = nanoseconds() + 10_000_000_000
         while number < expected {

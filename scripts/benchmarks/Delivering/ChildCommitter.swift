@@ -1,9 +1,8 @@
 import Glibc
 
-/// Commits through a contestant in a process of its own: this program again, told line by line what
-/// to do.
+/// Commits through a contestant in another process: this program again, which receives its commands as lines.
 ///
-/// The monotonic clock is the same in all processes, so its moments can be compared.
+/// The monotonic clock is the same in all processes, so its times can be compared.
 final class ChildCommitter: Committer {
     private let process: pid_t
     private let commands: Int32
@@ -13,7 +12,7 @@ final class ChildCommitter: Committer {
         var toChild: [Int32] = [0, 0]
         var fromChild: [Int32] = [0, 0]
         guard pipe(&toChild) == 0, pipe(&fromChild) == 0 else { throw BenchmarkError("no pipe") }
-        // The child keeps only the copies that it is given as its standard files.
+        // The child keeps only its standard files.
         for end in toChild + fromChild { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         (commands, answers) = (toChild[1], fromChild[0])
         var files = posix_spawn_file_actions_t()
@@ -44,7 +43,7 @@ final class ChildCommitter: Committer {
 
     func appendToClub(_ key: Int64) throws -> Beginning { try ask("append \(key) 0") }
 
-    /// Ends the child; its store is closed then.
+    /// Ends the child, which closes its store.
     func end() throws {
         Glibc.close(commands)
         Glibc.close(answers)
@@ -66,7 +65,7 @@ final class ChildCommitter: Committer {
         }
     }
 
-    // The child waits for this question: it must not be woken by its own commit while the observer is on its way.
+    // The child waits for this request, so that its own commit does not wake it while the observer is being notified.
     private func answer() throws -> UInt64 {
         try send("began")
         var answer: [UInt8] = []
@@ -80,7 +79,7 @@ final class ChildCommitter: Committer {
         throw BenchmarkError("the committing process has not answered")
     }
 
-    /// What the child process does.
+    /// Runs the child process.
     static func serve(_ contestant: any Contestant, folder: String) throws {
         try contestant.open(folder: folder, .never)
         var beginning: Beginning = { throw BenchmarkError("nothing was committed yet") }
@@ -96,7 +95,7 @@ final class ChildCommitter: Committer {
             guard words.count == 3, let key = Int64(words[1]), let value = Double(words[2]) else {
                 throw BenchmarkError("not understood: \(line)")
             }
-            contestant.rest()  // nothing where the contestant pauses by itself
+            contestant.rest()  // does nothing if the contestant pauses by itself
             beginning =
                 switch words[0] {
                 case "age": try contestant.setAge(Int64(value), of: key)

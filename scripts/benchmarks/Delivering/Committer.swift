@@ -1,21 +1,21 @@
 import Glibc
 
-/// Tells when a commit began; to be asked once the observer has been called.
+/// Returns the time when a commit began. Call it after the observer has been called.
 ///
-/// Not before: the answer of another thread or process would wake the one that measures in the middle of what is
-/// measured, and take one of two processors from the observer.
+/// An earlier answer from another thread or process would wake the measuring thread in the middle of the measurement,
+/// and take one of two processors from the observer.
 typealias Beginning = () throws -> UInt64
 
-/// Who commits while an observer waits: a contestant, or a process that does it for one.
+/// Commits while an observer waits: a contestant, or another process on its behalf.
 ///
-/// Each method but the first is one transaction, which need not be over when it returns.
+/// Each method except the first is one transaction, which may still run when the method returns.
 protocol Committer: AnyObject {
-    /// Pauses before a commit; nothing where the thread that commits is another one, which then pauses itself: it would
-    /// otherwise be woken by somebody else in the very moment of its commit.
+    /// Pauses before a commit. Does nothing if another thread commits, which pauses itself, because it would otherwise
+    /// be woken at the moment of its commit.
     func rest()
     func setAge(_ age: Int64, of key: Int64) throws -> Beginning
     func setScore(_ score: Double, of key: Int64) throws -> Beginning
-    /// Adds a person at the end of the club's list.
+    /// Appends a person to the club's list.
     func appendToClub(_ key: Int64) throws -> Beginning
 }
 
@@ -23,5 +23,5 @@ extension Committer {
     func rest() { restAsInQuietProgram() }
 }
 
-/// Lets threads and processors sleep before something is measured, as they would in a program that has little to do.
+/// Lets threads and processors go idle before a measurement, as in a program that has little to do.
 func restAsInQuietProgram() { usleep(1000) }

@@ -1,6 +1,6 @@
-/// W8: what a commit and its delivery cost where one of many observers is concerned.
+/// W8: the cost of a commit and its delivery if one of many observers is affected.
 ///
-/// Should cost the same however many others there are.
+/// The cost should not depend on the number of the other observers.
 enum CrowdWorkload {
     private static let commits = 2_000
 

@@ -1,11 +1,11 @@
-/// Two rows of the table about the same waits: their median and their 99th percentile.
+/// Two rows of the table about the same delays: the median and the 99th percentile.
 ///
-/// The waits of all repetitions are taken together, for a percentile of few says little.
+/// The delays of all repetitions are combined, because a percentile of few samples means little.
 struct LatencyRows {
     let median: Row
     let tail: Row
 
-    /// The median is held to the design's targets for W8, unless the row is no observer's.
+    /// The median is compared with the targets for W8, unless the row is not about an observer.
     init(_ title: String, hasTargets: Bool = true) {
         median = Row(
             title: "W8 \(title)", unit: .microseconds, swift: hasTargets ? .atMost(80) : nil,
@@ -13,8 +13,7 @@ struct LatencyRows {
         tail = Row(title: "W8 \(title), p99", unit: .microseconds)
     }
 
-    /// Repeats a step that gives the seconds of its waits for every contestant; nil where a
-    /// contestant has nothing like it.
+    /// Repeats a step that returns delays in seconds, for every contestant; nil if a contestant has no equivalent.
     func measure(_ bench: Bench, _ step: (any Contestant) throws -> [Double]?) throws {
         guard bench.options.includes(median) || bench.options.includes(tail) else { return }
         printError("\(median.title) ...")

@@ -1,9 +1,9 @@
 import Glibc
 
-/// W8: from the start of a commit until an observer on another thread, or in another process, knows
-/// what changed.
+/// W8: the time from the start of a commit until an observer on another thread, or in another process, has received the
+/// change.
 ///
-/// Should cost the same whatever the number of observed objects.
+/// The time should not depend on the number of observed objects.
 enum LatencyWorkload {
     private static let sizes = [10_000, 100_000, 1_000_000]
 
@@ -35,7 +35,7 @@ enum LatencyWorkload {
         }
     }
 
-    /// What every wait here contains: waking a thread that sleeps, without any store.
+    /// Measures the part that every delay contains: waking a sleeping thread, without any store.
     private static func measureWaking(_ bench: Bench) throws {
         let rows = LatencyRows("waking the observer's thread alone", hasTargets: false)
         try rows.measure(bench) { contestant in
@@ -94,15 +94,15 @@ enum LatencyWorkload {
         }
     }
 
-    /// The seconds of each wait.
+    /// Returns the delays in seconds.
     ///
-    /// Who runs the query again needs a tenth of a second for a million rows, so that the time for
-    /// all of them is limited.
+    /// A contestant that runs the query again needs a tenth of a second for a million rows, so the total time is
+    /// limited.
     private static func waits(
         _ people: People, _ observed: Observed, _ calls: Calls, of committer: any Committer
     ) throws -> [Double] {
         var waits: [Double] = []
-        // Each key once, so that every change is one that the observer must see.
+        // Each key once, so that every change is visible to the observer.
         var seen: Set<Int64> = []
         let keys = people.randomKeys(400, seed: 8).filter {
             observed == .club || seen.insert($0).inserted
@@ -114,28 +114,28 @@ enum LatencyWorkload {
             let person = people.person(Int(key))
             guard let beginning = try commit(number, person, observed, committer) else { continue }
             let end = Result { try calls.wait(for: before + 1) }
-            // Asked first: where the commit has failed, nobody was called.
+            // Called first: if the commit failed, the observer was not called.
             let start = try beginning()
             waits.append(Double(try end.get() - start) / 1e9)
         }
         return waits
     }
 
-    /// Makes one change that the observer is told of; nil if there is none for this person.
+    /// Makes one change that notifies the observer; returns nil if there is none for this person.
     private static func commit(
         _ number: Int, _ person: Person, _ observed: Observed, _ committer: any Committer
     ) throws -> Beginning? {
         let isObserved = person.age > 50
         switch observed {
         case .older where number % 2 == 1:
-            // Stays where it is, and is modified.
+            // The person stays in the result and is modified.
             return isObserved
                 ? try committer.setScore(Double(2000 + number), of: person.id) : nil
         case .older, .petsOfOlder:
-            // Enters or leaves.
+            // The person enters or leaves the result.
             return try committer.setAge(isObserved ? 10 : 90, of: person.id)
         case .olderByScore:
-            // Moves to another place.
+            // The person moves within the result.
             return isObserved ? try committer.setScore(1000 - person.score, of: person.id) : nil
         case .club:
             return try committer.appendToClub(person.id)

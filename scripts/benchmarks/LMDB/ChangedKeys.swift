@@ -1,15 +1,15 @@
 import Glibc
 import Synchronization
 
-/// How a writer over plain LMDB names the rows that it has changed: LMDB tells nobody.
+/// Passes the keys of changed rows from a writer over plain LMDB, which has no notifications.
 protocol ChangedKeys: Sendable {
     func send(_ key: Int64)
-    /// Waits for some; nil once closed.
+    /// Waits for keys; nil after `close`.
     func receive() -> [Int64]?
     func close()
 }
 
-/// Keys for another thread.
+/// Passes keys to another thread.
 final class SharedKeys: ChangedKeys {
     private let signal = Signal()
     private let sent = Mutex<[Int64]>([])
@@ -30,12 +30,12 @@ final class SharedKeys: ChangedKeys {
     func close() { signal.close() }
 }
 
-/// Keys for another process, through a named pipe beside the file.
+/// Passes keys to another process, through a named pipe beside the file.
 final class PipedKeys: ChangedKeys {
     private let pipe: Int32
     private static let end = Int64.min
 
-    /// Makes the pipe of a folder.
+    /// Creates the pipe of a folder.
     convenience init(in folder: String) throws {
         guard mkfifo(Self.path(folder), 0o600) == 0, let made = Self.open(folder) else {
             throw BenchmarkError("no named pipe")
@@ -43,7 +43,7 @@ final class PipedKeys: ChangedKeys {
         self.init(made)
     }
 
-    /// The pipe that somebody else has made; nil if there is none.
+    /// Opens a pipe that another process has created; nil if there is none.
     convenience init?(of folder: String) {
         guard let found = Self.open(folder) else { return nil }
         self.init(found)
@@ -56,7 +56,7 @@ final class PipedKeys: ChangedKeys {
     private static func path(_ folder: String) -> String { "\(folder)/changed-keys" }
 
     private static func open(_ folder: String) -> Int32? {
-        // For both, so that opening waits for nobody.
+        // Opened for reading and writing, so that opening does not block.
         let pipe = Glibc.open(path(folder), O_RDWR | O_CLOEXEC)
         return pipe < 0 ? nil : pipe
     }

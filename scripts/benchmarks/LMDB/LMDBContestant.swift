@@ -1,14 +1,14 @@
 import CLMDB
 
-/// Plain LMDB: each object one value under its primary key.
+/// Plain LMDB: each object is one value under its primary key.
 ///
-/// No schema, no columns, no notifications: the floor that the storage below Moonpool sets.
+/// No schema, no columns, no notifications: the lower bound that the storage below Moonpool sets.
 final class LMDBContestant: Contestant {
     let name = "LMDB rows"
     private var opened: LMDBFile?
     private var folder = ""
     private var held: [Int64] = []
-    /// Where an observer waits to be told what a commit has changed.
+    /// Receives the keys that a commit has changed, for an observer.
     private var changed: (any ChangedKeys)?
 
     func supports(_ durability: Durability) -> Bool { durability != .soonAfter }
@@ -219,7 +219,7 @@ final class LMDBContestant: Contestant {
         }
     }
 
-    /// Reads, changes and writes one row in a transaction of its own.
+    /// Reads, changes and writes one row in its own transaction.
     private func change(
         _ key: Int64, _ body: (UnsafeMutableRawBufferPointer) -> Void
     ) throws -> Beginning {

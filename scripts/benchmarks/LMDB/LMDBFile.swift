@@ -60,7 +60,7 @@ final class LMDBFile: @unchecked Sendable {  // because LMDB is; a transaction s
         }
     }
 
-    /// The row under a key that is there.
+    /// Returns the row of an existing key.
     func row(_ transaction: OpaquePointer, _ key: Int64) throws -> MDB_val {
         var id = key
         return try withUnsafeMutableBytes(of: &id) { bytes in
@@ -78,7 +78,7 @@ final class LMDBFile: @unchecked Sendable {  // because LMDB is; a transaction s
     }
 }
 
-/// Turns LMDB's result codes into errors.
+/// Throws an error for a result code of LMDB other than success.
 func check(_ code: Int32, _ call: @autoclosure () -> String) throws {
     if code != 0 { throw BenchmarkError("\(call()): \(String(cString: mdb_strerror(code)))") }
 }

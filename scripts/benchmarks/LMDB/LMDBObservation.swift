@@ -1,9 +1,9 @@
 import Synchronization
 
-/// What an application over plain LMDB can do at best to follow a query: the writer names the row
-/// that it has changed, and the observer looks at that one.
+/// The best way for an application over plain LMDB to follow a query: the writer passes the key of the changed row, and
+/// the observer reads that row.
 ///
-/// No history, no positions, one table: the floor of a delivery on this machine.
+/// No history, no indexes of changes, one table: the lower bound of a delivery on this machine.
 final class LMDBObservation: Observation, Sendable {
     private let changed: any ChangedKeys
     private let thread = Mutex<Thread?>(nil)

@@ -2,8 +2,7 @@ import Glibc
 import ObjectStore
 import Synchronization
 
-/// The smallest event loop that a store can live on: handlers run when the thread that made the scheduler
-/// calls `turn`.
+/// The smallest event loop for a store: handlers run when the thread that created the scheduler calls `turn`.
 final class BenchmarkScheduler: Scheduler {
     private let thread = pthread_self()
     private let signal = Signal()
@@ -18,7 +17,7 @@ final class BenchmarkScheduler: Scheduler {
         BenchmarkWakeup(self, handler)
     }
 
-    /// Waits until something is to be done and does it; false when the scheduler has ended.
+    /// Waits for work and does it. Returns false when the scheduler has ended.
     func turn() -> Bool {
         guard signal.wait() else { return false }
         let due = pending.withLock { wakeups in
@@ -40,7 +39,7 @@ final class BenchmarkScheduler: Scheduler {
 }
 
 private final class BenchmarkWakeup: Wakeup, @unchecked Sendable {
-    // because the handler is only touched on the scheduler's thread
+    // because only the scheduler's thread uses the handler
     private var handler: (() -> Void)?
     private let scheduler: BenchmarkScheduler
 

@@ -39,7 +39,7 @@ final class LuaContestant: Contestant {
         return thread
     }
 
-    /// Runs `step` on people that were generated beforehand, in batches small enough to keep at hand.
+    /// Runs `step` on people that were generated beforehand, in batches that fit in memory.
     private func insert(_ people: People, _ step: String) throws -> Double {
         let thread = try opened()
         var seconds = 0.0
@@ -134,7 +134,7 @@ extension LuaContestant {
             case .club: ("observe_club", 0)
             }
         _ = try observer.run(step, .integer(Int(age)))
-        // This script would follow the other process's commits as well, and take the observer's processor.
+        // This script would receive the other process's commits as well, and take the observer's processor.
         if isRemote { _ = try opened().run("close") }
         return LuaObservation(observer)
     }
@@ -177,7 +177,7 @@ extension LuaContestant {
     }
 }
 
-/// An observer in a script of its own.
+/// An observer in its own script.
 private final class LuaObservation: Observation {
     private let thread: LuaThread
     init(_ thread: LuaThread) { self.thread = thread }

@@ -1,4 +1,4 @@
-/// What the Lua contestant runs: one function for each step, in the way a script's author would write it.
+/// The Lua contestant's program: one function for each step, written as a script author would write it.
 let luaText = #"""
     local moonpool = require "moonpool"
     local store, held, batch, token, tokens, calls

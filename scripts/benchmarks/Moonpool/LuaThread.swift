@@ -1,7 +1,7 @@
 import ScriptHost
 import Synchronization
 
-/// A script that waits for calls: its functions run on its own thread, as all code of a script does.
+/// A script that waits for calls. Its functions run on its own thread, like all code of a script.
 final class LuaThread {
     enum Argument: Sendable {
         case integer(Int)
@@ -9,7 +9,7 @@ final class LuaThread {
         case keys([Int64])
     }
 
-    /// When the last write of the script began, and who is told of observed changes.
+    /// The start of the script's last write, and the receiver of observed changes.
     final class Moments: Sendable {
         let began = Atomic<UInt64>(0)
         let called: @Sendable (Int) -> Void
@@ -50,7 +50,7 @@ final class LuaThread {
         }
     }
 
-    /// What a step has taken inside the script's thread, and what it has given.
+    /// The duration of a step inside the script's thread, and its result.
     typealias Result = (seconds: Double, numbers: [Double])
 
     /// Runs one step.
@@ -58,7 +58,7 @@ final class LuaThread {
         try start(step, arguments)()
     }
 
-    /// Has the script run one step, and returns what waits for its end.
+    /// Starts one step in the script. Returns a function that waits for its end.
     func start(_ step: String, _ arguments: [Argument]) -> () throws -> Result {
         let answer = Answer()
         script.post { context in

@@ -28,8 +28,8 @@ extension SwiftContestant {
     ) throws -> (any Observation)? {
         let observation = try SwiftObservation(
             Self.configuration(folder, durability), observed, isRemote: isRemote, called: called)
-        // This store does not follow the other process's commits: it would keep all pages of its version from being used
-        // again.
+        // This store does not advance with the other process's commits, so it would prevent the pages of its version
+        // from being reused.
         if isRemote { try close() }
         return observation
     }

@@ -3,18 +3,18 @@ import ObjectStore
 import ScriptHost
 import Synchronization
 
-/// An observer with a thread and a store of its own, as a Swift program would have it.
+/// An observer with its own thread and store, as in a Swift program.
 final class SwiftObservation: Observation {
     private let thread: Thread
     private let state: State
 
     private final class State: Sendable {
-        /// Ends the thread's turns.
+        /// Ends the thread's loop.
         let end = Mutex<(@Sendable () -> Void)?>(nil)
         let failure = Mutex<String?>(nil)
     }
 
-    /// `isRemote`: commits come from another process, which takes an event loop that watches the file.
+    /// `isRemote`: commits come from another process, which requires an event loop that watches the file.
     init(
         _ configuration: StoreConfiguration, _ observed: Observed, isRemote: Bool,
         called: @escaping @Sendable (Int) -> Void
@@ -71,7 +71,7 @@ final class SwiftObservation: Observation {
             switch change.kind {
             case .initial: ready.raise()
             case .update:
-                // A row that moves has left one place and entered another.
+                // A row that moves has left one index and entered another.
                 called(
                     max(change.deletions.count, change.insertions.count)
                         + change.modifications.count)

@@ -5,7 +5,7 @@ struct Notes {
 
     let count: Int
 
-    /// The note with this index.
+    /// Returns the note with this index.
     func text(_ index: Int) -> String {
         var draws = Draws(state: mix(UInt64(index) &+ 0x6e6f_7465))
         return (0..<Self.wordsOfEach).map { _ in
@@ -13,7 +13,7 @@ struct Notes {
         }.joined(separator: " ")
     }
 
-    /// A word of five to eight letters.
+    /// Returns a word of five to eight letters.
     static func word(_ number: Int) -> String {
         var draws = Draws(state: mix(UInt64(number) &+ 0x776f_7264))
         let length = 5 + Int(draws.next() % 4)
@@ -21,12 +21,12 @@ struct Notes {
         return String(decoding: letters, as: UTF8.self)
     }
 
-    /// Words to search for, each of which stands in some note.
+    /// Returns words to search for, each of which occurs in some note.
     func soughtWords(_ number: Int) -> [String] {
         (0..<number).map { Self.word(Int(mix(UInt64($0) &+ 12) % UInt64(Self.vocabulary))) }
     }
 
-    /// Pairs of words that stand in one note.
+    /// Returns pairs of words that occur together in a note.
     func soughtPairs(_ number: Int) -> [String] {
         (0..<number).map { draw in
             let words = text(Int(mix(UInt64(draw) &+ 13) % UInt64(count))).split(separator: " ")

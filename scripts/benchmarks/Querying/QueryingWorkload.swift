@@ -1,6 +1,6 @@
-/// W11: queries that a planner decides about, through links, through indexes, and long lists.
+/// W11: queries that need a planner: through links, with indexes, and with long lists.
 ///
-/// People as in the other workloads, and as many pets, each of a person picked at random.
+/// People as in the other workloads, and as many pets, each with a random owner.
 enum QueryingWorkload {
     private static let direct = ms("W11 count age > 50 and name beginswith 'A'", 4)
     private static let linked = ms("W11 the same through a link of as many objects", 8)
@@ -51,21 +51,21 @@ enum QueryingWorkload {
     }
 }
 
-/// What a store does with people and their pets; each method is one timed step.
+/// The operations of a store with people and their pets. Each method is one timed step.
 protocol PetStore {
-    /// Stores the people, and for each a pet whose owner is a person picked at random.
+    /// Stores the people, and for each a pet with a random owner.
     func fill(_ people: People) throws
-    /// Gets the long lists ready. Not timed.
+    /// Prepares the long lists. Not timed.
     func prepare(numbers: [Int64], names: [String]) throws
 
-    /// People over 50 whose name begins with an A.
+    /// Counts people over 50 whose name begins with an A.
     func countPeople() throws -> Int
-    /// Pets of such people.
+    /// Counts pets of such people.
     func countPets() throws -> Int
-    /// How many pets have a tag, by an index.
+    /// Counts pets with a tag, by an index.
     func find(tag: String) throws -> Int
-    /// People whose number, which has no index, is one of the list.
+    /// Counts people whose number, which has no index, is in the list.
     func countNumbers() throws -> Int
-    /// People whose name, which has no index, is one of the list.
+    /// Counts people whose name, which has no index, is in the list.
     func countNames() throws -> Int
 }

@@ -34,10 +34,10 @@ enum TextWorkload {
     }
 }
 
-/// What a store does with notes.
+/// The operations of a store with notes.
 protocol NoteStore {
     /// Stores the notes and indexes their words.
     func fill(_ notes: Notes) throws
-    /// How many notes contain all of some words.
+    /// Counts the notes that contain all of some words.
     func count(containing words: String) throws -> Int
 }

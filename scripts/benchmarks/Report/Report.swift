@@ -22,7 +22,7 @@ final class Report {
         answers[row, default: []].append((contestant, answer))
     }
 
-    /// Sums of doubles depend on the order of the additions, so they need not be equal to the last bit.
+    /// Sums of doubles depend on the order of the additions, so they need not be exactly equal.
     private static func agree(_ one: [Double], _ other: [Double]) -> Bool {
         one.count == other.count
             && zip(one, other).allSatisfy { abs($0 - $1) <= 1e-9 * max(abs($0), abs($1)) }
@@ -32,8 +32,8 @@ final class Report {
         median(samples[row]?[contestant] ?? [])
     }
 
-    /// The table: for each workload the medians, how many times better Moonpool is than each peer, and
-    /// whether the target is met.
+    /// Returns the table: for each workload the medians, the ratio of Moonpool to each peer, and whether the target is
+    /// met.
     func table() -> [String] {
         let head = [
             "workload", "unit", "Swift", "target", "", "Lua", "target", "", "SQLite", "Swift ×",
@@ -77,7 +77,7 @@ final class Report {
         ]
     }
 
-    /// Three significant digits, thousands grouped, millions as such.
+    /// Formats three significant digits, with grouped thousands, and millions as such.
     static func number(_ value: Double) -> String {
         switch abs(value) {
         case 1e6...: return "\(rounded(value / 1e6, 2)) M"

@@ -1,4 +1,4 @@
-/// One line of the table: what is measured, in which unit, and what the design asks of Moonpool.
+/// One line of the table: its subject, its unit, and the target for Moonpool.
 struct Row: Hashable {
     let title: String
     let unit: Unit
@@ -14,7 +14,7 @@ struct Row: Hashable {
 
         var higherIsBetter: Bool { self == .perSecond }
 
-        /// What `seconds` for `count` steps are in this unit.
+        /// Converts `seconds` for `count` steps to this unit.
         func value(_ seconds: Double, count: Int = 1) -> Double {
             switch self {
             case .perSecond: Double(count) / seconds
@@ -29,7 +29,7 @@ struct Row: Hashable {
     enum Target: Hashable {
         case atLeast(Double)
         case atMost(Double)
-        /// At least this part of SQLite's figure of the same run.
+        /// At least this fraction of SQLite's figure of the same run.
         case ofSQLite(Double)
 
         func isMet(by value: Double, sqlite: Double?) -> Bool? {

@@ -112,7 +112,7 @@ final class SQLiteContestant: Contestant {
     }
 
     func countOlder(than age: Int64, namePrefix: String) throws -> Int {
-        // Quicker than LIKE and GLOB; the letters are ASCII, so the next letter ends the range.
+        // Faster than LIKE and GLOB. The letters are ASCII, so the next letter ends the range.
         let next = String(UnicodeScalar(namePrefix.utf8.first! + 1))
         let statement = try prepare(
             "SELECT count(*) FROM person WHERE age > ? AND name >= '\(namePrefix)' AND name < '\(next)'"
@@ -167,7 +167,7 @@ final class SQLiteContestant: Contestant {
     func observe(
         _ observed: Observed, isRemote: Bool, called: @escaping @Sendable (Int) -> Void
     ) throws -> (any Observation)? {
-        // Nobody tells another process of a commit.
+        // SQLite does not notify another process of a commit.
         guard !isRemote,
             let observation = SQLiteObservation(
                 path: Self.path(folder), observed: observed, called: called)
@@ -176,7 +176,7 @@ final class SQLiteContestant: Contestant {
         return observation
     }
 
-    /// SQLite has no notification across connections, so the writer says when it has committed.
+    /// SQLite has no notifications across connections, so the writer reports each commit.
     private var committed: () -> Void = {}
 
     func setAge(_ age: Int64, of key: Int64) throws -> Beginning {

@@ -11,7 +11,7 @@ final class SQLiteDatabase {
             throw BenchmarkError("sqlite: cannot open \(path)")
         }
         handle = opened
-        // One flush per commit: the write-ahead log is what makes SQLite's durable commits quick.
+        // One flush per commit: the write-ahead log makes SQLite's durable commits fast.
         try run("PRAGMA journal_mode = WAL")
         try run("PRAGMA synchronous = \(durability == .full ? "FULL" : "OFF")")
         try run("PRAGMA mmap_size = 1073741824")
@@ -54,7 +54,7 @@ final class SQLiteStatement {
 
     deinit { sqlite3_finalize(handle) }
 
-    /// Steps to the next row; false after the last one, with the statement ready to run again.
+    /// Steps to the next row. After the last row it returns false, and the statement can run again.
     func next() throws -> Bool {
         let code = sqlite3_step(handle)
         if code == SQLITE_ROW { return true }
@@ -63,10 +63,10 @@ final class SQLiteStatement {
         return false
     }
 
-    /// Runs a statement that gives no rows.
+    /// Runs a statement that returns no rows.
     func run() throws { while try next() {} }
 
-    /// Runs a statement that gives one integer.
+    /// Runs a statement that returns one integer.
     func integer() throws -> Int64 {
         guard try next() else { throw BenchmarkError("sqlite: no row") }
         defer { sqlite3_reset(handle) }

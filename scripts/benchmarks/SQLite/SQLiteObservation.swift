@@ -1,13 +1,13 @@
 import CSQLite
 import Synchronization
 
-/// What an application over SQLite does to learn what changed in a query's result: run it again on its
-/// own connection when told of a commit, and compare with the rows that it had before.
+/// How an application over SQLite finds the changes of a query's result: after a commit it runs the query again on its
+/// own connection, and compares the rows with the previous ones.
 final class SQLiteObservation: Observation, Sendable {
     private let signal = Signal()
     private let thread: Thread
 
-    /// Nil for what no table holds.
+    /// Returns nil for subjects that have no table.
     init?(path: String, observed: Observed, called: @escaping @Sendable (Int) -> Void) {
         guard let text = Self.text(observed) else { return nil }
         let isSorted = if case .olderByScore = observed { true } else { false }
@@ -68,7 +68,7 @@ final class SQLiteObservation: Observation, Sendable {
         return rows
     }
 
-    /// Merges two row lists in key order; counts rows that came, went or changed.
+    /// Merges two row lists in key order. Counts rows that were inserted, deleted or changed.
     private static func differences(_ old: [Row], _ new: [Row]) -> Int {
         var differences = 0
         var before = 0
@@ -86,7 +86,7 @@ final class SQLiteObservation: Observation, Sendable {
         return differences + (old.count - before) + (new.count - after)
     }
 
-    /// 1 if anything differs between what both have in common at their ends: each commit of the
+    /// Returns 1 if anything differs between the common start and the common end of both lists: each commit of the
     /// benchmark moves one row.
     private static func movedRows(_ old: [Row], _ new: [Row]) -> Int {
         var first = 0

@@ -1,10 +1,10 @@
 import Glibc
 import ObjectStore
 
-/// The long run: a thousand commits a second, a hundred observers of different kinds, and what that
-/// does to memory and file in the long term.
+/// The long run: a thousand commits a second, a hundred observers of different kinds, and their long-term effect on
+/// memory and file.
 final class Soak {
-    /// A delivery that comes later than this is counted.
+    /// Later deliveries are counted as late.
     private static let late = 0.1
 
     private let store: Store
@@ -17,14 +17,14 @@ final class Soak {
     private var followers: [any SoakFollower] = []
     private var clock: NotificationToken?
     private var samples: [SoakSample] = []
-    /// The waits since the last report, in seconds.
+    /// The delays since the last report, in seconds.
     private var waits: [Double] = []
     private var seenCommits = 0
     private var wrong = 0
     private var lateCount = 0
     private var slowest = 0.0
 
-    /// Runs for so long; whether everything was told and nothing has grown.
+    /// Runs for some seconds. Returns whether all changes were delivered and nothing has grown.
     static func run(_ options: Options, seconds: Int) throws -> Bool {
         let folder = "\(options.folder)/moonpool-soak-\(getpid())"
         try Files.makeEmpty(folder)
@@ -54,7 +54,7 @@ final class Soak {
         try store.refresh()
     }
 
-    /// Takes note of a delivery whose newest commit began at a moment.
+    /// Records a delivery whose newest commit began at a time.
     private func note(_ moment: UInt64) {
         let wait = Double(nanoseconds() - moment) / 1e9
         waits.append(wait)
@@ -104,7 +104,7 @@ final class Soak {
     }
 
     private func verdict(_ second: Double) -> Bool {
-        // The first part of the run fills caches, and the file finds its size.
+        // During the first part of the run, caches fill and the file reaches its size.
         let settled = samples.dropFirst(samples.count / 3)
         guard let first = settled.first, let last = samples.last else { return false }
         let isComplete = wrong == 0 && seenCommits == writer.count
@@ -127,7 +127,7 @@ final class Soak {
     }
 }
 
-/// How much something has become in the settled part of a run.
+/// The growth of a figure in the steady part of a run.
 private struct Growth {
     let line: String
     let isTooMuch: Bool
@@ -137,7 +137,7 @@ private struct Growth {
         line =
             "\(name): \(Report.number(before)) MiB after a third of the time, "
             + "\(Report.number(after)) MiB at the end (\(Report.number(share)) %)"
-        // An allocator gives and takes some; a leak of a byte for each commit is far more.
+        // An allocator varies slightly; a leak of a byte for each commit is far more.
         isTooMuch = after > before * 1.05 + 1
     }
 }

@@ -1,16 +1,16 @@
 import Glibc
 import Synchronization
 
-/// How long the device takes: a small file of its own, written and flushed ten times a second.
+/// Measures the device's latency: a small separate file is written and flushed ten times a second.
 ///
-/// A store cannot use pages again that a checkpoint has let go of before the device has that checkpoint, and after a
-/// thousand commits the next one waits for it; so a file that grows and a late delivery may be the device's doing.
+/// A store can reuse the pages that a checkpoint released only once the device has that checkpoint, and after a
+/// thousand commits the next one waits for it. So the device may cause a growing file or a late delivery.
 final class SoakDevice: Sendable {
     private let slowest = Atomic<UInt64>(0)
     private let slowestOfAll = Atomic<UInt64>(0)
     private let isEnded = Atomic(false)
 
-    /// The longest flush since this was asked for the last time, in milliseconds.
+    /// Returns the longest flush since the last call, in milliseconds.
     func takeSlowest() -> Double {
         Double(slowest.exchange(0, ordering: .relaxed)) / 1e6
     }
@@ -37,6 +37,6 @@ final class SoakDevice: Sendable {
         }
     }
 
-    /// Lets the thread end.
+    /// Ends the thread.
     func end() { isEnded.store(true, ordering: .relaxed) }
 }

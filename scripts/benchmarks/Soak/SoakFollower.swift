@@ -1,19 +1,19 @@
 import ObjectStore
 
-/// An observer of the soak test that knows what it should see.
+/// An observer of the soak test that knows the expected changes.
 protocol SoakFollower: AnyObject {
-    /// What is followed, in words.
+    /// A description of the subject.
     var title: String { get }
-    /// Whether what was told so far is not what there is.
+    /// Whether the received changes do not lead to the current state.
     func isWrong() throws -> Bool
 }
 
-/// Applies what it is told of a collection to a copy of it.
+/// Applies the changes of a collection to a copy of it.
 final class CollectionFollower: SoakFollower {
     let title: String
     private let read: () throws -> [Value]
     private var values: [Value] = []
-    /// Whether it was told of a change that what it knew could not have made.
+    /// Whether it received a change that does not fit its copy.
     private var isBroken = false
     private var token: NotificationToken?
 
@@ -33,7 +33,7 @@ final class CollectionFollower: SoakFollower {
         }
     }
 
-    /// Whether the positions of a change are those of what is known.
+    /// Whether the indexes of a change fit the copy.
     private func fits(_ change: CollectionChange) -> Bool {
         let left = values.count - change.deletions.count
         let count = left + change.insertions.count
@@ -67,7 +67,7 @@ final class CollectionFollower: SoakFollower {
     func isWrong() throws -> Bool { try isBroken || values != read() }
 }
 
-/// Remembers the last value of each property that it is told of.
+/// Records the last received value of each property.
 final class ObjectFollower: SoakFollower {
     let title: String
     private let object: LiveObject
@@ -78,14 +78,14 @@ final class ObjectFollower: SoakFollower {
     {
         self.title = title
         self.object = object
-        // What changes while nothing is told would be noticed by its value.
+        // A missed change would be noticed by its value.
         for property in object.classSchema.properties
         where property.isSingle && !property.isBacklinks {
             told[property.name] = try object.value(property.name)
         }
         token = try object.observe(keyPaths: keyPaths) { [unowned self] change in
             counter.calls += 1
-            // Lists, sets and maps are followed by others.
+            // Lists, sets and maps have other followers.
             for property in change.properties where told[property.name] != nil {
                 told[property.name] = property.new
             }
@@ -98,7 +98,7 @@ final class ObjectFollower: SoakFollower {
     }
 }
 
-/// Counts the sections that come and go.
+/// Counts sections that are inserted and deleted.
 final class SectionsFollower: SoakFollower {
     let title: String
     private let sections: SectionedResults
@@ -118,7 +118,7 @@ final class SectionsFollower: SoakFollower {
     func isWrong() throws -> Bool { try count != sections.count() }
 }
 
-/// How often the followers were called.
+/// The number of calls of the followers.
 final class SoakCounter {
     var calls = 0
 }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The figures of the soak test at one moment.
+/// The figures of the soak test at one time.
 struct SoakSample {
     var second: Double
     var commits: Int
@@ -8,7 +8,7 @@ struct SoakSample {
     /// Resident memory without the pages of mapped files, in mebibytes.
     var memory: Double
     var file: Double
-    /// What of the file the newest version uses.
+    /// The part of the file that the newest version uses.
     var used: Double
     var pins: Int
     var wrong: Int
@@ -38,7 +38,7 @@ struct SoakSample {
             .joined(separator: " ")
     }
 
-    /// The resident memory of this process that is no mapped file, in mebibytes.
+    /// Returns the resident memory of this process without mapped files, in mebibytes.
     static func ownMemory() throws -> Double {
         guard let status = fopen("/proc/self/status", "r") else { throw BenchmarkError("no /proc") }
         defer { fclose(status) }

@@ -1,8 +1,8 @@
 import ObjectStore
 
-/// What the soak test stores: people with pets, a club, and a clock that every commit sets.
+/// The data of the soak test: people with pets, a club, and a clock that every commit sets.
 ///
-/// As many objects come as go, so that a store that grows does it for no reason.
+/// Insertions and deletions are balanced, so the store should not grow.
 enum SoakWorld {
     static let people = 10_000
     static let members = 1_000
@@ -59,7 +59,7 @@ enum SoakWorld {
             ]))
     }
 
-    /// The only object of a class.
+    /// Returns the only object of a class.
     static func only(_ className: String, in store: Store) throws -> LiveObject {
         guard let found = try store.objects(className).first() else {
             throw BenchmarkError("soak: no \(className)")

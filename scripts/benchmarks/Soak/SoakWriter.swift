@@ -2,17 +2,17 @@ import Glibc
 import ObjectStore
 import Synchronization
 
-/// Commits a thousand times a second from a thread of its own: every kind of change by turns.
+/// Commits a thousand times a second from its own thread, with each kind of change in turn.
 final class SoakWriter: Sendable {
     static let commitsPerSecond = 1_000
 
     private let commits = Atomic(0)
     private let failure = Mutex<String?>(nil)
 
-    /// How many commits there were.
+    /// The number of commits.
     var count: Int { commits.load(ordering: .acquiring) }
 
-    /// Starts; `done` is called on the writer's thread after the last commit.
+    /// Starts writing. `done` is called on the writer's thread after the last commit.
     func start(
         _ folder: String, seconds: Int, done: @escaping @Sendable () -> Void
     ) -> Thread {
@@ -64,7 +64,7 @@ final class SoakWriter: Sendable {
         case 0, 1, 2: try person.set("score", .double(Double(value * 10)))
         case 3, 4: try person.set("age", .int(value))
         case 5:
-            // One more, who goes again two commits later.
+            // Adds one person, who is deleted two commits later.
             var guest = People(indices: 0..<1).person(Int(value))
             guest.id = Int64(SoakWorld.people)
             try SoakWorld.create(guest, in: store)

@@ -1,10 +1,10 @@
 import Glibc
 import Transfer
 
-/// The command line of SQLite, doing what W14 does.
+/// The command line of SQLite, for the tasks of W14.
 ///
-/// It writes JSON as one list. JSON Lines it takes as its users do: each line as text with `.import`, whose members
-/// `->>` then brings into columns.
+/// It writes JSON as one list. It imports JSON Lines as its users do: each line as text with `.import`, whose members
+/// `->>` then extracts into columns.
 struct SQLiteTool {
     private static let tool = "/usr/bin/sqlite3"
     private static let columns =
@@ -14,7 +14,7 @@ struct SQLiteTool {
     private let bench: Bench
     private let folder: String
 
-    /// Nil where there is none, or where it is not wanted.
+    /// Returns nil if the tool is not installed or not wanted.
     init?(_ bench: Bench, _ folder: String) {
         guard bench.options.includes(contestant: Report.sqlite), access(Self.tool, X_OK) == 0
         else { return nil }
@@ -22,7 +22,7 @@ struct SQLiteTool {
         self.folder = folder
     }
 
-    /// Takes the file that Moonpool has written, and writes one itself.
+    /// Imports the file that Moonpool has written, and exports one itself.
     func measure(_ title: String, _ format: TransferFormat, _ file: String) throws {
         let count = bench.people.count
         let full = "\(folder)/full-\(format.rawValue).sqlite"
@@ -63,7 +63,7 @@ struct SQLiteTool {
         ]
     }
 
-    /// The seconds that the tool takes; its processor time where that is what counts.
+    /// Returns the duration of the tool in seconds, or its processor time if that is measured.
     private func seconds(_ arguments: [String]) throws -> Double {
         let before = Self.childTime()
         let (elapsed, _) = try timed { try run(arguments) }
@@ -84,7 +84,7 @@ struct SQLiteTool {
         }.joined(separator: " ")
     }
 
-    /// The processor time of the child processes that have ended.
+    /// Returns the processor time of child processes that have ended.
     private static func childTime() -> Double {
         var usage = rusage()
         getrusage(RUSAGE_CHILDREN.rawValue, &usage)

@@ -2,9 +2,9 @@ import Glibc
 import ObjectStore
 import Transfer
 
-/// W14: all people out into a file of text and in again, beside the command line of SQLite.
+/// W14: exports all people to a text file and imports them, compared with the command line of SQLite.
 ///
-/// Where `sqlite3` is not installed its column stays empty.
+/// Without `sqlite3` its column stays empty.
 enum TransferWorkload {
     private static let formats: [(title: String, format: TransferFormat)] = [
         ("JSON Lines", .jsonLines), ("CSV", .csv),
@@ -37,7 +37,7 @@ enum TransferWorkload {
         for (title, format) in formats {
             let file = "\(folder)/people.\(format.rawValue)"
             let people = try full.objects("Person")
-            // Once in any case: both imports need the file.
+            // Runs once in any case, because both imports need the file.
             _ = try Exporter(.results(people), as: format).write(to: file)
             if bench.options.includes(contestant: Report.swift) {
                 try measure(bench, title, format, people, file)
@@ -47,7 +47,7 @@ enum TransferWorkload {
         full.close()
     }
 
-    /// Adds some repetitions of a step, which returns the seconds that it took and how many rows.
+    /// Adds repetitions of a step, which returns its duration in seconds and the number of rows.
     static func repeatEach(
         _ bench: Bench, _ row: Row, of name: String,
         _ step: (_ number: Int) throws -> (seconds: Double, result: Int)
@@ -61,7 +61,7 @@ enum TransferWorkload {
         }
     }
 
-    /// Adds what a child process says of its memory.
+    /// Adds the memory that a child process reports.
     static func addMemory(
         _ bench: Bench, _ title: String, of name: String, _ measure: () throws -> Double
     ) throws {
@@ -100,7 +100,7 @@ enum TransferWorkload {
         return report.created
     }
 
-    /// What the child process does whose memory is measured.
+    /// Runs the child process whose memory is measured.
     static func importAlone(_ file: String, folder: String) throws {
         _ = try take(file, into: "\(folder)/alone.moonpool")
         print(try PeakMemory.ofThisProcess())

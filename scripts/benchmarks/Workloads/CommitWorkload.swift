@@ -22,7 +22,7 @@ enum CommitWorkload {
         try onCopies(bench, insertion) { try insert(bench, $0, commits: many) }
     }
 
-    /// Gives each contestant a copy of its file, so that no row bears what an earlier one left in it.
+    /// Gives each contestant a copy of its file, so that rows do not affect each other.
     private static func onCopies(
         _ bench: Bench, _ row: Row, _ work: (Row) throws -> Void
     ) throws {
@@ -42,7 +42,7 @@ enum CommitWorkload {
         _ bench: Bench, _ row: Row, _ durability: Durability, commits: Int
     ) throws {
         let keys = bench.people.randomKeys(commits, seed: 2)
-        // Other values each time: SQLite writes nothing where a row stays equal.
+        // Different values each time: SQLite does not write a row that stays equal.
         var updated: [String: Int] = [:]
         let able = bench.contestants.filter { $0.supports(durability) }
         try bench.repeatEach(row, among: able) { contestant in

@@ -3,14 +3,14 @@ import REPL
 import ScriptHost
 import Synchronization
 
-/// W15: what Tab answers at the prompt, in a store with 200 classes and all objects.
+/// W15: completion by Tab at the prompt, in a store with 200 classes and all objects.
 ///
-/// Entries are completed on the script's thread, as the prompt has it done. The row is the slowest of the texts.
+/// Entries are completed on the script's thread, as at the prompt. The row is the slowest of the texts.
 enum CompletionWorkload {
     private static let row = Row(
         title: "W15 slowest completion, 200 classes", unit: .milliseconds, lua: .atMost(20))
 
-    /// What is typed before Tab: names, members, classes, key paths, tables, commands.
+    /// The texts before Tab: names, members, classes, key paths, tables, commands.
     private static let texts = [
         "s", "store:", "print(store:objects('C", "store:objects('C150'):wh", "all:where 'na",
         "all:where 'next.next.next.na", "all[1].ne", "first.next.next.", "print 'n",
@@ -70,7 +70,7 @@ private final class PreparedPrompt {
     private let script: Script
     private let place = Place()
 
-    /// Runs Lua with a path and a number as its arguments, then answers.
+    /// Runs Lua with a path and a number as its arguments, and then handles requests.
     init(_ text: String, path: String, count: Int) throws {
         let configuration = ScriptConfiguration(name: "prompt", isInteractive: true)
         script = try Script(configuration) { [place] context in
@@ -89,7 +89,7 @@ private final class PreparedPrompt {
         try check()
     }
 
-    /// What each text is answered: how long it took and how many candidates there are.
+    /// Completes each text. Returns the duration and the number of candidates.
     func complete(_ texts: [String]) throws -> [(seconds: Double, count: Int)] {
         script.post { [place] _ in
             let session = place.state.withLock { $0.session }

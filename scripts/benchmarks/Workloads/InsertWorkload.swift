@@ -2,8 +2,8 @@ import Glibc
 
 /// W1: all people in one transaction.
 ///
-/// W9: the file afterwards, and the peak memory of a process that does nothing else. Leaves the
-/// main data set behind for the other workloads.
+/// W9: the resulting file, and the peak memory of a process that only inserts. Leaves the main data set for the other
+/// workloads.
 enum InsertWorkload {
     private static let ascending = Row(
         title: "W1 insert, one transaction", unit: .perSecond, swift: .atLeast(3e6),
@@ -23,7 +23,7 @@ enum InsertWorkload {
     }
 
     private static func insert(_ bench: Bench, _ row: Row, _ people: People, data: String) throws {
-        // The other workloads need the data, whatever is measured.
+        // The other workloads need the data, whichever rows are selected.
         let isWanted = bench.options.includes("W1") && bench.options.includes(row)
         let repetitions = isWanted ? min(3, bench.options.repetitions) : 1
         try bench.repeatEach(row, repetitions: repetitions, isNeeded: true) { contestant in
@@ -52,7 +52,7 @@ enum InsertWorkload {
         }
     }
 
-    /// What the child process does.
+    /// Runs the child process.
     static func insertAlone(_ contestant: any Contestant, _ options: Options) throws {
         try contestant.open(folder: options.folder, .full)
         _ = try contestant.insert(People(indices: 0..<options.size))

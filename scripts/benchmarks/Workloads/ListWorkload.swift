@@ -1,8 +1,8 @@
 import ObjectStore
 
-/// W13: appending one element to a list, one per commit; should cost the same however long the list is.
+/// W13: appending one element to a list, one per commit. The cost should not depend on the length of the list.
 ///
-/// Moonpool only: tables have no lists, and a join table with a position is another question.
+/// Moonpool only: tables have no lists, and a join table with an index column solves a different problem.
 enum ListWorkload {
     private static let lengths = [10, 1_000_000]
     private static let commits = 2_000
@@ -39,7 +39,7 @@ enum ListWorkload {
                         try store.write { try list.append([.int(Int64(number))]) }
                     }
                 }
-                // A list that has grown meanwhile is as long as before for what is asked here.
+                // The list has grown meanwhile, but not enough to matter here.
                 bench.report.add(
                     row.unit.value(seconds, count: commits), answer: [], to: row, of: Report.swift)
             }

@@ -1,6 +1,6 @@
-/// W10: from nothing to the first object read, whatever the size of the file.
+/// W10: the time from the start to the first object read, which should not depend on the size of the file.
 ///
-/// The file is in the system's cache. From Lua it is the start of a script as well.
+/// The file is in the system's cache. From Lua the time includes the start of a script.
 enum OpenWorkload {
     private static let row = Row(
         title: "W10 open and read one object", unit: .milliseconds, swift: .atMost(10),

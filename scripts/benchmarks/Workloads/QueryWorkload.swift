@@ -1,4 +1,4 @@
-/// W4: queries that look at every object.
+/// W4: queries that examine every object.
 ///
 /// W6: sorting.
 enum QueryWorkload {
