@@ -31,8 +31,9 @@ extension DecimalValue {
     /// The absolute value.
     public var magnitude: DecimalValue { isNegative ? -self : self }
 
-    /// Returns the remainder of a division whose quotient is rounded down, as Lua's `%` does. It has the sign of the
-    /// divisor.
+    /// Returns the remainder of a division whose quotient is rounded down, as Lua's `%` does.
+    ///
+    /// It has the sign of the divisor.
     public func modulo(_ divisor: DecimalValue) -> DecimalValue {
         let rest = DecimalValue(shim_decimal_remainder(forLibrary, divisor.forLibrary))
         guard rest != .zero, !rest.isNotANumber, rest.isNegative != divisor.isNegative else {
@@ -106,8 +107,9 @@ extension DecimalValue {
         return (bound.value, bound.is_exact != 0)
     }
 
-    /// The largest 64-bit integer that is not above the value, and whether it equals the value. Nil if there is none,
-    /// and for values of 2^63 and more.
+    /// The largest 64-bit integer that is not above the value, and whether it equals the value.
+    ///
+    /// Nil if there is none, and for values of 2^63 and more.
     package var floorInt: (value: Int64, isExact: Bool)? {
         guard isFinite else { return nil }
         let bound = shim_decimal_floor_to_int(forLibrary)

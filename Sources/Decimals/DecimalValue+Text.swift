@@ -22,8 +22,9 @@ extension DecimalValue: CustomStringConvertible {
         return "\(sign)\(digits.prefix(1))\(fraction)E\(leading < 0 ? "-" : "+")\(abs(leading))"
     }
 
-    /// Parses `12.30`, `-1.5e10`, `Infinity` or `NaN`, in any case. Returns nil for any other text and for numbers too
-    /// large for a decimal128.
+    /// Parses `12.30`, `-1.5e10`, `Infinity` or `NaN`, in any case.
+    ///
+    /// Returns nil for any other text and for numbers too large for a decimal128.
     ///
     /// Digits beyond 34 are rounded, ties to even.
     public init?(_ text: some StringProtocol) {

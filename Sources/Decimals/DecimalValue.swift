@@ -43,7 +43,9 @@ extension DecimalValue {
     /// Zero without decimal places.
     public static let zero = DecimalValue(isNegative: false, coefficient: 0, exponent: 0)
 
-    /// Whether the sign is minus. Zeros have signs too.
+    /// Whether the sign is minus.
+    ///
+    /// Zeros have signs too.
     public var isNegative: Bool { high >> 63 == 1 }
     /// Whether the value is not a number.
     public var isNotANumber: Bool { high >> 58 & 0x1F == 0x1F }
@@ -87,7 +89,9 @@ extension DecimalValue {
 // MARK: - Comparing
 
 extension DecimalValue: Hashable, Comparable {
-    /// Compares two values. Returns -1, 0 or 1, or nil if one of the values is NaN.
+    /// Compares two values.
+    ///
+    /// Returns -1, 0 or 1, or nil if one of the values is NaN.
     public static func order(_ left: DecimalValue, _ right: DecimalValue) -> Int? {
         if left.isNotANumber || right.isNotANumber { return nil }
         if shim_decimal_is_less(left.forLibrary, right.forLibrary) != 0 { return -1 }
@@ -99,7 +103,9 @@ extension DecimalValue: Hashable, Comparable {
         order(left, right).map { $0 == 0 } ?? (left.isNotANumber && right.isNotANumber)
     }
 
-    /// Returns whether the first number is smaller. NaN comes before all other numbers.
+    /// Returns whether the first number is smaller.
+    ///
+    /// NaN comes before all other numbers.
     public static func < (left: DecimalValue, right: DecimalValue) -> Bool {
         order(left, right).map { $0 < 0 } ?? (left.isNotANumber && !right.isNotANumber)
     }
@@ -130,7 +136,9 @@ extension DecimalValue {
             + (0..<8).map { UInt8(truncatingIfNeeded: low >> (56 - 8 * $0)) }
     }
 
-    /// Creates the value that 16 bytes represent. Returns nil for any other number of bytes.
+    /// Creates the value that 16 bytes represent.
+    ///
+    /// Returns nil for any other number of bytes.
     public init?(bytes: some Collection<UInt8>) {
         guard bytes.count == 16 else { return nil }
         high = bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) } ^ Self.storedExponent

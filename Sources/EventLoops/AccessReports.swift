@@ -14,7 +14,9 @@ final class AccessReports {
     private weak var loop: EventLoop?
     private let descriptor: Int32
     private let handle: UnsafeMutablePointer<uv_poll_t>
-    /// The wake-up for each watch number. Watches of the same file share a number.
+    /// The wake-up for each watch number.
+    ///
+    /// Watches of the same file share a number.
     private var watchers: [(number: Int32, wakeup: LoopWakeup)] = []
 
     /// Returns the instance of a loop, and creates it if there is none.

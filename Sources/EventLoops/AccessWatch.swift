@@ -1,5 +1,6 @@
-/// Notifies the loop when a process reads from a file or closes it. Processes that have the same file open signal each
-/// other this way.
+/// Notifies the loop when a process reads from a file or closes it.
+///
+/// Processes that have the same file open signal each other this way.
 ///
 /// Reading a byte is the cheapest signal available: it needs no write permission and, apart from the access time,
 /// causes no disk writes. The kernel closes the files of a killed process, so a process that waits for a signal also
@@ -15,7 +16,9 @@ package final class AccessWatch {
     /// The watched file.
     package let path: String
 
-    /// Starts watching. Throws if the file does not exist or the system has no watches left.
+    /// Starts watching.
+    ///
+    /// Throws if the file does not exist or the system has no watches left.
     package init(path: String, on loop: EventLoop, _ handler: @escaping () -> Void)
         throws(LoopError)
     {
@@ -33,7 +36,9 @@ package final class AccessWatch {
 
     deinit { cancel() }
 
-    /// Stops watching. Does nothing the second time or after the loop has ended.
+    /// Stops watching.
+    ///
+    /// Does nothing the second time or after the loop has ended.
     package func cancel() {
         wakeup.cancel()
         reports.remove(wakeup)

@@ -24,7 +24,9 @@ package enum ChildProcesses {
         return String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// Runs commands in order, at most `jobs` at a time. Each command is a program and its arguments.
+    /// Runs commands in order, at most `jobs` at a time.
+    ///
+    /// Each command is a program and its arguments.
     ///
     /// `next` is asked for the index of the next command to start, and nil means that none is to be started any more.
     /// `didEnd` receives each outcome, on the calling thread. Children share the process group, so that Ctrl-C reaches
@@ -91,7 +93,9 @@ private final class Child {
 
     deinit { close(output) }
 
-    /// Collects pending output. Returns true at the end of the output.
+    /// Collects pending output.
+    ///
+    /// Returns true at the end of the output.
     func readOutput() -> Bool {
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         let count = read(output, &buffer, buffer.count)

@@ -38,8 +38,9 @@ package final class EventLoop: @unchecked Sendable {
     private let owner = Atomic<UInt>(0)
     private let isStopping = Atomic<Bool>(false)
 
-    /// Called at the end of each turn, before the loop decides whether to continue. Hosts may acquire or release a hold
-    /// in it.
+    /// Called at the end of each turn, before the loop decides whether to continue.
+    ///
+    /// Hosts may acquire or release a hold in it.
     package var didTurn: (() -> Void)?
 
     /// The clock that timers and deadlines read.
@@ -55,7 +56,9 @@ package final class EventLoop: @unchecked Sendable {
     private var depth = 0
     private var isPolling = false
 
-    /// Creates a loop that belongs to no thread yet. Jobs may be posted immediately.
+    /// Creates a loop that belongs to no thread yet.
+    ///
+    /// Jobs may be posted immediately.
     ///
     /// Throws the system's error if no file descriptors are left.
     package init(clock: any LoopClock = SystemClock()) throws(LoopError) {
@@ -87,7 +90,9 @@ package final class EventLoop: @unchecked Sendable {
 
     // MARK: - Threads
 
-    /// Makes the calling thread the loop's thread. Does nothing if it already is.
+    /// Makes the calling thread the loop's thread.
+    ///
+    /// Does nothing if it already is.
     package func attach() {
         let me = currentThreadIdentity()
         let (exchanged, original) = owner.compareExchange(
@@ -150,8 +155,9 @@ package final class EventLoop: @unchecked Sendable {
         }
     }
 
-    /// Runs turns inside a handler until the condition holds, the time is over, or `stop` is called. Returns whether
-    /// the condition held.
+    /// Runs turns inside a handler until the condition holds, the time is over, or `stop` is called.
+    ///
+    /// Returns whether the condition held.
     ///
     /// The condition is checked before the first turn, after each turn, and at least every `recheck`, because it may
     /// depend on state that wakes no loop. If it throws, the error propagates and the loop is unchanged.

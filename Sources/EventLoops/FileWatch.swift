@@ -12,7 +12,9 @@ package final class FileWatch {
     /// The watched file.
     package let path: String
 
-    /// Starts watching. Throws if the file does not exist or the system has no watches left.
+    /// Starts watching.
+    ///
+    /// Throws if the file does not exist or the system has no watches left.
     package init(path: String, on loop: EventLoop, _ handler: @escaping () -> Void)
         throws(LoopError)
     {
@@ -39,7 +41,9 @@ package final class FileWatch {
 
     deinit { cancel() }
 
-    /// Stops watching. Does nothing the second time or after the loop has ended.
+    /// Stops watching.
+    ///
+    /// Does nothing the second time or after the loop has ended.
     package func cancel() {
         guard let handle else { return }
         self.handle = nil

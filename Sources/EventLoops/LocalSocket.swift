@@ -18,7 +18,9 @@ package final class LocalSocket: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Connects to a socket. Throws if no process listens there or it belongs to another user.
+    /// Connects to a socket.
+    ///
+    /// Throws if no process listens there or it belongs to another user.
     package static func connect(to path: String) throws(LoopError) -> LocalSocket {
         let descriptor = shim_local_connect(path)
         try LoopError.check(descriptor, "connect", path: path)
@@ -45,8 +47,9 @@ package final class LocalSocket: Sendable {
         }
     }
 
-    /// Writes all bytes. Returns false if the peer is gone or has read nothing within the time limit, which ends the
-    /// connection.
+    /// Writes all bytes.
+    ///
+    /// Returns false if the peer is gone or has read nothing within the time limit, which ends the connection.
     @discardableResult  // the reading side notices the end as well
     package func write(_ bytes: [UInt8]) -> Bool {
         writing.withLock { _ in
@@ -66,7 +69,9 @@ package final class LocalSocket: Sendable {
         }
     }
 
-    /// Limits how long a write waits for the peer to read. Without a limit, writes wait indefinitely.
+    /// Limits how long a write waits for the peer to read.
+    ///
+    /// Without a limit, writes wait indefinitely.
     func limitWrites(to patience: Duration) {
         let (seconds, attoseconds) = patience.components
         var time = timeval()
@@ -76,7 +81,9 @@ package final class LocalSocket: Sendable {
             descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
     }
 
-    /// Closes the connection in both directions. Blocked readers see the end of the stream.
+    /// Closes the connection in both directions.
+    ///
+    /// Blocked readers see the end of the stream.
     package func end() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 }
 
@@ -109,7 +116,9 @@ package final class LocalListener: Sendable {
         return answer == -ECONNREFUSED
     }
 
-    /// Waits for the next connection, of any user. Returns nil when the listener has ended.
+    /// Waits for the next connection, of any user.
+    ///
+    /// Returns nil when the listener has ended.
     ///
     /// The connection ends if the peer reads nothing for `patience`, so that it cannot block the server.
     package func accept(patience: Duration = .seconds(5)) -> LocalSocket? {
@@ -128,7 +137,9 @@ package final class LocalListener: Sendable {
         }
     }
 
-    /// Removes the socket. A blocked `accept` returns nil.
+    /// Removes the socket.
+    ///
+    /// A blocked `accept` returns nil.
     package func end() {
         unlink(path)
         shutdown(descriptor, Int32(SHUT_RDWR))

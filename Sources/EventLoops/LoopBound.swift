@@ -1,4 +1,6 @@
-/// A value that may be passed to any thread, but can be used only on its loop's thread. Access traps elsewhere.
+/// A value that may be passed to any thread, but can be used only on its loop's thread.
+///
+/// Access traps elsewhere.
 ///
 /// The value is also released on that thread: dropping the last reference elsewhere posts the value to the loop. If the
 /// loop has ended, no race is possible and the value is released where it is.
@@ -22,7 +24,9 @@ package final class LoopBound<Value>: @unchecked Sendable {
         loop.post { _ = parcel }
     }
 
-    /// The value. Traps off the loop's thread.
+    /// The value.
+    ///
+    /// Traps off the loop's thread.
     package var value: Value {
         get {
             loop.preconditionOnLoop()

@@ -12,7 +12,9 @@ package protocol LoopClock: Sendable {
 
 /// The machine's monotonic clock.
 package struct SystemClock: LoopClock {
-    /// Creates a clock. All instances are equivalent.
+    /// Creates a clock.
+    ///
+    /// All instances are equivalent.
     package init() {}
 
     /// Returns the time since the machine was started.

@@ -14,7 +14,9 @@ package final class LoopHold: Sendable {
 
     deinit { release() }
 
-    /// Releases the hold. `run` can return after the last hold is released.
+    /// Releases the hold.
+    ///
+    /// `run` can return after the last hold is released.
     package func release() {
         guard isHeld.exchange(false, ordering: .acquiringAndReleasing) else { return }
         loop.shared.withLock { $0.holds -= 1 }

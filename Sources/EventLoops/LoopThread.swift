@@ -13,7 +13,9 @@ package final class LoopThread: Sendable {
 
     /// The full name; the kernel shows its first 15 bytes.
     package let name: String
-    /// The thread's loop. Jobs may be posted immediately.
+    /// The thread's loop.
+    ///
+    /// Jobs may be posted immediately.
     package let loop: EventLoop
 
     private struct State {

@@ -30,7 +30,9 @@ package final class LoopTimer {
     /// Whether the timer will be called again (or repeats and is being called now).
     package var isActive: Bool { handler != nil && (!isFiring || interval != nil) }
 
-    /// Ends the timer, also inside its own handler. The handler's captures are released.
+    /// Ends the timer, also inside its own handler.
+    ///
+    /// The handler's captures are released.
     ///
     /// Does nothing the second time.
     package func cancel() {

@@ -1,6 +1,8 @@
 import Synchronization
 
-/// A handler that other threads can ask the loop to call. Several requests before the call result in one call.
+/// A handler that other threads can ask the loop to call.
+///
+/// Several requests before the call result in one call.
 ///
 /// Created on the loop's thread. `wake` may be called from any thread and from a signal handler. The loop keeps the
 /// handler until `cancel` or until the loop ends; dropping the value does not cancel.
@@ -26,8 +28,9 @@ package final class LoopWakeup: @unchecked Sendable {
         if !isPending.exchange(true, ordering: .acquiringAndReleasing) { signal.send() }
     }
 
-    /// Requests a call from a libuv callback on the loop's thread. The loop checks afterwards anyway and needs no
-    /// signal.
+    /// Requests a call from a libuv callback on the loop's thread.
+    ///
+    /// The loop checks afterwards anyway and needs no signal.
     func note() { isPending.store(true, ordering: .releasing) }
 
     /// Cancels the wake-up, from any thread.

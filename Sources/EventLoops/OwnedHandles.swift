@@ -1,13 +1,16 @@
 import CUV
 
 extension EventLoop {
-    /// Takes over the memory of a handle that other code created. The loop frees it in `closeHandle` or when the loop
-    /// ends.
+    /// Takes over the memory of a handle that other code created.
+    ///
+    /// The loop frees it in `closeHandle` or when the loop ends.
     func own<Handle>(_ handle: UnsafeMutablePointer<Handle>) {
         owned.insert(UnsafeMutableRawPointer(handle))
     }
 
-    /// Closes and frees an owned handle whose data is no longer used. Does nothing if the loop has done so already.
+    /// Closes and frees an owned handle whose data is no longer used.
+    ///
+    /// Does nothing if the loop has done so already.
     func closeHandle<Handle>(_ handle: UnsafeMutablePointer<Handle>) {
         preconditionOnLoop()
         guard owned.remove(UnsafeMutableRawPointer(handle)) != nil else { return }

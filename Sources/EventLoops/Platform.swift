@@ -23,7 +23,9 @@ func monotonicTime() -> Duration {
     return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
 }
 
-/// Names the calling thread. On Linux the name is cut to 15 bytes, at a character boundary.
+/// Names the calling thread.
+///
+/// On Linux the name is cut to 15 bytes, at a character boundary.
 func nameCurrentThread(_ name: String) {
     var short = name
     while short.utf8.count > 15 { short.removeLast() }
@@ -59,7 +61,9 @@ func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ count
     read(descriptor, buffer, count)
 }
 
-/// Writes all bytes, and waits while the descriptor accepts no more. Returns 0 or an `errno`.
+/// Writes all bytes, and waits while the descriptor accepts no more.
+///
+/// Returns 0 or an `errno`.
 func systemWriteAll(_ descriptor: Int32, _ bytes: [UInt8]) -> Int32 {
     bytes.withUnsafeBytes { bytes in
         var done = 0
@@ -88,7 +92,9 @@ func unblockSignal(_ signal: Int32) {
     pthread_sigmask(SIG_UNBLOCK, &unblocked, nil)
 }
 
-/// Unblocks SIGINT on the calling thread. Returns the previous mask.
+/// Unblocks SIGINT on the calling thread.
+///
+/// Returns the previous mask.
 func unblockTerminalInterrupt() -> sigset_t {
     var unblocked = sigset_t()
     var before = sigset_t()

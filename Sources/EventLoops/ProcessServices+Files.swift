@@ -11,7 +11,9 @@ extension ProcessServices {
         try? beginning(of: path, limit)
     }
 
-    /// Reads all of a file at once. Never truncates: a truncated script could run as if it were complete.
+    /// Reads all of a file at once.
+    ///
+    /// Never truncates: a truncated script could run as if it were complete.
     ///
     /// `limit` is in bytes, some MiB. Throws if the file cannot be read or is longer.
     package static func readWhole(
@@ -42,7 +44,9 @@ extension ProcessServices {
         return bytes
     }
 
-    /// Writes a file, or appends to it. Returns the system's message if that fails.
+    /// Writes a file, or appends to it.
+    ///
+    /// Returns the system's message if that fails.
     package static func write(_ text: String, to path: String, appending: Bool = false) -> String? {
         let flags = O_WRONLY | O_CREAT | O_CLOEXEC | (appending ? O_APPEND : O_TRUNC)
         let file = open(path, flags, 0o644)
@@ -52,7 +56,9 @@ extension ProcessServices {
         return code == 0 ? nil : String(cString: strerror(code))
     }
 
-    /// Creates a folder in an existing one, unless it exists. Returns the system's message if that fails.
+    /// Creates a folder in an existing one, unless it exists.
+    ///
+    /// Returns the system's message if that fails.
     package static func makeFolder(_ path: String) -> String? {
         mkdir(path, 0o777) == 0 || errno == EEXIST ? nil : String(cString: strerror(errno))
     }
@@ -75,7 +81,9 @@ extension ProcessServices {
         return stat(path, &status) == 0 ? Int(status.st_size) : nil
     }
 
-    /// Whether a file may exist at the path. True also where this process has no permission to check.
+    /// Whether a file may exist at the path.
+    ///
+    /// True also where this process has no permission to check.
     package static func exists(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 || (errno != ENOENT && errno != ENOTDIR)

@@ -37,7 +37,9 @@ extension ProcessServices {
         return Int(size.ws_col)
     }
 
-    /// Writes bytes to standard output. Returns false if no process reads it any more.
+    /// Writes bytes to standard output.
+    ///
+    /// Returns false if no process reads it any more.
     package static func output(_ bytes: [UInt8]) -> Bool { systemWriteAll(1, bytes) == 0 }
 
     /// Whether standard output is a pipe or a terminal whose other end is gone.

@@ -13,7 +13,9 @@ package enum ProcessServices {
         getenv(name).flatMap { String(validatingCString: $0) }
     }
 
-    /// Ends the process. Flushes the C library's buffers and runs `atexit` handlers.
+    /// Ends the process.
+    ///
+    /// Flushes the C library's buffers and runs `atexit` handlers.
     package static func exit(_ status: Int32) -> Never {
         #if canImport(Glibc)
             Glibc.exit(status)
@@ -25,7 +27,9 @@ package enum ProcessServices {
     /// Ends the process immediately, without flushing or `atexit` handlers, as a second Ctrl-C requests.
     package static func exitNow(_ status: Int32) -> Never { _exit(status) }
 
-    /// The peak memory of the process in bytes. Includes resident pages of mapped files.
+    /// The peak memory of the process in bytes.
+    ///
+    /// Includes resident pages of mapped files.
     package static var peakMemory: Int {
         var usage = rusage()
         #if canImport(Darwin)

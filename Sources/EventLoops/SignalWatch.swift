@@ -41,7 +41,9 @@ package final class SignalWatch {
 
     deinit { cancel() }
 
-    /// Restores the signal's earlier action. Does nothing the second time.
+    /// Restores the signal's earlier action.
+    ///
+    /// Does nothing the second time.
     package func cancel() {
         guard let handle else { return }
         self.handle = nil

@@ -32,7 +32,9 @@ package final class ThreadLatch: @unchecked Sendable {
         uv_mutex_unlock(mutex)
     }
 
-    /// Waits until the latch is open, up to a time limit. Returns whether it is open.
+    /// Waits until the latch is open, up to a time limit.
+    ///
+    /// Returns whether it is open.
     package func wait(atMost time: Duration) -> Bool {
         let (seconds, attoseconds) = max(time, .zero).components
         // One day is sufficient: callers wait again.

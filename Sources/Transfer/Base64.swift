@@ -21,7 +21,9 @@ package enum Base64 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Decodes a text. Returns nil if the text is not Base64. White space is skipped.
+    /// Decodes a text.
+    ///
+    /// Returns nil if the text is not Base64. White space is skipped.
     package static func decode(_ text: String) -> [UInt8]? {
         var bytes: [UInt8] = []
         var bits: UInt32 = 0

@@ -197,5 +197,6 @@ package final class Exporter {
 }
 
 /// Receives the number of processed objects, and the completed fraction of the work from 0 to 1 if it is known.
+///
 /// Throwing ends the work.
 package typealias TransferProgress = (_ objects: Int, _ part: Double?) throws -> Void

@@ -13,14 +13,17 @@ package struct ImportOptions: Sendable {
     package var tables: [String] = []
     /// For a database: the class of a table; an empty name leaves the table out.
     package var classNames: [String: String] = [:]
-    /// For a database: how numbers in date columns are read. Nil follows SQLite: integers are seconds since 1970, other
-    /// numbers are Julian days.
+    /// For a database: how numbers in date columns are read.
+    ///
+    /// Nil follows SQLite: integers are seconds since 1970, other numbers are Julian days.
     package var dates: SQLiteDates?
     /// Update objects whose primary key exists, instead of throwing an error.
     package var isUpsert = false
     /// The property of a field of the file, for a database also as `table.column`; an empty name leaves the field out.
     package var names: [String: String] = [:]
-    /// The file for invalid records, in the form of the input. Without it, the first invalid record ends the import.
+    /// The file for invalid records, in the form of the input.
+    ///
+    /// Without it, the first invalid record ends the import.
     package var rejects: String?
     /// Commit every N rows; nil commits once at the end.
     package var batch: Int?
@@ -32,7 +35,9 @@ package struct ImportOptions: Sendable {
     package var keepsEmpty = false
     /// The types of fields of new classes, as in a schema: `["zip": "string", "price": "decimal?"]`.
     package var types: [String: String] = [:]
-    /// Whether text stays text in new classes. Otherwise it can become a number, a date and so on.
+    /// Whether text stays text in new classes.
+    ///
+    /// Otherwise it can become a number, a date and so on.
     package var isAllText = false
     /// Infer types from this many rows; nil uses all rows.
     package var sample: Int?

@@ -187,7 +187,9 @@ package final class Importer {
         case updated
     }
 
-    /// Imports one row. `decode` returns its values; `place` and `record` describe an invalid row in the report.
+    /// Imports one row.
+    ///
+    /// `decode` returns its values; `place` and `record` describe an invalid row in the report.
     func take(_ place: RowPlace, record: () -> [UInt8], decode: () throws -> Row) throws {
         try attempt(place, isRow: true, record: record) {
             switch try decode() {
@@ -388,7 +390,9 @@ package final class Importer {
         try store.beginWrite()
     }
 
-    /// Whether an error is caused by the row. Errors of the store itself always end the import.
+    /// Whether an error is caused by the row.
+    ///
+    /// Errors of the store itself always end the import.
     private func isRowFault(_ error: any Error) -> Bool {
         if error is FormatError || error is ValueFault { return true }
         guard let error = error as? StoreError else { return false }

@@ -35,7 +35,9 @@ struct NumberedObjects {
         return low > 0 ? runs[low - 1].key(of: number) : nil
     }
 
-    /// Records an object. If a number occurs twice, the newer object counts.
+    /// Records an object.
+    ///
+    /// If a number occurs twice, the newer object counts.
     mutating func add(_ number: Int64, _ key: ObjectKey) {
         if !others.isEmpty, others[number] != nil {
             others[number] = key

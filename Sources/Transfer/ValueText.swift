@@ -20,7 +20,9 @@ enum ValueText {
         }
     }
 
-    /// Parses a text as a value of a type. Returns nil if it is not valid, or if the type cannot hold it exactly.
+    /// Parses a text as a value of a type.
+    ///
+    /// Returns nil if it is not valid, or if the type cannot hold it exactly.
     static func value(_ text: String, as type: PropertyType) -> Value? {
         switch type {
         case .string: return .string(text)

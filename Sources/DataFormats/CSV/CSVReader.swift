@@ -47,7 +47,9 @@ package final class CSVReader {
     private var nextLine = 1
     private var hasStarted = false
 
-    /// Creates a reader for the records of a file. The format must be valid.
+    /// Creates a reader for the records of a file.
+    ///
+    /// The format must be valid.
     package init(_ file: FileReader, _ format: CSVFormat = CSVFormat()) {
         self.format = format
         buffer = InputBuffer(file)
@@ -156,7 +158,9 @@ package final class CSVReader {
         }
     }
 
-    /// Adds a quoted field. Returns the offset after its closing quote, or nil if the bytes end before.
+    /// Adds a quoted field.
+    ///
+    /// Returns the offset after its closing quote, or nil if the bytes end before.
     private func scanQuoted(
         _ bytes: UnsafeBufferPointer<UInt8>, _ start: Int, _ quote: UInt8
     ) -> Int? {

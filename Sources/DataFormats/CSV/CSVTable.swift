@@ -53,7 +53,9 @@ package final class CSVTable {
         header = [UInt8](repeating: 0x0A, count: format.skippedLines) + reader.record
     }
 
-    /// Advances to the next record. Returns false at the end of the file.
+    /// Advances to the next record.
+    ///
+    /// Returns false at the end of the file.
     package func next() throws -> Bool {
         if isAhead {
             isAhead = false

@@ -1,4 +1,6 @@
-/// Reads JSON Lines: one value on each line. Blank lines are skipped.
+/// Reads JSON Lines: one value on each line.
+///
+/// Blank lines are skipped.
 ///
 /// Confined to one thread.
 ///
@@ -19,7 +21,9 @@ package final class JSONLineReader {
     /// The number of the current line, from 1.
     package var line: Int { lines.line }
 
-    /// Advances to the next line that is not blank. Returns false at the end of the file.
+    /// Advances to the next line that is not blank.
+    ///
+    /// Returns false at the end of the file.
     package func advance() throws -> Bool {
         var isBlank = true
         while isBlank {

@@ -102,8 +102,9 @@ package struct JSONWriter: Sendable {
         }
     }
 
-    /// Writes a number in the shortest form that reads back as the same number. In JSON, infinities and NaN become
-    /// text.
+    /// Writes a number in the shortest form that reads back as the same number.
+    ///
+    /// In JSON, infinities and NaN become text.
     ///
     /// An integral value keeps a `.0`, so that readers that distinguish integers from doubles see a double.
     package mutating func double(_ value: Double) {

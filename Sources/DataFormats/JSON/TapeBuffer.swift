@@ -115,7 +115,9 @@ struct TapeBuffer {
         tokens[start].kind = kind
     }
 
-    /// Ends the container that began at an index. Returns its former payload.
+    /// Ends the container that began at an index.
+    ///
+    /// Returns its former payload.
     @discardableResult  // because readers that recurse need no link to the parent
     mutating func close(_ start: Int, offset: Int = 0) -> Int64 {
         add(.end, offset: offset)

@@ -37,7 +37,9 @@ final class ByteStream {
         return byte
     }
 
-    /// Consumes this text if it comes next. Otherwise returns false and consumes nothing.
+    /// Consumes this text if it comes next.
+    ///
+    /// Otherwise returns false and consumes nothing.
     func skip(_ text: [UInt8]) throws -> Bool {
         while buffer.count - position < text.count, try more() {}
         guard buffer[position...].starts(with: text) else { return false }

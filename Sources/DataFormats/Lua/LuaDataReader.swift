@@ -13,7 +13,9 @@ package final class LuaDataReader {
     private let values: LuaValueReader
     private let onRow: (LuaDataReader) throws -> Void
 
-    /// Creates a reader that calls `onRow` for each row. The row is on the tape only during the call.
+    /// Creates a reader that calls `onRow` for each row.
+    ///
+    /// The row is on the tape only during the call.
     package init(_ file: FileReader, onRow: @escaping (LuaDataReader) throws -> Void) {
         bytes = ByteStream(file)
         values = LuaValueReader(bytes)
@@ -24,7 +26,9 @@ package final class LuaDataReader {
     /// The current line, from 1.
     package var line: Int { bytes.line }
 
-    /// Reads all rows. Throws a `FormatError` for anything but data, and errors of `onRow`.
+    /// Reads all rows.
+    ///
+    /// Throws a `FormatError` for anything but data, and errors of `onRow`.
     package func read() throws {
         _ = try bytes.skip(Array("\u{FEFF}".utf8))
         if try bytes.peek() == 0x23 {
@@ -33,7 +37,9 @@ package final class LuaDataReader {
         while try statement() {}
     }
 
-    /// Reads a statement. Returns false at the end.
+    /// Reads a statement.
+    ///
+    /// Returns false at the end.
     private func statement() throws -> Bool {
         try values.skipSpace()
         guard let byte = try bytes.peek() else { return false }

@@ -10,7 +10,9 @@ struct LuaStringReader {
 
     // MARK: Quotes
 
-    /// Returns the bytes of a string in quotes. Returns nil and consumes nothing if there is none.
+    /// Returns the bytes of a string in quotes.
+    ///
+    /// Returns nil and consumes nothing if there is none.
     func quoted() throws -> [UInt8]? {
         guard let quote = try bytes.peek(), quote == 0x22 || quote == 0x27 else { return nil }
         bytes.advance()
@@ -87,7 +89,9 @@ struct LuaStringReader {
         return second == 0x5B || second == 0x3D
     }
 
-    /// Returns the bytes of a long string. Returns nil and consumes nothing if there is none.
+    /// Returns the bytes of a long string.
+    ///
+    /// Returns nil and consumes nothing if there is none.
     func long() throws -> [UInt8]? {
         guard try isLong() else { return nil }
         bytes.advance()

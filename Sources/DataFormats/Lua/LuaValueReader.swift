@@ -127,8 +127,9 @@ final class LuaValueReader {
         tape.close(start)
     }
 
-    /// Calls `body` at the value of each field of a table, with the field's name; `body` reads the value. The brace has
-    /// been consumed.
+    /// Calls `body` at the value of each field of a table, with the field's name; `body` reads the value.
+    ///
+    /// The brace has been consumed.
     func forEachField(_ body: (String?) throws -> Void) throws {
         while true {
             try skipSpace()

@@ -15,7 +15,9 @@ package final class SQLiteDatabase {
     /// For a database that is being written.
     private let draft: DraftFile?
 
-    /// Opens a database for reading. All statements see the same state.
+    /// Opens a database for reading.
+    ///
+    /// All statements see the same state.
     ///
     /// Throws a `FormatError` that names the file if it does not exist, is not a database, or is locked by another
     /// program for more than five seconds.

@@ -28,7 +28,9 @@ package final class SQLiteStatement {
 
     deinit { sqlite3_finalize(handle) }
 
-    /// Advances to the next row. After the last row it returns false, and the statement can run again.
+    /// Advances to the next row.
+    ///
+    /// After the last row it returns false, and the statement can run again.
     package func step() throws -> Bool {
         let code = sqlite3_step(handle)
         if code == SQLITE_ROW { return true }
@@ -44,7 +46,9 @@ package final class SQLiteStatement {
     /// Discards the row, so that the statement can run again.
     package func reset() { sqlite3_reset(handle) }
 
-    /// Returns the kind of a column's value. Call it before reading the value.
+    /// Returns the kind of a column's value.
+    ///
+    /// Call it before reading the value.
     package func kind(_ column: Int) -> Kind {
         Kind(rawValue: Int(sqlite3_column_type(handle, Int32(column)))) ?? .null
     }
@@ -94,7 +98,9 @@ package final class SQLiteStatement {
         sqlite3_bind_int64(handle, Int32(parameter + 1), value)
     }
 
-    /// Binds a number. NaN cannot be distinguished from `NULL` afterwards.
+    /// Binds a number.
+    ///
+    /// NaN cannot be distinguished from `NULL` afterwards.
     package func bind(_ parameter: Int, _ value: Double) {
         sqlite3_bind_double(handle, Int32(parameter + 1), value)
     }

@@ -27,7 +27,9 @@ final class DraftFile {
         path = "\(self.destination).\(name).part"
     }
 
-    /// Creates the draft. Returns a negative value and sets `errno` if the system refuses.
+    /// Creates the draft.
+    ///
+    /// Returns a negative value and sets `errno` if the system refuses.
     ///
     /// The draft gets the mode of the file that it is going to replace, or the mode that the umask allows.
     func create() -> Int32 {
@@ -69,7 +71,9 @@ final class DraftFile {
         if !isPublished { unlink(path) }
     }
 
-    /// Renames the draft to its final path. Its content must have been flushed to the device.
+    /// Renames the draft to its final path.
+    ///
+    /// Its content must have been flushed to the device.
     ///
     /// Returns false and sets `errno` if the system refuses.
     func publish() -> Bool {

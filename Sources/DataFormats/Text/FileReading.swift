@@ -55,14 +55,16 @@ package final class FileReader {
         }
     }
 
-    /// Reads the next bytes, at most 256 KiB. Empty at the end.
+    /// Reads the next bytes, at most 256 KiB; empty at the end.
     package func read() throws -> [UInt8] {
         try [UInt8](unsafeUninitializedCapacity: 256 << 10) { buffer, count in
             count = try read(into: UnsafeMutableRawBufferPointer(buffer))
         }
     }
 
-    /// Reads the next bytes into memory. Returns their number, 0 at the end.
+    /// Reads the next bytes into memory.
+    ///
+    /// Returns their number, 0 at the end.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         if beginning == nil { try begin() }
         guard let decompressor else { return try readStored(into: buffer) }
@@ -109,7 +111,9 @@ package final class LineReader {
     /// The lines of a file.
     package init(_ file: FileReader) { buffer = InputBuffer(file) }
 
-    /// Calls `body` with the bytes of the next line. Returns false at the end of the file.
+    /// Calls `body` with the bytes of the next line.
+    ///
+    /// Returns false at the end of the file.
     ///
     /// A carriage return before the line's end is not part of the line.
     package func next(_ body: (RawSpan) throws -> Void) throws -> Bool {

@@ -26,7 +26,9 @@ package struct FormatError: Error, Equatable, CustomStringConvertible, Sendable 
         return (file.map { "\($0), " } ?? "") + "\(place): \(reason)"
     }
 
-    /// Returns the same error in a file. `-`, which is standard input, has no name.
+    /// Returns the same error in a file.
+    ///
+    /// `-`, which is standard input, has no name.
     package func inFile(_ path: String) -> FormatError {
         var placed = self
         placed.file = path == "-" ? nil : path

@@ -32,7 +32,9 @@ final class InputBuffer {
         start += count
     }
 
-    /// Reads more bytes into the buffer. Returns false at the end of the file.
+    /// Reads more bytes into the buffer.
+    ///
+    /// Returns false at the end of the file.
     ///
     /// Throws a `FormatError` if a single record exceeds the limit, and errors of reading.
     func fill() throws -> Bool {

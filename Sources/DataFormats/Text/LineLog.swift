@@ -4,7 +4,9 @@
     import Darwin
 #endif
 
-/// A file to which lines are appended while other programs may read it. Lines are in the file when `write` returns.
+/// A file to which lines are appended while other programs may read it.
+///
+/// Lines are in the file when `write` returns.
 ///
 /// Confined to one thread.
 package final class LineLog {
@@ -50,7 +52,9 @@ package final class LineLog {
 
     deinit { close() }
 
-    /// Whether a file is empty or begins with the mark. Anything but a regular file counts as empty.
+    /// Whether a file is empty or begins with the mark.
+    ///
+    /// Anything but a regular file counts as empty.
     private static func isEmpty(_ path: String, orBeginsWith mark: [UInt8]) throws -> Bool {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0
@@ -76,7 +80,9 @@ package final class LineLog {
         }
     }
 
-    /// Closes the file. Does nothing the second time.
+    /// Closes the file.
+    ///
+    /// Does nothing the second time.
     package func close() {
         guard descriptor >= 0 else { return }
         closeDescriptor(descriptor)

@@ -8,7 +8,9 @@
 package enum NumberText {
     // MARK: Integers
 
-    /// Parses digits with an optional `-`. Returns nil for any other text, and outside of 64 bits.
+    /// Parses digits with an optional `-`.
+    ///
+    /// Returns nil for any other text, and outside of 64 bits.
     static func int(_ text: UnsafeBufferPointer<UInt8>) -> Int64? {
         let isNegative = text.first == 0x2D
         let digits = UnsafeBufferPointer(rebasing: text[(isNegative ? 1 : 0)...])
@@ -37,8 +39,9 @@ package enum NumberText {
         return value
     }
 
-    /// Parses an integer in any notation, such as `+5`, `5.0` or `5e3`. Returns nil for fractions and outside of 64
-    /// bits.
+    /// Parses an integer in any notation, such as `+5`, `5.0` or `5e3`.
+    ///
+    /// Returns nil for fractions and outside of 64 bits.
     static func exactInt(_ text: UnsafeBufferPointer<UInt8>) -> Int64? {
         if let value = int(text) { return value }
         guard let shape = NumberShape(text) else { return nil }
@@ -88,7 +91,9 @@ package enum NumberText {
         return text.withUTF8(body)
     }
 
-    /// Parses a number of at most 15 digits, all of which a double holds. Returns nil for any other text.
+    /// Parses a number of at most 15 digits, all of which a double holds.
+    ///
+    /// Returns nil for any other text.
     private static func shortDouble(_ text: UnsafeBufferPointer<UInt8>) -> Double? {
         var position = 0
         let isNegative = text.first == 0x2D

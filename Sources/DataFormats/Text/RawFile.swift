@@ -49,7 +49,9 @@ final class RawFile {
         if kept >= 0 { close(kept) }
     }
 
-    /// Reads into memory. Returns the number of bytes, 0 at the end.
+    /// Reads into memory.
+    ///
+    /// Returns the number of bytes, 0 at the end.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         if position < keptCount {
             let wanted = min(buffer.count, keptCount - position)

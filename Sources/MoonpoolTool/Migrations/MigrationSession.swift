@@ -22,7 +22,9 @@ enum MigrationSession {
         var isFormatted = false
     }
 
-    /// Runs the work and ends the process with the exit code. An error is printed and counts as `failure`.
+    /// Runs the work and ends the process with the exit code.
+    ///
+    /// An error is printed and counts as `failure`.
     static func run(
         json: Bool, failure: Int32 = 1, notice: WaitNotice? = nil,
         _ work: @escaping @Sendable (ScriptContext) throws -> Result

@@ -12,7 +12,9 @@ import ObjectStore
 package struct Linter {
     /// The schema of the store that scripts are checked against; nil for none.
     package var schema: Schema?
-    /// The path of that store. A script that opens another file is not checked against the schema.
+    /// The path of that store.
+    ///
+    /// A script that opens another file is not checked against the schema.
     package var storePath: String?
     /// Additional known globals.
     package var globals: Set<String>

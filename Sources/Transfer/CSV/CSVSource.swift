@@ -48,7 +48,9 @@ final class CSVSource {
 
     // MARK: Fast path
 
-    /// Stores a record that has only single values. Returns false and stores nothing for any other record.
+    /// Stores a record that has only single values.
+    ///
+    /// Returns false and stores nothing for any other record.
     private func insert(
         _ table: CSVTable, _ fields: FieldTable, _ importer: Importer
     ) throws -> Bool {

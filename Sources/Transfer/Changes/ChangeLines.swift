@@ -78,8 +78,9 @@ package struct ChangeLines {
         return taken()
     }
 
-    /// Returns the lines of a change of observed objects. Objects that left the collection count as deleted, objects
-    /// that entered it as inserted.
+    /// Returns the lines of a change of observed objects.
+    ///
+    /// Objects that left the collection count as deleted, objects that entered it as inserted.
     ///
     /// Call it while the observer runs.
     package mutating func lines(

@@ -14,7 +14,9 @@ package final class ChangeRecording {
     private var lines = ChangeLines()
     private var token: NotificationToken?
 
-    /// Begins a recording in a file. An earlier recording in the file is lost.
+    /// Begins a recording in a file.
+    ///
+    /// An earlier recording in the file is lost.
     ///
     /// Throws a `FormatError` if the system refuses access or the file holds something else, and the errors of
     /// `Store.observeChanges`.
@@ -33,7 +35,9 @@ package final class ChangeRecording {
     /// Whether the recording continues.
     package var isActive: Bool { token?.isValid == true }
 
-    /// Ends the recording. Does nothing the second time.
+    /// Ends the recording.
+    ///
+    /// Does nothing the second time.
     package func stop() {
         token?.invalidate()
         token = nil

@@ -180,7 +180,9 @@ package final class ChangeReplay {
         steps += 1
     }
 
-    /// Applies a schema. The recording's initial schema is only added; later changes are applied fully.
+    /// Applies a schema.
+    ///
+    /// The recording's initial schema is only added; later changes are applied fully.
     private func define(_ schema: JSONNode?, adding isAdding: Bool) throws {
         guard let schema else { return }
         let classes = try SchemaJSON.read(schema.tape, schema.index)

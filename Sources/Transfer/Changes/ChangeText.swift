@@ -24,7 +24,9 @@ package struct ChangeText {
         return text.finished(change.newer.version)
     }
 
-    /// Returns the lines of a change of observed objects. Call it while the observer runs.
+    /// Returns the lines of a change of observed objects.
+    ///
+    /// Call it while the observer runs.
     package static func lines(
         for change: CollectionChange, _ classSchema: ClassSchema, in view: StoreView
     ) throws -> [String] {

@@ -14,7 +14,9 @@ struct JSONRowDecoder {
         self.place = place
     }
 
-    /// Decodes the row on a tape. Its class is the one that the row names, otherwise `className`.
+    /// Decodes the row on a tape.
+    ///
+    /// Its class is the one that the row names, otherwise `className`.
     ///
     /// Most rows hold only single values of the right types; those are stored directly.
     func decode(_ tape: JSONTape, className: String?) throws -> Importer.Row {
@@ -68,7 +70,9 @@ struct JSONRowDecoder {
 
     // MARK: Fast path
 
-    /// Stores a row that has only single values of the right types. Returns false and stores nothing for any other row.
+    /// Stores a row that has only single values of the right types.
+    ///
+    /// Returns false and stores nothing for any other row.
     private func insert(
         _ tape: JSONTape, _ fields: FieldTable, _ first: Int
     ) throws -> Bool {

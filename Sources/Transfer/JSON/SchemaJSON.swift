@@ -3,7 +3,9 @@ import ObjectStore
 
 /// A schema as JSON, as at the top of an export: `{"Dog": {"id": "int primary", …}}`.
 enum SchemaJSON {
-    /// Writes classes. In Lua, in the form that ``Store`` takes, with `embedded = true` among the properties.
+    /// Writes classes.
+    ///
+    /// In Lua, in the form that ``Store`` takes, with `embedded = true` among the properties.
     static func write(_ classes: [ClassSchema], to json: inout JSONWriter, isLua: Bool = false) {
         json.beginObject()
         for classSchema in classes {

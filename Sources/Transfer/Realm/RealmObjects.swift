@@ -27,7 +27,9 @@ final class RealmObjects {
         case general
     }
 
-    /// How a column is read and stored. Has no references, so that copying it in a loop needs no reference counting.
+    /// How a column is read and stored.
+    ///
+    /// Has no references, so that copying it in a loop needs no reference counting.
     private struct Field {
         /// The index of the property in the class of the file.
         let index: Int
@@ -54,7 +56,9 @@ final class RealmObjects {
 
     // MARK: - Creation
 
-    /// Creates the objects of a class. Links to objects that do not exist yet are left to ``complete(_:_:)``.
+    /// Creates the objects of a class.
+    ///
+    /// Links to objects that do not exist yet are left to ``complete(_:_:)``.
     func create(
         _ position: Int, _ pass: RealmPass, _ order: RealmOrder, count: (Int) -> Void
     ) throws {

@@ -62,7 +62,9 @@ package struct RealmReport {
         }
     }
 
-    /// Verifies every value, every count, and that links agree with backlinks. Returns a description of each fault.
+    /// Verifies every value, every count, and that links agree with backlinks.
+    ///
+    /// Returns a description of each fault.
     package func check(progress: (Int) throws -> Void = { _ in }) throws -> [String] {
         try RealmErrors.wrapping(file.path) { try file.check(progress: progress) }
     }

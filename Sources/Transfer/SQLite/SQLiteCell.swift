@@ -3,7 +3,9 @@ import ObjectStore
 
 /// Single values of rows of SQLite as values of properties.
 struct SQLiteCell {
-    /// How numbers in date properties are read. Nil follows SQLite: integers are seconds, others Julian days.
+    /// How numbers in date properties are read.
+    ///
+    /// Nil follows SQLite: integers are seconds, others Julian days.
     let dates: SQLiteDates?
     /// Whether text in mixed columns that looks like JSON is JSON, as in exports of the first format.
     let isExport: Bool

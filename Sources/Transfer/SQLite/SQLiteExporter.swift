@@ -9,7 +9,9 @@ struct SQLiteExporter {
     private let dates: SQLiteDates
     private let database: SQLiteDatabase
 
-    /// Begins the database. `isWhole` means that it will contain all objects, and therefore all link targets.
+    /// Begins the database.
+    ///
+    /// `isWhole` means that it will contain all objects, and therefore all link targets.
     init(
         _ path: String, _ view: StoreView, _ classes: [ClassSchema], isWhole: Bool,
         _ dates: SQLiteDates

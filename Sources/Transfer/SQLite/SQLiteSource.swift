@@ -27,7 +27,9 @@ final class SQLiteSource: RowSource {
 
     var part: Double? { allRows > 0 ? min(1, Double(rowsDone) / Double(allRows)) : nil }
 
-    /// Plans the import of the tables. Examines every value of tables for which the store has no class.
+    /// Plans the import of the tables.
+    ///
+    /// Examines every value of tables for which the store has no class.
     func classes(besides known: Schema) throws -> ClassInference.Result {
         let (all, ignored) = try SQLiteTable.all(in: database)
         var others = all
