@@ -74,6 +74,40 @@ struct PageTree: ~Copyable {
         var leafPages: UInt64 = 0
         var overflowPages: UInt64 = 0
         var entries: UInt64 = 0
+        /// The key of the last entry.
+        var lastKey: UnsafeRawBufferPointer?
+        /// The key of a branch that the next entry may not be less than.
+        var floor: UnsafeRawBufferPointer?
+
+        /// Whether one key comes before another: in the order of native integers, or of bytes.
+        func isAscending(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Bool {
+            if isIntegers {
+                return a.loadUnaligned(as: UInt64.self) < b.loadUnaligned(as: UInt64.self)
+            }
+            guard let first = a.baseAddress, let second = b.baseAddress else {
+                return a.count < b.count
+            }
+            let order = memcmp(first, second, min(a.count, b.count))
+            return order == 0 ? a.count < b.count : order < 0
+        }
+
+        /// Takes over the key of the next entry; false if it is not greater than all before.
+        ///
+        /// A search for a key that is not where the order says never ends, or changes another entry.
+        mutating func advance(to key: UnsafeRawBufferPointer) -> Bool {
+            if let lastKey, !isAscending(lastKey, key) { return false }
+            if let floor, isAscending(key, floor) { return false }
+            lastKey = key
+            floor = nil
+            return true
+        }
+
+        /// The same for a key of a branch, which is greater than all entries before it.
+        mutating func advance(toBranch key: UnsafeRawBufferPointer) -> Bool {
+            if let lastKey, !isAscending(lastKey, key) { return false }
+            floor = key
+            return true
+        }
     }
 
     /// Whether LMDB can follow every page of the version that a header describes; its index is 0 or 1.
@@ -153,13 +187,17 @@ struct PageTree: ~Copyable {
             if isLeaf {
                 tree.entries += 1
                 guard !node.key.isEmpty, !tree.isIntegers || node.key.count == 8,
-                    visitValue(node, image, &tree)
+                    tree.advance(to: node.key), visitValue(node, image, &tree)
                 else {
                     if faultyPage == nil { faultyPage = number }
                     return false
                 }
             } else {
-                guard index == 0 || !tree.isIntegers || node.key.count == 8 else {
+                guard
+                    index == 0
+                        || (!tree.isIntegers || node.key.count == 8)
+                            && tree.advance(toBranch: node.key)
+                else {
                     faultyPage = number
                     return false
                 }

@@ -71,7 +71,12 @@ import Testing
         #expect(try PageVerifier.faults(path: path, atMost: 3) == [])
     }
 
-    @Test func `an entry at the place of another one, or of another size, is damage`() throws {
+    enum Damage: CaseIterable { case size, place, order }
+
+    @Test(arguments: Damage.allCases)
+    func `an entry of another size, at the place of another one, or out of order is damage`(
+        damage: Damage
+    ) throws {
         defer { remove() }
         var random = SeededGenerator(seed: 4)
         for _ in 0..<10 { try change(80, using: &random) }
@@ -82,28 +87,32 @@ import Testing
         let names = pages(PageImage.Flags.leaf).filter { page in
             page.bytes.withUnsafeBytes { PageImage($0).nodeCount > 2 }
         }
-        for isSize in [true, false] {
-            base.write(path)
-            let page = try #require(names.last)
-            let file = Platform.openDescriptor(path, O_RDWR)
-            var first: UInt16 = 0
-            _ = pread(file, &first, 2, off_t(page.number * 4096 + 16))
-            if isSize {
-                // The length of the first entry's data, four bytes less.
-                var length: UInt16 = 0
-                let offset = off_t(page.number * 4096 + Int(first))
-                _ = pread(file, &length, 2, offset)
-                length = length > 4 ? length - 4 : length + 4
-                _ = pwrite(file, &length, 2, offset)
-            } else {
-                _ = pwrite(file, &first, 2, off_t(page.number * 4096 + 18))
-            }
-            close(file)
-            #expect(try !PageVerifier.faults(path: path, atMost: 3).isEmpty)
-            do {
-                _ = try open()
-                Issue.record("page \(page.number) is damaged")
-            } catch let error as StorageError { #expect(error.code == .damaged) }
+        base.write(path)
+        let page = try #require(names.last)
+        let file = Platform.openDescriptor(path, O_RDWR)
+        // The offsets of the first two entries.
+        let list = off_t(page.number * 4096 + PageImage.headerSize)
+        var offsets: [UInt16] = [0, 0]
+        _ = pread(file, &offsets, 4, list)
+        switch damage {
+        case .size:
+            var length: UInt16 = 0
+            let offset = off_t(page.number * 4096 + Int(offsets[0]))
+            _ = pread(file, &length, 2, offset)
+            length = length > 4 ? length - 4 : length + 4
+            _ = pwrite(file, &length, 2, offset)
+        case .place:
+            offsets[1] = offsets[0]
+            _ = pwrite(file, &offsets, 4, list)
+        case .order:
+            offsets.swapAt(0, 1)
+            _ = pwrite(file, &offsets, 4, list)
         }
+        close(file)
+        #expect(try !PageVerifier.faults(path: path, atMost: 3).isEmpty)
+        do {
+            _ = try open()
+            Issue.record("page \(page.number) is damaged")
+        } catch let error as StorageError { #expect(error.code == .damaged) }
     }
 }

@@ -6,17 +6,22 @@ extension WriteSession {
         return (cluster, Int(key.rawValue) - cluster * Cluster.rows)
     }
 
-    /// The heap leaf and row to write a value to, marked as set.
+    /// The unpacked leaf and row to write a value to, marked as set; nil where the table reads as empty because it is damaged.
     @inline(__always)
     private func target(
         _ table: TableID, _ column: ColumnID, _ key: ObjectKey, _ kind: ColumnKind,
         _ indexed: Int64? = nil, isNew: Bool = false
-    ) -> (leaf: UnpackedLeaf, row: Int) {
+    ) -> (leaf: UnpackedLeaf, row: Int)? {
         let overlay = overlay(table)
-        precondition(
+        guard
             overlay.reader.kind(of: column) == kind && key.rawValue >= 0
-                && (isNew || key.rawValue < overlay.reader.keyBound),
-            "no such row, or a different kind of column")
+                && (isNew || key.rawValue < overlay.reader.keyBound)
+        else {
+            // What is damaged reads as empty. The commit throws the damage.
+            precondition(
+                overlay.reader.source.damage != nil, "no such row, or a different kind of column")
+            return nil
+        }
         if !overlay.reader.rowIndexes.isEmpty { noteChange(overlay, column, key) }
         let (cluster, row) = place(key)
         let leaf = overlay.unpackedLeaf(column.rawValue + 1, cluster)
@@ -37,28 +42,28 @@ extension WriteSession {
 
     /// Sets an integer.
     package func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, int value: Int64) {
-        let (leaf, row) = target(table, column, key, .int, value)
+        guard let (leaf, row) = target(table, column, key, .int, value) else { return }
         leaf.setNull(row, false)
         leaf.setWord(row, UInt64(bitPattern: value))
     }
 
     /// Sets a boolean.
     package func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, bool value: Bool) {
-        let (leaf, row) = target(table, column, key, .bool, value ? 1 : 0)
+        guard let (leaf, row) = target(table, column, key, .bool, value ? 1 : 0) else { return }
         leaf.setNull(row, false)
         leaf.setWord(row, value ? 1 : 0)
     }
 
     /// Sets a double.
     package func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, double value: Double) {
-        let (leaf, row) = target(table, column, key, .double)
+        guard let (leaf, row) = target(table, column, key, .double) else { return }
         leaf.setNull(row, false)
         leaf.setWord(row, value.bitPattern)
     }
 
     /// Sets a float.
     package func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, float value: Float) {
-        let (leaf, row) = target(table, column, key, .float)
+        guard let (leaf, row) = target(table, column, key, .float) else { return }
         leaf.setNull(row, false)
         leaf.setFloat(row, value)
     }
@@ -67,7 +72,7 @@ extension WriteSession {
     package func set(
         _ table: TableID, _ column: ColumnID, _ key: ObjectKey, link value: ObjectKey?
     ) {
-        let (leaf, row) = target(table, column, key, .link, value?.rawValue)
+        guard let (leaf, row) = target(table, column, key, .link, value?.rawValue) else { return }
         leaf.setNull(row, false)
         leaf.setWord(row, value.map { UInt64(bitPattern: $0.rawValue + 1) } ?? 0)
     }
@@ -91,7 +96,7 @@ extension WriteSession {
         if kind == .data {
             value.withUnsafeBytes { reindexMixed(overlay, column, key, to: $0, isNew: isNew) }
         }
-        let (leaf, row) = target(table, column, key, kind, isNew: isNew)
+        guard let (leaf, row) = target(table, column, key, kind, isNew: isNew) else { return }
         leaf.setNull(row, false)
         value.withUnsafeBytes { bytes in
             switch kind {
@@ -125,7 +130,7 @@ extension WriteSession {
         let kind = overlay.reader.kind(of: column) ?? .int
         reindexBytes(overlay, column, key, to: nil, isNew: false)
         if kind == .data { reindexMixed(overlay, column, key, to: nil, isNew: false) }
-        let (leaf, row) = target(table, column, key, kind)
+        guard let (leaf, row) = target(table, column, key, kind) else { return }
         switch kind {
         case .bool, .int, .double: leaf.setWord(row, 0)
         case .link:
