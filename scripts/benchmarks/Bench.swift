@@ -28,9 +28,9 @@ final class Bench {
 
     /// Repeats a step for all contestants in turn, so that a slow moment of the machine does not affect only one of
     /// them.
-    /// `step` returns the value in the row's unit and its result, or nil if a contestant has no equivalent.
-    /// `step` returns the value in the row's unit and what it computed, or nil where a contestant
-    /// has nothing like it.
+    ///
+    /// `step` returns the value in the row's unit and its result, or nil if a contestant has no equivalent. `step`
+    /// returns the value in the row's unit and what it computed, or nil where a contestant has nothing like it.
     func repeatEach(
         _ row: Row, repetitions: Int? = nil, isNeeded: Bool = false,
         among chosen: [any Contestant]? = nil,
@@ -68,7 +68,9 @@ final class Bench {
     private func progress(_ title: String) { printError("\(title) ...") }
 }
 
-/// Writes a line to standard error. C's `stderr` is a global variable, which Swift 6 does not allow to share.
+/// Writes a line to standard error.
+///
+/// C's `stderr` is a global variable, which Swift 6 does not allow to share.
 func printError(_ line: String) {
     let bytes = Array((line + "\n").utf8)
     _ = write(STDERR_FILENO, bytes, bytes.count)

@@ -81,7 +81,9 @@ struct People: Sendable {
         return Person(id: key(index), name: name, age: age, score: score, active: active)
     }
 
-    /// Returns `count` random keys. The same seed gives the same keys.
+    /// Returns `count` random keys.
+    ///
+    /// The same seed gives the same keys.
     func randomKeys(_ count: Int, seed: UInt64) -> [Int64] {
         (0..<count).map { draw in
             let random = mix(seed &* 0x9e37_79b9_7f4a_7c15 &+ UInt64(draw))

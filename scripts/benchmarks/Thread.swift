@@ -25,7 +25,9 @@ final class Thread: Sendable {
     func join() { pthread_join(handle, nil) }
 }
 
-/// Wakes a waiting thread. Several signals before it waits count once.
+/// Wakes a waiting thread.
+///
+/// Several signals before it waits count once.
 final class Signal: @unchecked Sendable {  // all state is guarded by the POSIX mutex
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
@@ -59,7 +61,9 @@ final class Signal: @unchecked Sendable {  // all state is guarded by the POSIX 
         pthread_cond_signal(condition)
     }
 
-    /// Waits for a signal. Returns false after `close`.
+    /// Waits for a signal.
+    ///
+    /// Returns false after `close`.
     func wait() -> Bool {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
@@ -68,8 +72,9 @@ final class Signal: @unchecked Sendable {  // all state is guarded by the POSIX 
         return !closed
     }
 
-    /// Waits for a signal until a time of the monotonic clock, in nanoseconds. Returns false after that time and after
-    /// `close`.
+    /// Waits for a signal until a time of the monotonic clock, in nanoseconds.
+    ///
+    /// Returns false after that time and after `close`.
     func wait(until deadline: UInt64) -> Bool {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }

@@ -21,7 +21,9 @@ final class Calls: Sendable {
         signal.raise()
     }
 
-    /// Waits for this many calls. Returns the time of the last one.
+    /// Waits for this many calls.
+    ///
+    /// Returns the time of the last one.
     ///
     /// Sleeps meanwhile, because polling would take the processor that the observer needs.
     func wait(for expected: Int) throws -> UInt64 {

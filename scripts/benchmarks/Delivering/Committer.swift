@@ -1,6 +1,8 @@
 import Glibc
 
-/// Returns the time when a commit began. Call it after the observer has been called.
+/// Returns the time when a commit began.
+///
+/// Call it after the observer has been called.
 ///
 /// An earlier answer from another thread or process would wake the measuring thread in the middle of the measurement,
 /// and take one of two processors from the observer.

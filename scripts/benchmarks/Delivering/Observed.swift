@@ -10,7 +10,9 @@ enum Observed: Hashable, Sendable {
     case club
 }
 
-/// A running observer. `end` returns when its thread has ended.
+/// A running observer.
+///
+/// `end` returns when its thread has ended.
 protocol Observation: AnyObject {
     func end() throws
 }

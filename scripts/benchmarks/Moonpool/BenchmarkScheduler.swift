@@ -17,7 +17,9 @@ final class BenchmarkScheduler: Scheduler {
         BenchmarkWakeup(self, handler)
     }
 
-    /// Waits for work and does it. Returns false when the scheduler has ended.
+    /// Waits for work and does it.
+    ///
+    /// Returns false when the scheduler has ended.
     func turn() -> Bool {
         guard signal.wait() else { return false }
         let due = pending.withLock { wakeups in

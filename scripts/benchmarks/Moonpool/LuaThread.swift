@@ -1,7 +1,9 @@
 import ScriptHost
 import Synchronization
 
-/// A script that waits for calls. Its functions run on its own thread, like all code of a script.
+/// A script that waits for calls.
+///
+/// Its functions run on its own thread, like all code of a script.
 final class LuaThread {
     enum Argument: Sendable {
         case integer(Int)
@@ -58,7 +60,9 @@ final class LuaThread {
         try start(step, arguments)()
     }
 
-    /// Starts one step in the script. Returns a function that waits for its end.
+    /// Starts one step in the script.
+    ///
+    /// Returns a function that waits for its end.
     func start(_ step: String, _ arguments: [Argument]) -> () throws -> Result {
         let answer = Answer()
         script.post { context in

@@ -51,7 +51,9 @@ enum QueryingWorkload {
     }
 }
 
-/// The operations of a store with people and their pets. Each method is one timed step.
+/// The operations of a store with people and their pets.
+///
+/// Each method is one timed step.
 protocol PetStore {
     /// Stores the people, and for each a pet with a random owner.
     func fill(_ people: People) throws

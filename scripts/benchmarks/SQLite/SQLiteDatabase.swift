@@ -54,7 +54,9 @@ final class SQLiteStatement {
 
     deinit { sqlite3_finalize(handle) }
 
-    /// Steps to the next row. After the last row it returns false, and the statement can run again.
+    /// Steps to the next row.
+    ///
+    /// After the last row it returns false, and the statement can run again.
     func next() throws -> Bool {
         let code = sqlite3_step(handle)
         if code == SQLITE_ROW { return true }

@@ -68,7 +68,9 @@ final class SQLiteObservation: Observation, Sendable {
         return rows
     }
 
-    /// Merges two row lists in key order. Counts rows that were inserted, deleted or changed.
+    /// Merges two row lists in key order.
+    ///
+    /// Counts rows that were inserted, deleted or changed.
     private static func differences(_ old: [Row], _ new: [Row]) -> Int {
         var differences = 0
         var before = 0

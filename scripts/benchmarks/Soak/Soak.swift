@@ -24,7 +24,9 @@ final class Soak {
     private var lateCount = 0
     private var slowest = 0.0
 
-    /// Runs for some seconds. Returns whether all changes were delivered and nothing has grown.
+    /// Runs for some seconds.
+    ///
+    /// Returns whether all changes were delivered and nothing has grown.
     static func run(_ options: Options, seconds: Int) throws -> Bool {
         let folder = "\(options.folder)/moonpool-soak-\(getpid())"
         try Files.makeEmpty(folder)

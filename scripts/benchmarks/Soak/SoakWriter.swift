@@ -12,7 +12,9 @@ final class SoakWriter: Sendable {
     /// The number of commits.
     var count: Int { commits.load(ordering: .acquiring) }
 
-    /// Starts writing. `done` is called on the writer's thread after the last commit.
+    /// Starts writing.
+    ///
+    /// `done` is called on the writer's thread after the last commit.
     func start(
         _ folder: String, seconds: Int, done: @escaping @Sendable () -> Void
     ) -> Thread {

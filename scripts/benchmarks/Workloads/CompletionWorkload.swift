@@ -89,7 +89,9 @@ private final class PreparedPrompt {
         try check()
     }
 
-    /// Completes each text. Returns the duration and the number of candidates.
+    /// Completes each text.
+    ///
+    /// Returns the duration and the number of candidates.
     func complete(_ texts: [String]) throws -> [(seconds: Double, count: Int)] {
         script.post { [place] _ in
             let session = place.state.withLock { $0.session }

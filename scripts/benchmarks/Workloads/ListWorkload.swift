@@ -1,6 +1,8 @@
 import ObjectStore
 
-/// W13: appending one element to a list, one per commit. The cost should not depend on the length of the list.
+/// W13: appending one element to a list, one per commit.
+///
+/// The cost should not depend on the length of the list.
 ///
 /// Moonpool only: tables have no lists, and a join table with an index column solves a different problem.
 enum ListWorkload {
