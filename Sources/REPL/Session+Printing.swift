@@ -51,7 +51,12 @@ extension Session {
     /// The error printer.
     var errorText: ErrorText {
         ErrorText(
-            style: style, wrap: wrap, source: { [evaluator] in evaluator.source(named: $0) },
+            style: style, wrap: wrap,
+            source: { [evaluator] name in
+                // The chunk of a file is named after its path.
+                evaluator.source(named: name)
+                    ?? (name.hasSuffix(".lua") ? try? SourceText.read(name, named: name) : nil)
+            },
             hint: { [self] in NameHints(self).hint(for: $0) },
             print: { [self] in printer().print($0).text })
     }

@@ -80,7 +80,8 @@ struct Completer {
         {
             return introduction
         }
-        return path(Self.lastWord(of: text), in: classSchema)
+        let condition = rest.drop { !$0.isWhitespace }.drop { $0.isWhitespace }
+        return predicate(String(condition), classSchema)
     }
 
     private func file(_ path: String) -> Completion? {
@@ -111,11 +112,28 @@ struct Completer {
                 session.context.state.loadedModules?.names(startingWith: content) ?? [])
         default: break
         }
+        if let types = SchemaTypes(content, call, tokens, schema) {
+            return make(types.typed, types.candidates)
+        }
         // The receiver of `dogs:where "…"` says which class's properties are meant.
         let subject = call.flatMap {
             ChainResolver(session).subject(of: $0.receiver, requiresAccess: true)
         }
+        if call?.function == "where", call?.isFirstArgument == true,
+            let classSchema = subject?.classSchema
+        {
+            return predicate(content, classSchema)
+        }
         return path(Self.lastWord(of: content), in: subject?.classSchema)
+    }
+
+    /// What can follow in a predicate: a key path, an operator for its type, or a conjunction.
+    private func predicate(_ text: String, _ classSchema: ClassSchema) -> Completion? {
+        switch PredicateContext(text, classSchema, schema) {
+        case .literal: return nil
+        case .path: return path(Self.lastWord(of: text), in: classSchema)
+        case .words(let typed, let words): return make(typed, words, suffix: " ")
+        }
     }
 
     /// A key path: `owner.na`.
@@ -181,6 +199,11 @@ struct Completer {
         }
         if let table = TableContext(chain, session),
             let found = make(typed, table.names, suffix: " = ")
+        {
+            return found
+        }
+        if let options = OptionContext(chain),
+            let found = make(typed, options.names, suffix: " = ")
         {
             return found
         }

@@ -29,8 +29,19 @@ extension Session {
         guard let found = Tutorial(at: number) else {
             throw CommandError("expected a step from 1 to \(Tutorial.steps.count), got \(number)")
         }
+        prepareTutorial(before: number)
         tutorial = found
         writeStep(found)
+    }
+
+    /// Runs the entries of earlier steps that a step depends on, unless the user's own data is in the store.
+    private func prepareTutorial(before number: Int) {
+        guard let store, case .memory = store.store.configuration.location else { return }
+        for step in Tutorial.steps.prefix(number - 1)
+        where step.isPreparation && !step.isDone(self, "") {
+            screen.writeToScreen(style.paint("> \(step.entry)", .dim) + "\n")
+            evaluate(step.entry)
+        }
     }
 
     /// Advances to the next step if the entry has completed the current one.

@@ -13,6 +13,8 @@ struct Tutorial {
         var entry: String
         /// Returns whether an entry has completed the step.
         var isDone: @Sendable (Session, _ entry: String) -> Bool
+        /// Whether later steps use what the entry creates.
+        var isPreparation = false
     }
 
     /// The number of the current step, starting at 1.
@@ -44,7 +46,8 @@ struct Tutorial {
                 """,
             entry:
                 "store:define { Dog = { id = \"int primary\", name = \"string\", age = \"int?\" } }",
-            isDone: { session, _ in session.store?.store.schema.find("Dog") != nil }),
+            isDone: { session, _ in session.store?.store.schema.find("Dog") != nil },
+            isPreparation: true),
         Step(
             title: "Writing",
             text: """
@@ -53,7 +56,7 @@ struct Tutorial {
                 """,
             entry: "store:write(function() for i, name in ipairs { \"Rex\", \"Max\", \"Cleo\" } do "
                 + "store:create(\"Dog\", { id = i, name = name, age = 2 * i }) end end)",
-            isDone: { session, _ in session.count(of: "Dog") > 0 }),
+            isDone: { session, _ in session.count(of: "Dog") > 0 }, isPreparation: true),
         Step(
             title: "Queries",
             text: """
@@ -61,7 +64,7 @@ struct Tutorial {
                 properties and methods, also inside strings:
                 """,
             entry: "dogs = store:objects(\"Dog\"):where(\"age > 2\"):sorted(\"name\")",
-            isDone: { session, _ in session.isResults("dogs") }),
+            isDone: { session, _ in session.isResults("dogs") }, isPreparation: true),
         Step(
             title: "Printing",
             text:
@@ -82,7 +85,8 @@ struct Tutorial {
             entry:
                 "token = dogs:observe(function(c) print(c.type, #c.insertions, #c.modifications) end, "
                 + "{ name = \"kennel\" })",
-            isDone: { session, _ in !session.context.storeModule.activeTokens.isEmpty }),
+            isDone: { session, _ in !session.context.storeModule.activeTokens.isEmpty },
+            isPreparation: true),
         Step(
             title: "Changes arrive",
             text:

@@ -1,0 +1,72 @@
+import Reference
+
+/// The table of options that the cursor is in: `results:observe(f, { na`.
+struct OptionContext {
+    /// The options that can still be given.
+    let names: [String]
+
+    /// Returns nil if the cursor is in no such table, or after the `=` of one of its fields.
+    init?(_ tokens: [LuaToken]) {
+        guard let last = tokens.last, last.isSymbol("{") || last.isSymbol(",") else { return nil }
+        var depth = 0
+        var used: Set<String> = []
+        var open: Int?
+        for index in tokens.indices.reversed() where tokens[index].kind == .symbol {
+            let token = tokens[index]
+            if ["}", ")", "]"].contains(token.text) { depth += 1 }
+            if depth == 0, token.text == "=", index > 0 { used.insert(tokens[index - 1].text) }
+            guard ["{", "(", "["].contains(token.text) else { continue }
+            if depth == 0 {
+                guard token.text == "{" else { return nil }
+                open = index
+                break
+            }
+            depth -= 1
+        }
+        guard let open, open > 0 else { return nil }
+        guard let function = Self.function(of: Array(tokens[..<open])) else { return nil }
+        let types = Catalogue.find(function).flatMap(\.signatures).flatMap(\.parameters)
+            .flatMap { $0.type.split(whereSeparator: { "?|".contains($0) }).map(String.init) }
+            .filter { $0.hasSuffix("Options") }
+        let names = types.compactMap { name in
+            Catalogue.types.first { $0.annotation == name }
+        }.flatMap { Catalogue.entries(of: $0).map(\.name) }.filter { !used.contains($0) }
+        guard !names.isEmpty else { return nil }
+        self.names = names
+    }
+
+    /// Returns the name of the function whose argument a table is that would follow the tokens.
+    private static func function(of tokens: [LuaToken]) -> String? {
+        guard let last = tokens.last else { return nil }
+        if last.kind == .name { return last.text }
+        guard last.isSymbol("(") || last.isSymbol(",") else { return nil }
+        var depth = 0
+        for index in tokens.indices.reversed() {
+            let token = tokens[index]
+            if token.kind == .keyword { depth += LuaNesting.closing(token) }
+            guard token.kind == .symbol else { continue }
+            if ["}", ")", "]"].contains(token.text) { depth += 1 }
+            guard ["{", "(", "["].contains(token.text) else { continue }
+            if depth == 0 {
+                guard token.text == "(", index > 0, tokens[index - 1].kind == .name else {
+                    return nil
+                }
+                return tokens[index - 1].text
+            }
+            depth -= 1
+        }
+        return nil
+    }
+}
+
+/// The blocks of Lua, read backward.
+private enum LuaNesting {
+    /// Returns 1 for a word that ends a block, and -1 for one that begins it.
+    static func closing(_ token: LuaToken) -> Int {
+        switch token.text {
+        case "end", "until": 1
+        case "function", "do", "if", "repeat": -1
+        default: 0
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import Testing
+
+@testable import REPL
+
+/// Completion in predicates, schemas and tables of options.
+@Suite struct TypedCompletionTests {
+    private func session() throws -> TestSession {
+        let session = try TestSession()
+        _ = try session.run(
+            """
+            store:define { Dog = { id = "int primary", name = "string", good = "bool", owner = "Person", tags = "string[]" },
+              Person = { name = "string", dogs = "Dog[]" } }
+            """)
+        _ = try session.run("dogs = store:objects 'Dog'")
+        return session
+    }
+
+    @Test(arguments: [
+        ("dogs:where(\"na", ["name"]), ("dogs:where(\"name beg", ["beginswith"]),
+        ("dogs:where(\"name ", ["!=", "==", "beginswith", "contains", "endswith", "in", "like"]),
+        ("dogs:where(\"id bet", ["between"]), ("dogs:where(\"good ", ["!=", "=="]),
+        ("dogs:where(\"owner.name con", ["contains"]), ("dogs:where(\"id > 3 a", ["and"]),
+        ("dogs:where(\"id > 3 and go", ["good"]), ("dogs:where(\"name beginswith[c] na", ["name"]),
+        ("dogs:where(\"not go", ["good"]), ("dogs:where(\"(id > 3 or na", ["name"]),
+        ("dogs:where(\"name == 'na", []), ("dogs:where(\"name == 'x' o", ["or"]),
+        (".watch Dog where name beg", ["beginswith"]), (".watch Dog where name == 'na", []),
+    ]) func `predicates`(_ typed: String, _ expected: [String]) throws {
+        #expect(try session().complete(typed) == expected)
+    }
+
+    @Test(arguments: [
+        ("store:define { Cat = { age = \"in", ["int"]),
+        ("store:define { Cat = { id = \"int pr", ["primary"]),
+        ("store:define { Cat = { id = \"int primary ", ["fulltext", "indexed"]),
+        ("store:define { Cat = { owner = \"Per", ["Person"]),
+        ("store:define { Toy = { name = \"string\" }, Cat = { toy = \"To", ["Toy"]),
+        ("store:define { Cat = { dogs = \"backlinks Person", ["Person.dogs"]),
+        ("moonpool.open { path = \"x\", schema = { Cat = { at = \"da", ["data", "date"]),
+    ]) func `types of a schema`(_ typed: String, _ expected: [String]) throws {
+        #expect(try session().complete(typed) == expected)
+    }
+
+    @Test(arguments: [
+        ("dogs:observe(print, { key", ["keypaths"]),
+        ("dogs:observe(function(c) if c then print(c) end end, { thr", ["throttle"]),
+        ("dogs:observe(print, { name = 'x', na", []),
+        ("dogs:plot('id', 'id', { li", ["lines"]), ("moonpool.open { durab", ["durability"]),
+        ("store:import('x.csv', { ups", ["upsert"]),
+    ]) func `names of options`(_ typed: String, _ expected: [String]) throws {
+        #expect(try session().complete(typed) == expected)
+    }
+}
