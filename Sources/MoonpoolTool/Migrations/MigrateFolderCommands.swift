@@ -42,7 +42,7 @@ struct MigrateInitCommand: ParsableCommand {
             }
             let report = try place.runner(context).baseline(to: Int(clamping: number))
             return .init(
-                report: .members(["file": .text(path), "recorded": report["recorded"]]),
+                report: .members(["file": .text(path), "recorded": report.recordedValue]),
                 lines: ["wrote \(path)"] + MigrationText.baseline(report))
         }
     }
@@ -71,7 +71,7 @@ struct MigrateBaselineCommand: ParsableCommand {
         MigrationSession.run(json: place.json, notice: notice) { context in
             let runner = try place.runner(context, notice)
             let report = try runner.baseline(to: to)
-            return .init(report: report, lines: MigrationText.baseline(report))
+            return .init(report: report.value, lines: MigrationText.baseline(report))
         }
     }
 }

@@ -51,19 +51,18 @@ struct MigrateLintCommand: ParsableCommand {
     private func lint(_ context: ScriptContext) throws -> MigrationSession.Result {
         let planning = MigrationPlanning(context.storeModule)
         let schema = try planning.schema(inFile: self.schema ?? "")
-        let findings = try planning.lint(store: store, schema: schema)
-        let code: Int32 = findings.elements.isEmpty ? 0 : 1
+        let findings = try planning.findings(store: store, schema: schema)
+        let code: Int32 = findings.isEmpty ? 0 : 1
         if let format = output.format {
-            let list = try planning.findings(store: store, schema: schema).map {
-                MigrationFinding(data: $0, schemaPath: self.schema)
-            }
+            let list = findings.map { MigrationFinding(data: $0, schemaPath: self.schema) }
             return .init(
                 report: .null,
                 lines: [format.text(list, suite: "migrate lint \(store)", passed: [])],
                 exitCode: code, isFormatted: true)
         }
         return .init(
-            report: .members(["findings": findings]), lines: MigrationText.findings(findings),
+            report: .members(["findings": MigrationPlanning.value(findings)]),
+            lines: MigrationText.findings(findings),
             exitCode: code)
     }
 

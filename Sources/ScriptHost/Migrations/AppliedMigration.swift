@@ -135,7 +135,7 @@ package struct UpReport {
             return .members([
                 "version": .count(1), "store": .text(store), "dry_run": .bool(true),
                 "applied": list,
-                "migrations": RehearsalFormat.value(self)["migrations"],
+                "migrations": RehearsalFormat.migrations(self),
                 "seconds": .double(seconds), "peak_memory": .count(peakMemory),
                 "estimate": estimate?.value ?? .null,
             ])

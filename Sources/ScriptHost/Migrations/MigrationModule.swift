@@ -27,7 +27,9 @@ enum MigrationModule {
                 })
         }
         add("lint") { module, call in
-            try MigrationPlanning(module).lint(store: call.storePath(1), schema: call.table(2))
+            MigrationPlanning.value(
+                try MigrationPlanning(module).findings(
+                    store: call.storePath(1), schema: call.table(2)))
         }
         add("status") { module, call in try runner(module, call, []).runner.state().report }
         add("check") { module, call in
@@ -57,7 +59,7 @@ enum MigrationModule {
         }
         add("baseline") { module, call in
             let (runner, options) = try runner(module, call, ["to"])
-            return try runner.baseline(to: number("to", options, call))
+            return try runner.baseline(to: number("to", options, call)).value
         }
         add("repair") { module, call in
             let (runner, options) = try runner(module, call, ["dry_run"])

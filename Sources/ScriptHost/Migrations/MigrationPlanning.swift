@@ -65,10 +65,10 @@ package struct MigrationPlanning {
         }
     }
 
-    /// What a change to a schema would lose or break in a store.
-    package func lint(store: String, schema: LuaTable) throws -> ReportValue {
+    /// Findings for scripts and for `--json`.
+    package static func value(_ findings: [SchemaLint.Finding]) -> ReportValue {
         .array(
-            try findings(store: store, schema: schema).map { finding in
+            findings.map { finding in
                 .members([
                     "rule": .text(finding.rule.rawValue), "place": .text(finding.place),
                     "message": .text(finding.message), "count": .count(finding.count),
@@ -77,7 +77,7 @@ package struct MigrationPlanning {
             })
     }
 
-    /// The same as values.
+    /// What a change to a schema would lose or break in a store.
     package func findings(store: String, schema: LuaTable) throws -> [SchemaLint.Finding] {
         let classes = try module.classes(in: schema)
         return try withExisting(store) { handle in

@@ -2,6 +2,25 @@ import ObjectStore
 import StoreBindings
 
 extension MigrationRunner {
+    /// What `baseline` has done.
+    package struct BaselineReport {
+        /// The store, as it was named.
+        package let store: String
+        /// The migrations that are recorded as applied now.
+        package let recorded: [MigrationFile]
+
+        /// The migrations for scripts and for `--json`.
+        package var recordedValue: ReportValue {
+            .array(
+                recorded.map { .members(["number": .count($0.number), "name": .text($0.name)]) })
+        }
+
+        /// The report for scripts and for `--json`.
+        package var value: ReportValue {
+            .members(["store": .text(store), "recorded": recordedValue])
+        }
+    }
+
     /// Records migrations as applied without running them: of a store that got their schema in another way, for
     /// example from a program that has migrated it.
     ///
@@ -10,7 +29,7 @@ extension MigrationRunner {
     ///
     /// Throws `migration_needed` where the schema is another one, or the record and the folder disagree,
     /// `invalid_argument` where there is nothing to record, `version_too_low` for a store of a higher version.
-    package func baseline(to target: Int? = nil) throws -> ReportValue {
+    package func baseline(to target: Int? = nil) throws -> BaselineReport {
         try withExisting { handle in
             let standing = try standing(of: handle)
             let problems = standing.history.problems
@@ -47,11 +66,7 @@ extension MigrationRunner {
                     }
                 })
             guard report != nil else { throw migratedMeanwhile }
-            return .members([
-                "store": .text(store),
-                "recorded": .array(
-                    files.map { .members(["number": .count($0.number), "name": .text($0.name)]) }),
-            ])
+            return BaselineReport(store: store, recorded: files)
         }
     }
 

@@ -1,4 +1,4 @@
-import StoreBindings
+import ObjectStore
 
 /// Reports of migrations for people.
 package enum MigrationText {
@@ -96,9 +96,9 @@ package enum MigrationText {
     }
 
     /// A report of `baseline`, in lines.
-    package static func baseline(_ report: ReportValue) -> [String] {
-        report["recorded"].elements.map {
-            "\(number($0["number"])) \(plain($0["name"]))  recorded as applied, not run"
+    package static func baseline(_ report: MigrationRunner.BaselineReport) -> [String] {
+        report.recorded.map {
+            "\(MigrationState.number($0.number)) \($0.name)  recorded as applied, not run"
         }
     }
 
@@ -123,14 +123,13 @@ package enum MigrationText {
     }
 
     /// The findings of the linter, in lines.
-    package static func findings(_ findings: ReportValue) -> [String] {
-        guard !findings.elements.isEmpty else { return ["the change loses and breaks nothing"] }
-        return findings.elements.flatMap { finding in
-            let objects = finding["objects"].elements.map(plain)
-            var lines = ["\(plain(finding["rule"])): \(plain(finding["message"]))"]
-            if !objects.isEmpty {
-                let isAll = finding["count"] == .count(objects.count)
-                lines.append("  " + objects.joined(separator: "; ") + (isAll ? "" : "; …"))
+    package static func findings(_ findings: [SchemaLint.Finding]) -> [String] {
+        guard !findings.isEmpty else { return ["the change loses and breaks nothing"] }
+        return findings.flatMap { finding in
+            var lines = ["\(finding.rule.rawValue): \(finding.message)"]
+            if !finding.objects.isEmpty {
+                let isAll = finding.count == finding.objects.count
+                lines.append("  " + finding.objects.joined(separator: "; ") + (isAll ? "" : "; …"))
             }
             return lines
         }
@@ -157,19 +156,5 @@ package enum MigrationText {
     private static func short(_ text: String?) -> String {
         guard let text else { return "nil" }
         return text.count > 60 ? "\(text.prefix(57))…" : text
-    }
-
-    private static func number(_ value: ReportValue) -> String {
-        guard case .int(let number) = value else { return "" }
-        return MigrationState.number(Int(clamping: number))
-    }
-
-    /// A value as text.
-    static func plain(_ value: ReportValue) -> String {
-        switch value {
-        case .null: "nil"
-        case .text(let text): text
-        default: value.json
-        }
     }
 }

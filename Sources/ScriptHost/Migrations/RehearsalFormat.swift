@@ -43,22 +43,27 @@ package enum RehearsalFormat: String, CaseIterable, Sendable {
             "version": .count(1), "store": .text(report.store),
             "seconds": .double(report.seconds), "peak_memory": .count(report.peakMemory),
             "estimate": report.estimate?.value ?? .null,
-            "migrations": .array(
-                report.applied.map { migration in
-                    .members([
-                        "number": .count(migration.file.number), "name": .text(migration.file.name),
-                        "seconds": .double(migration.seconds),
-                        "differences": .texts(migration.report.differences.map(\.description)),
-                        "classes": .object(
-                            classNames(migration).map { .init($0, value($0, migration)) }),
-                        "failed": .count(migration.failureCount),
-                        "failures": .array(
-                            migration.failures.map {
-                                .members(["object": .text($0.object), "message": .text($0.message)])
-                            }),
-                    ])
-                }),
+            "migrations": migrations(report),
         ])
+    }
+
+    /// The migrations in the documented form.
+    static func migrations(_ report: UpReport) -> ReportValue {
+        .array(
+            report.applied.map { migration in
+                .members([
+                    "number": .count(migration.file.number), "name": .text(migration.file.name),
+                    "seconds": .double(migration.seconds),
+                    "differences": .texts(migration.report.differences.map(\.description)),
+                    "classes": .object(
+                        classNames(migration).map { .init($0, value($0, migration)) }),
+                    "failed": .count(migration.failureCount),
+                    "failures": .array(
+                        migration.failures.map {
+                            .members(["object": .text($0.object), "message": .text($0.message)])
+                        }),
+                ])
+            })
     }
 
     /// The classes that were touched, and those that have lost something.
