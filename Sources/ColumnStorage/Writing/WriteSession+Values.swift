@@ -17,9 +17,8 @@ extension WriteSession {
             overlay.reader.kind(of: column) == kind && key.rawValue >= 0
                 && (isNew || key.rawValue < overlay.reader.keyBound)
         else {
-            // What is damaged reads as empty. The commit throws the damage.
-            precondition(
-                overlay.reader.source.damage != nil, "no such row, or a different kind of column")
+            // Presence and the head of the table do not agree. The commit throws the damage.
+            overlay.reader.source.noteDamage("row \(key.rawValue) of table \(table.rawValue)")
             return nil
         }
         if !overlay.reader.rowIndexes.isEmpty { noteChange(overlay, column, key) }
