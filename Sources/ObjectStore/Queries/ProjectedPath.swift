@@ -35,7 +35,7 @@ package struct ProjectedPath: Sendable {
         self.text = text
         let syntax: PathSyntax
         do throws(QueryFault) { syntax = try PredicateParser.parsePath(text) } catch {
-            throw error.rendered(inPath: text)
+            throw error.rendered(in: text)
         }
         let operations = syntax.components.filter(\.isAggregate).map { $0.name.lowercased() }
         isTotal = operations.contains { ["count", "size", "sum"].contains($0) }
@@ -55,7 +55,7 @@ package struct ProjectedPath: Sendable {
         do throws(QueryFault) {
             steps = try Self.steps(syntax, classSchema, schema)
         } catch {
-            throw error.rendered(inPath: text)
+            throw error.rendered(in: text)
         }
         self.steps = steps
         isOptional = steps.enumerated().contains { number, step in
