@@ -1,9 +1,9 @@
 import LuaHost
 import ObjectStore
 
-/// What the prompt shows of a value of ours, without running Lua and without throwing.
+/// The contents of a Moonpool value for the prompt, read without running Lua and without throwing.
 package enum Inspection {
-    /// A live or frozen object; it may be gone from its source.
+    /// A live or frozen object, which may have been deleted.
     case object(LiveObject)
     /// Results.
     case results(Results)
@@ -27,19 +27,19 @@ package enum Inspection {
     case store(StoreHandle)
     /// An observer's token.
     case token(TokenHandle)
-    /// A date, an identifier, data: the way it prints.
+    /// A date, an identifier or data, as it prints.
     case text(String)
 }
 
 extension StoreHandle {
-    /// Results of this store as a value for scripts.
+    /// Returns results of this store as a value for scripts.
     package func value(of results: Results) -> LuaValue {
         state.userdata(ResultsHandle(results, self, nil), ResultsHandle.type)
     }
 }
 
 extension StoreModule {
-    /// What a value is, or nil if it is none of ours.
+    /// Returns what a value is, or nil if it is not a Moonpool value.
     package func inspect(_ value: LuaValue) -> Inspection? {
         guard let userdata = value.userdata else { return nil }
         if let live = userdata.liveObject {
@@ -82,7 +82,7 @@ extension StoreModule {
         return host?.inspect(userdata).map { .text($0.text) }
     }
 
-    /// What a script can name on a value of ours: properties first, then methods.
+    /// Returns the names that a script can use on a Moonpool value: properties first, then methods.
     package func members(of value: LuaValue) -> [LuaMember] {
         guard let userdata = value.userdata else { return [] }
         if let live = userdata.liveObject {
@@ -102,7 +102,7 @@ extension StoreModule {
         return userdata.members
     }
 
-    /// The name of a function of the API, such as `store.create`; nil for all others.
+    /// Returns the name of an API function, such as `store.create`; nil for all others.
     package func name(of function: LuaFunction) -> String? {
         func method<Object>(_ type: LuaClass<Object>) -> String? {
             type.members.first { $0.isMethod && state.function($0.name, of: type) == function }

@@ -1,15 +1,15 @@
 import LuaHost
 import ObjectStore
 
-/// What handles of lists, sets and maps share in the hands of a script.
+/// The common part of the handles for lists, sets and maps.
 protocol CollectionHandle: AnyObject, SendableMetatype {
     associatedtype Collection: LiveCollection
     /// The collection.
     var collection: Collection { get }
     var handle: StoreHandle { get }
-    /// The version that is shown; nil for the live store.
+    /// The version of the handle; nil for the live store.
     var frozen: FrozenSpace? { get }
-    /// The same collection of an object of another version; without a space of the live store.
+    /// Returns the same collection of an object of another version; without a space, of the live store.
     static func of(
         _ owner: LiveObject, _ property: String, _ handle: StoreHandle, _ space: FrozenSpace?
     ) throws -> Self
@@ -19,13 +19,15 @@ protocol CollectionHandle: AnyObject, SendableMetatype {
 extension CollectionHandle {
     func lua(_ value: Value) -> LuaValue { ValueBridge(handle, frozen).lua(value) }
 
-    /// An element that a script gives.
+    /// Converts an element from a script.
     func value(_ value: LuaValue) throws -> Value {
         try ValueBridge(handle, frozen)
             .element(value, of: collection.property, of: collection.classSchema)
     }
 
-    /// An element to look for: of any type, because what is of another type is merely not there.
+    /// Converts an element to search for.
+    ///
+    /// It may have any type, because an element of another type is simply not found.
     func valueToFind(_ value: LuaValue) throws -> Value {
         if case .string(let string) = value, collection.property.type == .data {
             return .data(string.bytes)
@@ -35,7 +37,7 @@ extension CollectionHandle {
         return try bridge.plain(value, "the value to look for")
     }
 
-    /// What the collection is, in words.
+    /// A description of the collection.
     var subject: String { "\(collection.classSchema.name).\(collection.property.name)" }
 
     /// `observe`.
@@ -49,7 +51,7 @@ extension CollectionHandle {
 
     private var kind: String { collection.property.collection?.name ?? "collection" }
 
-    /// Methods and metamethods that do not depend on what kind of collection it is.
+    /// Methods and metamethods that are the same for all kinds of collections.
     static var common: [LuaMethod<Self>] {
         [
             LuaMethod("is_valid") { handle, call in
@@ -104,7 +106,7 @@ extension CollectionHandle {
 extension LuaCall {
     private static let collections = "set, list, Results or array"
 
-    /// The values of the collection or array at a place: a set, a list, a map's values, Results, or a plain
+    /// Returns the values of the collection or array at an index: a set, a list, a map's values, Results, or a plain
     /// array.
     func values(_ index: Int, for handle: some CollectionHandle) throws -> [Value] {
         switch self[index] {

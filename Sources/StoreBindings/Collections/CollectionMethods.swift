@@ -3,7 +3,7 @@ import ObjectStore
 
 /// The methods that Results and collections of objects share.
 ///
-/// `results` gives the results behind a receiver.
+/// `results` returns the results of a receiver.
 enum CollectionMethods {
     static func querying<Receiver>(
         _ results: @escaping @Sendable (Receiver) throws -> ResultsHandle
@@ -24,14 +24,14 @@ enum CollectionMethods {
         ]
     }
 
-    /// Those of them that leave the names of single objects alone, for maps.
+    /// Returns the methods that do not conflict with names of single objects, for maps.
     static func summarizing<Receiver>(
         _ results: @escaping @Sendable (Receiver) throws -> ResultsHandle
     ) -> [LuaMethod<Receiver>] {
         refining(results) + aggregating(results)
     }
 
-    /// `observe`, made by what each kind of collection registers.
+    /// Returns `observe`, with the registration of each kind of collection.
     static func observing<Receiver>(
         _ register: @escaping @Sendable (Receiver, borrowing LuaCall) throws -> LuaValue
     ) -> LuaMethod<Receiver> {
@@ -146,7 +146,9 @@ enum CollectionMethods {
         ]
     }
 
-    /// `index_of` and `contains` of Results: those of lists know values too.
+    /// `index_of` and `contains` of Results.
+    ///
+    /// Those of lists also accept values.
     static let membership: [LuaMethod<ResultsHandle>] = [
         LuaMethod("index_of") { results, call in
             guard let (_, object) = call.liveObject(2)?.stored else {

@@ -1,7 +1,7 @@
 import LuaHost
 import ObjectStore
 
-/// A list of an object in the hands of a script.
+/// A list of an object, as a script uses it.
 final class ListHandle: CollectionHandle {
     let collection: LiveList
     let handle: StoreHandle
@@ -20,7 +20,7 @@ final class ListHandle: CollectionHandle {
         ListHandle(try owner.list(property), handle, space)
     }
 
-    /// The list's objects as results.
+    /// Returns the list's objects as results.
     ///
     /// Throws `type_mismatch` for a list of plain values.
     func results() throws -> ResultsHandle {

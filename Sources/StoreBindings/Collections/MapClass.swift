@@ -1,9 +1,9 @@
 import LuaHost
 import ObjectStore
 
-/// A map of an object in the hands of a script: `m[key]`, `m[key] = value`.
+/// A map of an object, as a script uses it: `m[key]`, `m[key] = value`.
 ///
-/// A method's name used as a key is the method; such keys are reached by `get` and `set`.
+/// A key with the name of a method returns the method; `get` and `set` reach such keys.
 final class MapHandle: CollectionHandle {
     let collection: LiveMap
     let handle: StoreHandle
@@ -22,7 +22,7 @@ final class MapHandle: CollectionHandle {
         MapHandle(try owner.map(property), handle, space)
     }
 
-    /// The map's objects as results.
+    /// Returns the map's objects as results.
     ///
     /// Throws `type_mismatch` for a map of plain values.
     func results() throws -> ResultsHandle {
@@ -32,7 +32,7 @@ final class MapHandle: CollectionHandle {
         return made
     }
 
-    /// A key that a script gives.
+    /// Converts a key from a script.
     private static func key(_ value: LuaValue) throws -> String {
         if let text = value.text { return text }
         if case .string = value {
@@ -41,7 +41,9 @@ final class MapHandle: CollectionHandle {
         throw StoreError(.typeMismatch, "the keys of a map are strings, got a \(value.typeName)")
     }
 
-    /// The value under a key, nil if there is none; collections inside a mixed value stay live.
+    /// Returns the value under a key, nil if there is none.
+    ///
+    /// Collections inside a mixed value stay live.
     private func value(forKey key: String) throws -> LuaValue {
         if collection.property.type == .mixed {
             return ValueBridge(handle, frozen).lua(
@@ -63,7 +65,7 @@ final class MapHandle: CollectionHandle {
         methods: own + common + summarizing { try $0.results() } + observing,
         metamethods: commonMetamethods + [
             LuaMethod("__pairs") { map, call in
-                // The entries of the beginning, so that the loop may change the map.
+                // The entries at the start of the loop, so that the loop may change the map.
                 let entries = try map.collection.entries()
                 var next = 0
                 let step = call.state.makeFunction("next") { call in

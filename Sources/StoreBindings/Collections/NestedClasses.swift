@@ -62,7 +62,7 @@ final class NestedHandle {
         methods: listMethods + ValueMethods.querying { $0.values() } + shared,
         metamethods: sharedMetamethods + [
             LuaMethod("__pairs") { list, call in
-                // Over the elements as they are now: each read by index would walk the value again.
+                // Iterates over the current elements, because each read by index would traverse the value again.
                 let items = call.state.makeTable(try list.items().map(list.bridge.lua))
                 return try call.answer(
                     call.state.call(call.state.globals["ipairs"], [.table(items)]))
@@ -243,7 +243,9 @@ extension LuaCall {
 }
 
 extension ValueBridge {
-    /// What an element of a list or map inside a mixed value is for a script: collections stay live.
+    /// Converts an element of a list or map inside a mixed value for a script.
+    ///
+    /// Collections stay live.
     func lua(_ item: NestedCollection.Item) -> LuaValue {
         switch item {
         case .value(let value): return lua(value)
@@ -253,7 +255,7 @@ extension ValueBridge {
         }
     }
 
-    /// A value for a mixed property: arrays become lists, tables with text as keys maps.
+    /// Converts a value for a mixed property: arrays become lists, tables with text keys become maps.
     func mixed(_ value: LuaValue, depth: Int = 0) throws -> Value {
         guard depth <= 100 else {
             throw StoreError(

@@ -1,7 +1,7 @@
 import LuaHost
 import ObjectStore
 
-/// A set of an object in the hands of a script.
+/// A set of an object, as a script uses it.
 final class SetHandle: CollectionHandle {
     let collection: LiveSet
     let handle: StoreHandle
@@ -20,7 +20,7 @@ final class SetHandle: CollectionHandle {
         SetHandle(try owner.set(property), handle, space)
     }
 
-    /// The set's objects as results.
+    /// Returns the set's objects as results.
     ///
     /// Throws `type_mismatch` for a set of plain values.
     func results() throws -> ResultsHandle {

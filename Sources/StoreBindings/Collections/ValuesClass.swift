@@ -1,7 +1,7 @@
 import LuaHost
 import ObjectStore
 
-/// The plain values of a collection in the hands of a script, perhaps filtered, ordered or cut.
+/// The plain values of a collection as a script uses them, optionally filtered, ordered or limited.
 final class ValuesHandle {
     let values: CollectionValues
     let handle: StoreHandle
@@ -57,7 +57,7 @@ final class ValuesHandle {
             )
         })
 
-    /// What the values are, in words.
+    /// A description of the values.
     var subject: String {
         "values of \(values.owner.classSchema.name).\(values.property.name)"
     }
@@ -89,13 +89,13 @@ final class ValuesHandle {
 
 /// The methods that collections of plain values share with Results.
 ///
-/// `values` gives the values behind a receiver.
+/// `values` returns the values of a receiver.
 enum ValueMethods {
     static func querying<Receiver>(
         _ values: @escaping @Sendable (Receiver) throws -> ValuesHandle
     ) -> [LuaMethod<Receiver>] { summarizing(values) + reading(values) }
 
-    /// Those of them that leave the names of single values alone, for maps.
+    /// Returns the methods that do not conflict with names of single values, for maps.
     static func summarizing<Receiver>(
         _ values: @escaping @Sendable (Receiver) throws -> ValuesHandle
     ) -> [LuaMethod<Receiver>] {
@@ -194,7 +194,7 @@ enum ValueMethods {
 }
 
 extension CollectionHandle {
-    /// The values of a collection that holds no objects.
+    /// Returns the values of a collection without objects.
     fileprivate func values() throws -> ValuesHandle {
         ValuesHandle(try CollectionValues(collection), handle, frozen)
     }

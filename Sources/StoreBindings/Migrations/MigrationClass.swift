@@ -1,7 +1,7 @@
 import LuaHost
 import ObjectStore
 
-/// A migration in the hands of a script: the `m` of `migration = function(m) … end`.
+/// A migration as a script uses it: the `m` of `migration = function(m) … end`.
 package final class MigrationHandle {
     /// The migration.
     package let migration: Migration
@@ -30,7 +30,7 @@ package final class MigrationHandle {
         try function.call([handle.state.userdata(made, type)])
     }
 
-    /// Calls a function with each object of a class as it was and as it is going to be.
+    /// Calls a function with the old and the new object, for each object of a class.
     ///
     /// The loop is Lua's own, so that a million calls cost no more than they must.
     ///
@@ -147,7 +147,7 @@ package final class MigrationHandle {
         }
     }
 
-    /// The size of the batches that `{ batch = n, resumable = true }` asks for; nil for one transaction.
+    /// Returns the batch size of `{ batch = n, resumable = true }`; nil for one transaction.
     private static func batch(_ call: borrowing LuaCall) throws -> Int? {
         guard let options = try call.options(4, ["batch", "resumable"]) else { return nil }
         guard options["resumable"].isNil || options["resumable"].boolean != nil else {
@@ -232,7 +232,7 @@ package final class MigrationHandle {
             }
         ])
 
-    /// Does what a store does.
+    /// Forwards a call to the store's method.
     private static func forward(
         _ name: String, _ migration: MigrationHandle, _ call: borrowing LuaCall
     ) throws -> LuaAnswer {
@@ -242,12 +242,12 @@ package final class MigrationHandle {
                     .function(method(name, call)),
                     [call.state.userdata(migration.handle, StoreHandle.type)] + call.rest(from: 2)))
         } catch let error as LuaError {
-            // Raised here, it bears the line of the script.
+            // Thrown here, the error gets the line of the script.
             throw error.underlying ?? error
         }
     }
 
-    /// A method of stores, for what a migration does as a store does.
+    /// Returns a method of stores, for operations that a migration shares with them.
     private static func method(_ name: String, _ call: borrowing LuaCall) throws -> LuaFunction {
         guard let function = call.state.function(name, of: StoreHandle.type) else {
             throw StoreError(.closed, "the script has ended")

@@ -1,7 +1,7 @@
 import DataFormats
 import LuaHost
 
-/// What a migration has to say, for people, programs and scripts alike.
+/// A migration report for people, programs and scripts.
 package enum ReportValue: Hashable, Sendable {
     /// No value.
     case null
@@ -32,7 +32,7 @@ package enum ReportValue: Hashable, Sendable {
         }
     }
 
-    /// Named values, in this order.
+    /// Creates an object with these members, in this order.
     package static func members(_ pairs: KeyValuePairs<String, ReportValue>) -> ReportValue {
         .object(pairs.map { Member($0.key, $0.value) })
     }
@@ -43,7 +43,7 @@ package enum ReportValue: Hashable, Sendable {
     /// Several texts.
     package static func texts(_ values: [String]) -> ReportValue { .array(values.map(Self.text)) }
 
-    /// A member of an object; null if there is none.
+    /// Returns a member of an object; null if there is none.
     package subscript(name: String) -> ReportValue {
         guard case .object(let members) = self else { return .null }
         return members.first { $0.name == name }?.value ?? .null

@@ -1,16 +1,18 @@
 import LuaHost
 import ObjectStore
 
-// What those who migrate whole files need of the bindings.
+// Functions for migrations of whole files.
 extension StoreModule {
-    /// A schema as scripts write it.
+    /// Parses a schema as scripts write it.
     ///
     /// Throws `invalid_schema`.
     package func classes(in table: LuaTable) throws -> [ClassSchema] {
         try SchemaArguments(state, dates).classes(table)
     }
 
-    /// Calls a script's migration function; functions that are defaults in `schema` hold for what it creates.
+    /// Calls a script's migration function.
+    ///
+    /// Default functions in `schema` apply to the objects that it creates.
     package func run(
         _ function: LuaFunction?, _ migration: Migration, _ handle: StoreHandle,
         defaults schema: LuaTable? = nil
@@ -35,7 +37,7 @@ extension StoreModule {
 }
 
 extension LuaCall {
-    /// The path of a store: of an open one with a file, or as it stands.
+    /// Returns the path of a store: of an open store with a file, or the given text.
     package borrowing func storePath(_ index: Int) throws -> String {
         guard let handle = optionalObject(index, StoreHandle.type) else { return try text(index) }
         guard let path = handle.store.path else {

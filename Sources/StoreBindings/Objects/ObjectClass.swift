@@ -3,12 +3,12 @@ import ObjectStore
 
 /// The objects of one class as Lua reads and writes them: `dog.name`, `dog.age = 4`.
 ///
-/// What a read must know of a property - its column and its kind - is packed into the slot that the shims hash its
-/// name to, so that reading a number costs no look-up and no reference count.
+/// The column and the kind of a property are packed into the slot that the shims find by its name, so that reading a
+/// number needs no look-up and no reference count.
 final class ObjectClass: LuaLiveClass {
     let handle: StoreHandle
     let source: ObjectSource
-    /// The version's other classes, for a frozen class.
+    /// The other classes of the version, for a frozen class.
     let frozen: FrozenSpace?
     let rows: TableReader
     let table: TableID
@@ -38,7 +38,7 @@ final class ObjectClass: LuaLiveClass {
         classSchema.primaryKey.flatMap { $0.type == .int ? $0.column : nil }
     }
 
-    /// Takes the class as the schema describes it today.
+    /// Adopts the current schema of the class.
     func follow(_ classSchema: ClassSchema) {
         guard self.classSchema != classSchema else { return }
         self.classSchema = classSchema
@@ -59,7 +59,7 @@ final class ObjectClass: LuaLiveClass {
         static let other = 7
         static let link = 8
         static let collection = 9
-        /// A property whose position or column the other slots have no bits for: it goes the general way.
+        /// A property whose position or column does not fit into the bits of a slot; it uses the general path.
         static let wide = 10
         static let store = 14
         static let className = 15
@@ -118,7 +118,7 @@ final class ObjectClass: LuaLiveClass {
     override func get(_ key: Int64, _ slot: Int, _ result: borrowing LuaResult) throws {
         guard slot >= 0 else { return try getUnknown(key, result) }
         if readScope.reaction != nil { noteRead(key, slot) }
-        // A closed store's rows read as none, which the slow way finds out.
+        // The rows of a closed store are empty, which the slow path detects.
         let column = ColumnID(rawValue: slot >> (4 + Self.positionBits))
         let object = ObjectKey(rawValue: key)
         switch slot & 15 {
@@ -147,16 +147,16 @@ final class ObjectClass: LuaLiveClass {
         result.setNil()
     }
 
-    /// Tells the effect that is running what it reads.
+    /// Reports the read to the running effect.
     private func noteRead(_ key: Int64, _ slot: Int) {
         guard slot & 15 != Kind.store, slot & 15 != Kind.className else { return }
         let property = property(at: slot)
-        // What is read of a collection or of backlinks is noted where it is read.
+        // Reads of a collection or of backlinks are recorded by the collection.
         guard property.isSingle else { return }
         source.noteRead(classSchema, ObjectKey(rawValue: key), property.column)
     }
 
-    /// An error that says what to do, unless the object exists.
+    /// Throws an error with a fix, unless the object exists.
     func checkPresent(_ key: ObjectKey) throws {
         _ = try source.openView()
         guard rows.isPresent(key) else {
@@ -212,7 +212,7 @@ final class ObjectClass: LuaLiveClass {
         }
     }
 
-    /// A name that the class did not have when it was last looked at.
+    /// Reads a name that the class did not have when it was last updated.
     private func getUnknown(_ key: Int64, _ result: borrowing LuaResult) throws {
         guard let name = result.key.text else { throw unknown(result.key) }
         if frozen == nil, handle.store.view.schema.find(table: table) !== classSchema {
@@ -268,7 +268,7 @@ final class ObjectClass: LuaLiveClass {
         try object(key).set(property.name, converted)
     }
 
-    /// Whether a value is the collection that the property holds already.
+    /// Returns whether a value is the collection that the property already holds.
     private func isOwn(_ value: borrowing LuaField, _ property: Property, of key: Int64) -> Bool {
         func isOwn(_ other: (some LiveCollection)?) -> Bool {
             guard let other, case .store(let store) = other.source else { return false }
@@ -281,7 +281,9 @@ final class ObjectClass: LuaLiveClass {
                 || isOwn(value.box(MapHandle.type)?.collection))
     }
 
-    /// Sets a list of links to objects of one class of this store; false for any other property or class.
+    /// Sets a list of links to objects of one class of this store.
+    ///
+    /// Returns false for any other property or class.
     private func set(
         _ key: Int64, _ property: Property, _ type: LuaLiveClass, _ targets: [Int64]
     ) throws -> Bool {
@@ -304,7 +306,7 @@ final class ObjectClass: LuaLiveClass {
         return try inserter.insert().rawValue
     }
 
-    /// The inserter of the open write.
+    /// Returns the inserter of the open write.
     private func usableInserter() throws -> ObjectInserter {
         if let inserter, inserter.classSchema === classSchema, inserter.isUsable {
             return inserter
@@ -314,7 +316,9 @@ final class ObjectClass: LuaLiveClass {
         return made
     }
 
-    /// Sets what needs no conversion and no look at the property; false for all else.
+    /// Sets values that need no conversion and no look at the property.
+    ///
+    /// Returns false for all others.
     @inline(__always)
     private func set(
         _ position: Int, _ kind: Int, _ field: borrowing LuaField, _ inserter: ObjectInserter
@@ -346,16 +350,16 @@ final class ObjectClass: LuaLiveClass {
             let position = Self.position(in: slot)
             let property = classSchema.properties[position]
             if fields.field(i).box(UnmanagedObject.type) != nil { return nil }
-            // Collections given as other collections go the general way.
+            // Collections given as other collections use the general path.
             if fields.field(i).kind == .box, !property.isSingle { return nil }
             values[position] = try bridge.value(fields.field(i), for: property, of: classSchema)
         }
         return try store.create(classSchema, positional: values).rawValue
     }
 
-    /// The object with a primary key that needs no conversion.
+    /// Returns the object with a primary key that needs no conversion.
     ///
-    /// `.some(nil)`: there is none; nil: look the general way.
+    /// `.some(nil)`: there is none; nil: use the general path.
     func find(_ key: LuaValue) -> ObjectKey?? {
         guard let column = primaryInt, case .integer(let number) = key else { return nil }
         return .some(rows.find(column, int: number))
@@ -363,7 +367,7 @@ final class ObjectClass: LuaLiveClass {
 
     // MARK: Handles
 
-    /// The store's handle for an object, whether or not it exists.
+    /// Returns the store's handle for an object, whether or not the object exists.
     func object(_ key: Int64) -> LiveObject {
         source.object(classSchema, ObjectKey(rawValue: key))
     }
@@ -374,7 +378,7 @@ final class ObjectClass: LuaLiveClass {
 }
 
 extension LuaLiveObject {
-    /// The object of a store that this is, or nil for other live values such as dates.
+    /// The stored object of a live value, or nil for other live values such as dates.
     var stored: (type: ObjectClass, object: LiveObject)? {
         (type as? ObjectClass).map { ($0, $0.object(key)) }
     }

@@ -70,7 +70,7 @@ extension ObjectClass {
                 let names = type.classSchema.properties.map(\.name)
                 let source = call[1]
                 var next = 0
-                // Names are those of the beginning; values are read as the loop comes to them.
+                // The names are those at the start of the loop; values are read when the loop reaches them.
                 let step = call.state.makeFunction("next") { call in
                     guard next < names.count else { return call.answer(.nil) }
                     next += 1
@@ -88,7 +88,7 @@ extension ObjectClass {
         return (type, live)
     }
 
-    /// `Dog { id = 1, name = "Rex", … }`, on one line, without following links.
+    /// Returns `Dog { id = 1, name = "Rex", … }`, on one line, without following links.
     func describe(_ object: LiveObject) -> String {
         let name = classSchema.name
         if !object.source.isOpen { return "\(name) (of a closed store)" }

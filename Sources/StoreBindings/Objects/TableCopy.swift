@@ -3,8 +3,8 @@ import ObjectStore
 
 /// Copies objects into plain tables.
 ///
-/// Each object becomes one table however often it is met, so circles of objects become circles of tables. Objects
-/// nearer to the first one are copied first: an object is a table if the shortest way to it is short enough.
+/// Each object becomes one table, so circular links become circular tables. Objects are copied breadth-first: an object
+/// becomes a table if the shortest path to it is within the depth.
 struct TableCopy {
     private let handle: StoreHandle
     private let frozen: FrozenSpace?
@@ -17,9 +17,11 @@ struct TableCopy {
         self.frozen = frozen
     }
 
-    /// An object's properties; linked objects become tables as far as the depth reaches, and stay live objects beyond.
+    /// Copies an object's properties.
     ///
-    /// What is embedded in an object is part of it.
+    /// Linked objects become tables up to the depth, and stay live objects beyond it.
+    ///
+    /// Embedded objects are part of their owner.
     mutating func table(_ object: LiveObject, _ depth: Int) throws -> LuaTable {
         let table = makeTable(object)
         level = [(object, table)]
@@ -27,7 +29,7 @@ struct TableCopy {
         return table
     }
 
-    /// The same for the elements of a list or of Results, which are the first level.
+    /// Copies the elements of a list or of Results, which are the first level.
     mutating func array(_ values: [Value], _ source: ObjectSource, _ depth: Int) throws -> LuaTable
     {
         let array = handle.state.makeTable(try values.map { try copy($0, source, depth + 1) })
@@ -39,7 +41,7 @@ struct TableCopy {
     private mutating func fill(_ depth: Int) throws {
         var left = depth
         while !level.isEmpty {
-            // Embedded objects are added to the level that is being gone through.
+            // Embedded objects are appended to the level that is being processed.
             var next = 0
             while next < level.count {
                 let (object, table) = level[next]

@@ -1,10 +1,10 @@
 import LuaHost
 import ObjectStore
 
-/// Stores unmanaged objects with those that they lead to, however far and in circles.
+/// Stores unmanaged objects with all objects that they link to, including circular links.
 ///
-/// In two rounds, so that circles need no special care: first the objects with their plain values, then what leads from
-/// one to another. When all is done the scripts' handles become those of the stored objects.
+/// Works in two passes because of circular links: first the objects with their plain values, then the links. Afterwards
+/// the scripts' handles refer to the stored objects.
 final class UnmanagedGraph {
     private struct Member {
         let userdata: LuaUserdata
@@ -24,9 +24,9 @@ final class UnmanagedGraph {
         bridge = ValueBridge(handle, nil)
     }
 
-    /// Stores the unmanaged object in a userdata, unless that is being done already.
+    /// Stores the unmanaged object of a userdata, unless that is already in progress.
     ///
-    /// Mode `error` leaves nothing of it behind when something fails.
+    /// In mode `error`, a failure leaves no partial result.
     static func add(
         _ root: LuaUserdata, to handle: StoreHandle, mode: UpdateMode
     ) throws -> ObjectReference {
@@ -60,7 +60,7 @@ final class UnmanagedGraph {
         return reference
     }
 
-    /// Finds the objects, nearest first.
+    /// Collects the objects, nearest first.
     private func collect(_ root: LuaUserdata) throws {
         let schema = handle.store.view.schema
         var pending: [LuaValue] = [.userdata(root)]
@@ -76,7 +76,7 @@ final class UnmanagedGraph {
                     seen.insert(userdata).inserted
                 else { continue }
                 let classSchema = try schema.require(object.className)
-                // What is embedded is made by its owner, from values.
+                // An embedded object is created by its owner, from values.
                 if !classSchema.isEmbedded || userdata == root {
                     members.append(
                         Member(
@@ -110,7 +110,7 @@ final class UnmanagedGraph {
             property.canHoldLinks ? nil : try value(property, member)
         }
         let isRoot = keys.isEmpty
-        // What is found on the way may have no key to update it by: it is made anew then.
+        // A linked object may have no key for an update; then it is created.
         let key = try handle.store.create(
             classSchema, positional: values,
             mode: isRoot || classSchema.primaryKey != nil ? mode : .error)
@@ -132,9 +132,9 @@ final class UnmanagedGraph {
         if !values.isEmpty { try handle.store.update(object, values, mode: mode) }
     }
 
-    /// What an object has for a property; nil leaves it to creation.
+    /// Returns the value of an object for a property; nil leaves the value to creation.
     ///
-    /// An update with an unmanaged object writes all of it: what it was never given, too.
+    /// An update with an unmanaged object writes all properties, including those that were never set.
     private func value(_ property: Property, _ member: Member) throws -> Value? {
         let given = member.object.values.raw(.text(property.name))
         if !given.isNil {
@@ -152,11 +152,11 @@ final class UnmanagedGraph {
                 + "pass a value of type \(property.typeName)")
     }
 
-    /// Deletes what has been made.
+    /// Deletes the objects that were created.
     private func discard() {
         for reference in keys.values {
             guard let object = handle.store.object(reference), object.isValid else { continue }
-            // An error here would hide the one that is on its way to the script.
+            // An error here would hide the original error.
             try? handle.store.delete(object)
         }
     }

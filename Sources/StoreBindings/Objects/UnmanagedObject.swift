@@ -1,10 +1,10 @@
 import LuaHost
 import ObjectStore
 
-/// An object that is in no store yet: a class name and values, made by `moonpool.new` and stored by `store:add`.
+/// An object that is not stored yet: a class name and values, created by `moonpool.new` and stored by `store:add`.
 ///
-/// Its class is known by name only: whether the values fit is found when it is stored. Then its userdata becomes that
-/// of the stored object, see ``UnmanagedGraph``.
+/// The class is known only by its name; its values are checked when the object is stored. Then the userdata becomes the
+/// stored object, see ``UnmanagedGraph``.
 final class UnmanagedObject {
     let className: String
     let values: LuaTable

@@ -1,7 +1,7 @@
 import LuaHost
 import ObjectStore
 
-/// What an observer of an object gets: a plain table.
+/// The change that an observer of an object receives: a plain table.
 struct ObjectChangeTable {
     private let handle: StoreHandle
 
@@ -37,7 +37,7 @@ struct ObjectChangeTable {
 
     func old(_ change: PropertyChange) -> LuaValue { ValueBridge(handle, nil).lua(change.old) }
 
-    /// The value after; of a list or backlinks the collection itself.
+    /// Returns the new value; for a list or backlinks, the collection itself.
     func new(_ change: PropertyChange, of source: ObjectSource) -> LuaValue {
         guard !change.property.isSingle, let object = source.object(change.object) else {
             return ValueBridge(handle, nil).lua(change.new)

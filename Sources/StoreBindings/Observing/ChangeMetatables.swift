@@ -1,15 +1,15 @@
 import LuaHost
 
-/// Lets the plain tables that observers get print what they tell: `dog:observe(print)`.
+/// Makes the plain tables that observers receive print what changed: `dog:observe(print)`.
 ///
-/// They are like any other table in all else, and are posted to workers as such.
+/// In all other respects they are plain tables, and are posted to workers as such.
 final class ChangeMetatables {
-    /// That of what an observer of an object gets.
+    /// The metatable of changes of an object.
     let ofObjects: LuaTable
-    /// That of what an observer of sections gets.
+    /// The metatable of changes of sections.
     let ofSections: LuaTable
 
-    /// How many properties are told with their values.
+    /// The number of properties that are printed with their values.
     private static let shownProperties = 4
 
     init(_ state: LuaState) {
@@ -25,7 +25,7 @@ final class ChangeMetatables {
         ofSections = make { [unowned state] in try Self.text(ofSections: $0, state) }
     }
 
-    /// Whether a metatable does no more than that.
+    /// Whether a metatable is one of these two.
     func contains(_ metatable: LuaTable) -> Bool {
         metatable == ofObjects || metatable == ofSections
     }

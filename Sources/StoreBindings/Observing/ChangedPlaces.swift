@@ -1,14 +1,14 @@
 import LuaHost
 import ObjectStore
 
-/// Where a collection was changed: positions, or the keys of a map.
+/// The changed indexes of a collection, or the changed keys of a map.
 ///
-/// Kept as they are, because most observers look at one of the lists, or at none.
+/// Kept unconverted, because most observers read one of the lists, or none.
 enum ChangedPlaces {
     enum List: Int {
         case deletions, insertions, modifications, modificationsNew
 
-        /// As scripts call it.
+        /// The name that scripts use.
         var name: String {
             switch self {
             case .deletions: "deletions"
@@ -43,7 +43,7 @@ enum ChangedPlaces {
         }
     }
 
-    /// The values of a list; positions are counted from 1.
+    /// Returns the values of a list; indexes are counted from 1.
     subscript(list: List) -> [LuaValue] {
         switch self {
         case .positions(let deletions, let insertions, let modifications, let modificationsNew):
@@ -66,6 +66,6 @@ enum ChangedPlaces {
         }
     }
 
-    /// How long a list is.
+    /// Returns the length of a list.
     func count(_ list: List) -> Int { self[list].count }
 }

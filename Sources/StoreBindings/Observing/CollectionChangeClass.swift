@@ -1,11 +1,11 @@
 import LuaHost
 import ObjectStore
 
-/// What an observer of a collection gets.
+/// The change that an observer of a collection receives.
 ///
-/// Its tables are made when they are asked for.
+/// Its tables are created on first use.
 final class ChangeHandle {
-    /// The observed collection as the script knows it.
+    /// The observed collection, as the script knows it.
     enum Collection {
         case results(ResultsHandle)
         case collection(any CollectionHandle)
@@ -44,7 +44,7 @@ final class ChangeHandle {
 
     /// Calls the observer.
     func pass(to call: ([LuaValue]) throws -> Void, _ state: LuaState) throws {
-        // What the change can be asked for keeps the version before it in the file.
+        // A change that is still in use keeps the previous version in the file.
         defer {
             change = nil
             space = nil
@@ -161,7 +161,7 @@ final class ChangeHandle {
             }
         ])
 
-    /// The objects as they are; of a collection of plain values, those.
+    /// Returns the current objects, or the current values of a collection of plain values.
     private func live(
         _ objects: [ObjectReference], _ values: [Value], _ state: LuaState
     ) -> LuaTable {

@@ -45,7 +45,7 @@ struct EffectFunctions {
     }
 }
 
-/// The function of one effect, and the function that it returned to clean up.
+/// The function of one effect, and the cleanup function that it returned.
 private final class EffectRun {
     private let function: LuaFunction
     private weak var module: StoreModule?
@@ -57,7 +57,7 @@ private final class EffectRun {
         self.module = module
     }
 
-    /// Gives the effect a token, which the module holds until the effect ends.
+    /// Gives the effect a token, which the module retains until the effect ends.
     func adopt(_ effect: Effect, name: String) -> LuaValue {
         guard let module else { return .nil }
         let observation = EffectObservation(effect)
@@ -123,12 +123,12 @@ private final class EffectObservation: Observation {
     func invalidate() { effect.dispose() }
 }
 
-/// A computed value in the hands of a script: `total()` gives the value.
+/// A computed value as a script uses it: `total()` returns the value.
 final class ComputedHandle {
     private let computed: Computed
     private let kept: Kept
 
-    /// The value that was computed last.
+    /// The last computed value.
     private final class Kept {
         var value = LuaValue.nil
     }

@@ -13,11 +13,11 @@ struct ObserverBinding {
     let pace: ObserverPace?
     private let remote: Remote?
 
-    /// An observer that another thread is to call.
+    /// An observer that another thread calls.
     private struct Remote {
         let script: any RemoteScript
         let method: String
-        /// The arguments of the method, but for the function.
+        /// The arguments of the method, except for the function.
         let arguments: [LuaValue]
         let place: Int
     }
@@ -110,7 +110,7 @@ struct ObserverBinding {
         guard let remote else {
             return try handle.module.makeToken(name, subject, handle, function, register)
         }
-        // Whatever is wrong with the observer is an error of this call.
+        // Any error in the registration is an error of this call.
         try register { _ in }.invalidate()
         return try handle.module.observe(
             on: remote.script, remote.method, remote.arguments, function: function,

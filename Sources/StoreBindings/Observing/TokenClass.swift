@@ -1,16 +1,16 @@
 import LuaHost
 import ObjectStore
 
-/// An observer's token in the hands of a script.
+/// An observer's token as a script uses it.
 ///
-/// Its observer ends with it.
+/// The observer ends with the token.
 package final class TokenHandle {
     let token: any Observation
     /// The token's number in its script, counted from 1.
     package let number: Int
     /// The name that the script gave for reports; empty if none.
     package let name: String
-    /// What is observed, in words: `Dog where age > 3`, `a Dog`, `the store`.
+    /// A description of the subject: `Dog where age > 3`, `a Dog`, `the store`.
     package let subject: String
     /// File and line of the call that registered the observer; empty if no Lua code did.
     package let place: String
@@ -36,13 +36,13 @@ package final class TokenHandle {
         hold?.release()
     }
 
-    /// Gets the title if the token is collected as garbage before the observation has ended.
+    /// Receives the title if the token is collected as garbage before the observation has ended.
     var collectedHandler: ((String) -> Void)?
 
     /// Whether the function may still be called.
     package var isValid: Bool { token.isValid }
 
-    /// How reports call it.
+    /// The name in reports.
     package var title: String {
         name.isEmpty ? (place.isEmpty ? "an observer" : "the observer of \(place)") : "'\(name)'"
     }
@@ -50,22 +50,24 @@ package final class TokenHandle {
     /// What the observer depends on: see ``NotificationToken/dependencies``.
     package var dependencies: [String] { token.dependencies }
 
-    /// What a commit that concerns the observer costs, in words.
+    /// A description of the cost of a commit that affects the observer.
     package var cost: String { token.cost }
 
-    /// How often the function was called and how long that took.
+    /// The number of calls of the function and their total time.
     package var statistics: ObserverStatistics { token.statistics }
 
-    /// What the last call was for; nil before the first one that reported a change.
+    /// The reason of the last call; nil before the first call that reported a change.
     package var reason: DeliveryReason? { token.reason }
 
-    /// What the observer needs of an object in order to be called for it; nil for effects, aggregates, and observers that
+    /// Returns which properties of an object the observer depends on; nil for effects, aggregates, and observers that
     /// other threads call.
     package func coverage(of object: LiveObject) -> ObserverCoverage? {
         (token as? NotificationToken)?.coverage(of: object)
     }
 
-    /// Ends the observation; again does nothing.
+    /// Ends the observation.
+    ///
+    /// Does nothing the second time.
     package func invalidate() {
         token.invalidate()
     }
@@ -73,7 +75,7 @@ package final class TokenHandle {
     /// Called once when the observation has ended.
     var endHandler: (() -> Void)?
 
-    /// The observation has ended, by the token or by itself.
+    /// Called when the observation has ended, by the token or by itself.
     private func didEnd() {
         hold?.release()
         hold = nil
@@ -81,22 +83,22 @@ package final class TokenHandle {
         endHandler = nil
     }
 
-    /// How many of the objects of a reason a script is shown.
+    /// The maximum number of objects in the reason that a script receives.
     private static let shownObjects = 100
 
-    /// The first objects that the last call was for, without those that are gone.
+    /// Returns the first objects that the last call was for, without deleted ones.
     package func reasonObjects(atMost count: Int) -> [LuaValue] {
         guard let store, !store.store.isClosed, let reason = token.reason else { return [] }
         return reason.objects.prefix(count).filter(store.store.view.isPresent).map(store.userdata)
     }
 
-    /// The reason as a script sees it; nil before the first call that reported a change.
+    /// Returns the reason as a table; nil before the first call that reported a change.
     fileprivate func reasonTable(_ state: LuaState) -> LuaTable? {
         guard let reason = token.reason else { return nil }
         let table = state.makeTable(fields: 7)
         table["version"] = .integer(Int64(clamping: reason.version))
         table["previous_version"] = .integer(Int64(clamping: reason.previousVersion))
-        // A version is made by one transaction and numbered like it.
+        // A version is created by one transaction and has the same number.
         table["transaction"] = .integer(Int64(clamping: reason.version))
         table["count"] = .integer(Int64(reason.objects.count))
         table["objects"] = .table(state.makeTable(reasonObjects(atMost: Self.shownObjects)))

@@ -1,7 +1,7 @@
 import LuaHost
 import ObjectStore
 
-/// What scripts write to refine results.
+/// Parses the arguments of queries in scripts.
 struct QueryArguments {
     private let results: ResultsHandle
 
@@ -23,7 +23,7 @@ struct QueryArguments {
                 }
                 equal.append((name, try bridge.value(value, for: property, of: classSchema)))
             }
-            // In the order of names, so that one shorthand is one query whatever the table's order.
+            // Sorted by name, so that one shorthand is always the same query, regardless of the table's order.
             equal.sort { $0.name < $1.name }
             return try results.results.filtered(equal: equal)
         }

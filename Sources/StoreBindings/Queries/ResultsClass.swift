@@ -1,12 +1,12 @@
 import LuaHost
 import ObjectStore
 
-/// Results in the hands of a script.
+/// Results as a script uses them.
 final class ResultsHandle {
     let results: Results
     let handle: StoreHandle
     let frozen: FrozenSpace?
-    /// The collection whose objects these are, when a script came by one.
+    /// The collection of these objects, if the script used one.
     let origin: Origin?
 
     /// A collection of an object.
@@ -33,7 +33,7 @@ final class ResultsHandle {
         self.frozen = frozen
     }
 
-    /// The class of the objects, and what keeps it alive while it is used.
+    /// Returns the class of the objects, and the anchor that keeps it alive during use.
     func objectClass() throws -> (ObjectClass, LuaFrozenAnchor?) {
         if let known { return (known, nil) }
         if let frozen { return frozen.objectClass(try results.classSchema()) }
@@ -52,7 +52,7 @@ final class ResultsHandle {
         return try results.keys().array.map { ObjectReference(table: table, key: $0) }
     }
 
-    /// What the results are, in words.
+    /// A description of the results.
     var subject: String {
         let name = (try? results.classSchema().name) ?? "objects"
         var text =
@@ -94,7 +94,7 @@ final class ResultsHandle {
                     return call.answer(.boolean(left.isSame(as: right)))
                 }),
             LuaMethod("__pairs") { results, call in
-                // Positions and objects, as ipairs gives them: what people expect of a list.
+                // Returns positions and objects, like ipairs, as users expect of a list.
                 try call.answer(call.state.call(call.state.globals["ipairs"], [call[1]]))
             },
         ],
@@ -144,7 +144,7 @@ final class ResultsHandle {
 
 /// The keys of a loop, fetched in batches.
 ///
-/// Those of the collection when the loop began.
+/// The keys are those of the collection at the start of the loop.
 final class ResultKeySource: LuaKeySource {
     private var iterator: ResultKeys.Iterator
 

@@ -1,7 +1,7 @@
 import LuaHost
 import ObjectStore
 
-/// Sections of results in the hands of a script.
+/// Sections of results as a script uses them.
 final class SectionsHandle {
     let sections: SectionedResults
     let results: ResultsHandle
@@ -11,7 +11,7 @@ final class SectionsHandle {
         self.results = results
     }
 
-    /// What the sections are, in words.
+    /// A description of the sections.
     var subject: String { "\(results.subject) by \(sections.keyPath)" }
 
     /// `{ key =, objects = }`.
@@ -27,7 +27,7 @@ final class SectionsHandle {
         try ValueBridge(results.handle, results.frozen).plain(call[2], "the key of a section")
     }
 
-    /// The arguments of `group_by`: a key path and perhaps "desc".
+    /// Parses the arguments of `group_by`: a key path and optionally "desc".
     static func make(_ results: ResultsHandle, _ call: borrowing LuaCall) throws -> SectionsHandle {
         let sections = try results.results.grouped(
             by: call.text(2), ascending: QueryArguments.ascending(call[3], call, 3))
@@ -103,7 +103,7 @@ final class SectionsHandle {
         })
 }
 
-/// What an observer of sections gets: a plain table.
+/// The change that an observer of sections receives: a plain table.
 struct SectionedChangeTable {
     private let sections: SectionsHandle
 

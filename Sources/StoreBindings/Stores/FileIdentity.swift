@@ -4,7 +4,7 @@
     import Darwin
 #endif
 
-/// Which file a path means, so that two spellings of one path open one store.
+/// Identifies the file of a path, so that two spellings of one path open one store.
 struct FileIdentity {
     private let resolved: String?
 
@@ -15,7 +15,7 @@ struct FileIdentity {
         }
     }
 
-    /// False when either does not exist.
+    /// Returns false if either file does not exist.
     func isSame(as other: FileIdentity) -> Bool {
         resolved != nil && resolved == other.resolved
     }

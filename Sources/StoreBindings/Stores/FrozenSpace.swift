@@ -1,7 +1,9 @@
 import LuaHost
 import ObjectStore
 
-/// One version of a store as Lua sees it: its classes, made when their first object appears, gone with the last.
+/// One version of a store in Lua.
+///
+/// Its classes are created with their first object and released with the last.
 final class FrozenSpace {
     let handle: StoreHandle
     let view: StoreView
@@ -17,7 +19,7 @@ final class FrozenSpace {
         self.view = view
     }
 
-    /// The class at this version, and what keeps it alive until an object of it is in Lua's hands.
+    /// Returns the class at this version, and the anchor that keeps it alive until Lua holds one of its objects.
     func objectClass(_ classSchema: ClassSchema) -> (ObjectClass, LuaFrozenAnchor?) {
         let state = handle.state
         if let known = classes[classSchema.table]?.type, let anchor = state.anchor(of: known) {
@@ -25,7 +27,7 @@ final class FrozenSpace {
         }
         handle.updateClasses()
         let made = ObjectClass(handle, .frozen(view), classSchema, frozen: self)
-        // Where the class is gone from the live schema, any other lends its methods.
+        // If the live schema no longer has the class, any other class provides the methods.
         let live =
             handle.objectClass(classSchema.table)
             ?? handle.store.view.schema.classes.lazy
@@ -38,7 +40,7 @@ final class FrozenSpace {
         return (made, anchor)
     }
 
-    /// The object as it was in this version, or the error that says why it is not in it.
+    /// Returns the object in this version, or throws the error that says why the version does not have it.
     func userdata(of object: LiveObject) throws -> LuaValue {
         userdata(try handle.store.freeze(object).reference)
     }

@@ -34,7 +34,7 @@ extension FrozenSpace {
             LuaProperty(
                 "autorefresh", get: { $1.set(false) },
                 set: { _, field in
-                    // Leaving it off is fine.
+                    // Turning it off is allowed.
                     if field.kind == .bool, !field.bool { return }
                     throw frozen()
                 }),
@@ -102,7 +102,7 @@ extension FrozenSpace {
         },
     ]
 
-    /// What a live store can do and a frozen one cannot.
+    /// The methods that a live store has and a frozen one refuses.
     private static let refusing: [LuaMethod<FrozenSpace>] = [
         "write", "write_async", "begin_write", "commit_write", "cancel_write", "create", "add",
         "delete", "delete_all", "define", "observe", "undo", "redo",

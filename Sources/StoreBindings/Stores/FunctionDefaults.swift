@@ -3,7 +3,7 @@ import ObjectStore
 
 /// The functions among the defaults of a schema: `default = function() … end`.
 ///
-/// They live as long as the script that declared them. The file does not store them.
+/// They exist as long as the script that declared them. The file does not store them.
 final class FunctionDefaults {
     private var functions: [String: [String: LuaFunction]] = [:]
 
@@ -15,8 +15,9 @@ final class FunctionDefaults {
     /// Releases all functions, at the end of the Lua state.
     func forget() { functions = [:] }
 
-    /// Registers the functions of a schema that the store has just adopted; properties declared without one lose
-    /// theirs.
+    /// Registers the functions of a schema that the store has just adopted.
+    ///
+    /// Properties declared without a function lose their function.
     func take(_ schema: LuaTable, for handle: StoreHandle) throws {
         for (key, properties) in schema.pairs {
             guard let className = key.text, let properties = properties.table else { continue }
@@ -38,7 +39,7 @@ final class FunctionDefaults {
         }
     }
 
-    /// Names and declarations of either form.
+    /// Returns names and declarations of either form.
     private static func declarations(_ table: LuaTable) -> [(name: String, LuaValue)] {
         guard table.count > 0 else {
             return table.pairs.compactMap { key, value in key.text.map { ($0, value) } }

@@ -53,18 +53,18 @@ extension StoreHandle {
         return table
     }
 
-    /// The store as it was at a version, as scripts hold it.
+    /// Returns the store as it was at a version, as a script value.
     package func value(at version: UInt64) throws -> LuaValue {
         state.userdata(try space(at: version), FrozenSpace.type)
     }
 
-    /// The store as it was at a version, or as it is.
+    /// Returns the store as it was at a version; the current store for nil.
     private func space(at version: UInt64) throws -> FrozenSpace {
         frozenSpace(of: try store.at(version, for: try module.holder))
     }
 }
 
-/// The difference of two versions as a script sees it.
+/// The difference of two versions as a table for scripts.
 private struct DifferenceTable {
     private let handle: StoreHandle
     private let first: FrozenSpace
@@ -107,7 +107,9 @@ private struct DifferenceTable {
 }
 
 extension LuaCall {
-    /// A version; a negative number names none that there ever was.
+    /// Returns a version argument.
+    ///
+    /// A negative number never names a version.
     fileprivate borrowing func version(_ index: Int) throws -> UInt64 {
         let number = try integer(index)
         guard number >= 0 else {

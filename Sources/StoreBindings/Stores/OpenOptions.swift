@@ -1,7 +1,7 @@
 import LuaHost
 import ObjectStore
 
-/// Reads what scripts give to `moonpool.open`.
+/// Parses the arguments of `moonpool.open`.
 struct OpenOptions {
     private static let known = [
         "path", "in_memory", "schema", "schema_version", "read_only", "durability", "history",
@@ -9,7 +9,7 @@ struct OpenOptions {
         "should_compact", "drops", "migrations",
     ]
 
-    /// The configuration that a path or a table of options describes, and the migration function.
+    /// Returns the configuration of a path or a table of options, and the migration function.
     static func configuration(
         _ call: borrowing LuaCall, _ module: StoreModule
     ) throws -> (StoreConfiguration, migration: LuaFunction?) {
@@ -85,7 +85,7 @@ struct OpenOptions {
         return Set(list.array.compactMap(\.text))
     }
 
-    /// Brings the file through the folder that `migrations` names, before it is opened.
+    /// Applies the migrations of the folder in `migrations` to the file, before it is opened.
     private static func applyMigrations(
         _ options: LuaTable, _ configuration: StoreConfiguration, _ call: borrowing LuaCall,
         _ module: StoreModule
@@ -108,7 +108,7 @@ struct OpenOptions {
         try migrator(path, folder, version)
     }
 
-    /// The function that decides whether a file is compacted before it is opened.
+    /// Returns the function that decides whether a file is compacted before it is opened.
     static func shouldCompact(_ call: borrowing LuaCall) throws -> ((Int, Int) throws -> Bool)? {
         guard case .table(let options) = call[1] else { return nil }
         let value = options["should_compact"]

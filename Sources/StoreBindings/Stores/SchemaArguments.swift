@@ -1,7 +1,7 @@
 import LuaHost
 import ObjectStore
 
-/// Reads schemas as scripts write them.
+/// Parses schemas as scripts write them.
 struct SchemaArguments {
     private let state: LuaState
     private let dates: DateClass
@@ -30,7 +30,9 @@ struct SchemaArguments {
         }.sorted { $0.name < $1.name }
     }
 
-    /// `embedded = true` beside the properties; a property may bear that name too.
+    /// `embedded = true` beside the properties.
+    ///
+    /// A property may have that name too.
     private static func isEmbedded(_ table: LuaTable, _ className: String) throws -> Bool {
         let value = table["embedded"]
         if let flag = value.boolean { return flag }
@@ -82,7 +84,7 @@ struct SchemaArguments {
             if name == "indexes", try Self.indexes(value, className) != nil { continue }
             properties.append(try property(name, value, in: className))
         }
-        // The primary key first, then alphabetical: a Lua table has no order of its own.
+        // The primary key first, then alphabetical, because a Lua table has no order.
         return properties.sorted {
             ($0.isPrimary ? 0 : 1, $0.name) < ($1.isPrimary ? 0 : 1, $1.name)
         }
@@ -149,7 +151,7 @@ struct SchemaArguments {
         return property
     }
 
-    /// A modifier that is given beside the type, which may name it too.
+    /// Returns a modifier that is given beside the type; the type may name it too.
     private static func flag(
         _ name: String, _ long: LuaTable, _ isInType: Bool, _ place: String
     ) throws -> Bool {
@@ -229,13 +231,13 @@ struct SchemaText {
     private let handle: StoreHandle
     private let schema: Schema
 
-    /// The schema of the store, or of a version of it.
+    /// Creates the text of the store's schema, or of the schema of a version.
     init(_ handle: StoreHandle, _ schema: Schema? = nil) {
         self.handle = handle
         self.schema = schema ?? handle.store.schema
     }
 
-    /// All classes.
+    /// Returns all classes.
     func table() -> LuaTable {
         let classes = schema.classes
         let result = handle.state.makeTable(fields: classes.count)
@@ -243,7 +245,7 @@ struct SchemaText {
         return result
     }
 
-    /// One class: the short form, or the long one where there is more to say.
+    /// Returns one class: in the short form, or in the long one if there are more attributes.
     func table(_ classSchema: ClassSchema) -> LuaTable {
         let result = handle.state.makeTable(fields: classSchema.properties.count)
         if classSchema.isEmbedded { result["embedded"] = .boolean(true) }

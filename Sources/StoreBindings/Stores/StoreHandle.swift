@@ -2,30 +2,30 @@ import LuaHost
 import ObjectStore
 import Transfer
 
-/// A store in the hands of a script, with the classes of its objects as Lua sees them.
+/// A store as a script uses it, with the classes of its objects in Lua.
 package final class StoreHandle {
     /// The store.
     package let store: Store
-    // Weak because Lua may hold the handle after the script's end.
+    // Weak because Lua may retain the handle after the script has ended.
     private weak var owner: StoreModule?
-    unowned let state: LuaState  // because a handle is of use only while its state runs
+    unowned let state: LuaState  // a handle is usable only while its state runs
     let dates: DateClass
-    /// Knows the effect or computed value that is running.
+    /// Knows the running effect or computed value.
     let readScope: ReadScope
-    /// The functions that give new objects their values.
+    /// The functions that provide default values for new objects.
     let functionDefaults = FunctionDefaults()
     private let options: StoreConfiguration
     private var frozenSpaces: [WeakSpace] = []
-    /// What writes to files what happens, until it is stopped.
+    /// The running recordings of changes.
     var recordings: [ChangeRecording] = []
-    /// The unmanaged objects that are being stored, while they are.
+    /// The unmanaged objects that are currently being stored.
     var additions: UnmanagedGraph?
-    /// How objects are stored that stand among the values of the object that is being created.
+    /// How nested objects among the values of a new object are stored.
     var nestedMode = UpdateMode.error
     private var knownSchema: Schema?
     private var classesByTable: [TableID: ObjectClass] = [:]
     private var classesByName: [UInt: ObjectClass] = [:]
-    /// The name that was looked up last, and its class.
+    /// The last name that was looked up, and its class.
     private var recentName: UInt = 0
     private var recentClass: ObjectClass?
     private var lender: ObjectClass?
@@ -42,11 +42,11 @@ package final class StoreHandle {
         store.readScope = module.readScope
         self.store = store
         options = store.configuration
-        // Objects in a script's hands must not be read by columns of yesterday.
+        // Objects of a script must not be read with outdated columns.
         store.schemaHandler = { [weak self] in self?.updateClasses() }
     }
 
-    /// The module that opened it, while the script runs.
+    /// The module that opened the store, while the script runs.
     var module: StoreModule {
         get throws {
             guard let owner else { throw StoreError(.closed, "the script has ended") }
@@ -54,7 +54,7 @@ package final class StoreHandle {
         }
     }
 
-    /// What a script calls the store: its path, or its name in memory.
+    /// The store's name for the script: its path, or its name in memory.
     package var name: String {
         switch options.location {
         case .file(let path): path
@@ -88,7 +88,7 @@ package final class StoreHandle {
                 "'\(name)' is open with schema version \(current); version \(asked) was requested; "
                     + "close it first to migrate it to a higher one")
         }
-        // The same store serves both: classes that it lacks are added, others must agree.
+        // The same store serves both: missing classes are added, others must agree.
         do {
             try store.define(schema)
         } catch let error as StoreError where error.code == .migrationNeeded {
@@ -116,7 +116,7 @@ package final class StoreHandle {
         owner?.didClose(self)
     }
 
-    /// Breaks the circle of handle and classes; at the end of the state.
+    /// Breaks the reference cycle of handle and classes, at the end of the state.
     func forgetClasses() {
         classesByTable = [:]
         classesByName = [:]
@@ -127,7 +127,7 @@ package final class StoreHandle {
         functionDefaults.forget()
     }
 
-    /// The classes of today's schema as Lua sees them; new ones appear, changed ones follow.
+    /// Updates the classes to the current schema: adds new classes and updates changed ones.
     func updateClasses() {
         let schema = store.view.schema
         guard schema !== knownSchema else { return }
@@ -136,9 +136,9 @@ package final class StoreHandle {
         recentClass = nil
         for (table, known) in classesByTable {
             let name = schema.find(table: table)?.name
-            // A name that is free may come to stand for another class.
+            // A released name may later belong to another class.
             if name != known.classSchema.name { classesByName[known.internedName] = nil }
-            // Objects that a script still holds have been deleted, which their old class can tell.
+            // Objects that a script still holds have been deleted, which their old class can report.
             if name == nil { classesByTable[table] = nil }
         }
         for classSchema in schema.classes {
@@ -155,12 +155,12 @@ package final class StoreHandle {
         }
     }
 
-    /// The store's present version for ever: the same one each time while a script holds it.
+    /// Returns the store's current version, permanently: the same object each time while a script holds it.
     func frozenSpace() throws -> FrozenSpace {
         frozenSpace(of: try store.frozenView(for: try module.holder))
     }
 
-    /// A version as a script sees it: the same each time while a script holds it.
+    /// Returns a version as a script uses it: the same object each time while a script holds it.
     func frozenSpace(of view: StoreView) -> FrozenSpace {
         let known = frozenSpaces.compactMap(\.space)
         if let space = known.first(where: { $0.view === view }) { return space }
@@ -169,7 +169,7 @@ package final class StoreHandle {
         return space
     }
 
-    /// A class that lends its methods where the live schema has no class at all.
+    /// Returns a class that provides its methods if the live schema has no class at all.
     func classWithoutObjects(_ classSchema: ClassSchema) -> ObjectClass {
         if let lender { return lender }
         let made = ObjectClass(self, .store(store), classSchema)
@@ -193,7 +193,7 @@ package final class StoreHandle {
         return classesByTable[classSchema.table]!
     }
 
-    /// The class by the address of its interned name, which spares the text.
+    /// Returns the class by the address of its interned name, without comparing text.
     func objectClass(at address: UInt) -> ObjectClass? {
         if store.view.schema !== knownSchema { updateClasses() }
         if address == recentName { return recentClass }

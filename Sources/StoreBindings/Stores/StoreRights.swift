@@ -1,22 +1,26 @@
 import ObjectStore
 
-/// What a script may do with the stores that it opens itself.
+/// The permissions of a script for the stores that it opens.
 ///
-/// Which files it may open is a matter of its state's `files`.
+/// The `files` of the script's state determine which files it may open.
 package struct StoreRights: Sendable, Equatable {
-    /// Whether files are opened for reading only, whatever the script asks for; stores in memory are its own.
+    /// Whether files are opened read-only regardless of the script's options.
+    ///
+    /// In-memory stores are not restricted.
     package var isReadOnly = false
-    /// What stands before the names of its stores in memory: with one of its own, it shares none with other scripts.
+    /// The prefix for names of in-memory stores.
+    ///
+    /// A script with its own prefix shares no in-memory store with other scripts.
     package var memoryPrefix = ""
-    /// The most bytes of each file that it opens; nil for the store's own limit.
+    /// The maximum size of each file that the script opens, in bytes; nil for the store's own limit.
     package var maximumSize: Int?
-    /// How many stores it may have open at once; nil for any number.
+    /// The maximum number of open stores; nil without a limit.
     package var maximumCount: Int?
 
-    /// All rights.
+    /// Creates unrestricted permissions.
     package init() {}
 
-    /// Makes a configuration what the script may have.
+    /// Applies the permissions to a configuration.
     func limit(_ configuration: inout StoreConfiguration) {
         guard case .file = configuration.location else { return }
         if isReadOnly { configuration.isReadOnly = true }
@@ -25,7 +29,7 @@ package struct StoreRights: Sendable, Equatable {
         }
     }
 
-    /// Throws `limit_exceeded` when the script may open no more than the stores it has.
+    /// Throws `limit_exceeded` if the script may not open another store.
     func checkCount(_ openStores: Int) throws(StoreError) {
         if let maximumCount, openStores >= maximumCount {
             throw StoreError(

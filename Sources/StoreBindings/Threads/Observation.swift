@@ -1,6 +1,6 @@
 import ObjectStore
 
-/// What a token in a script's hands stands for: an observer of its own thread, or of another one.
+/// The observation behind a token: an observer of this thread, or of another one.
 protocol Observation: AnyObject {
     var isValid: Bool { get }
     var endHandler: (() -> Void)? { get set }

@@ -2,12 +2,12 @@ import Decimals
 import LuaHost
 import ObjectStore
 
-/// Values of one script on their way to another: the arguments of a worker, a message.
+/// Values of one script for another one: the arguments of a worker, or a message.
 ///
-/// Packed on the sender's thread, opened once on the receiver's. Plain values are copied, a table that is met several times
-/// stays one table; what belongs to a store travels as a thread-safe reference and arrives in the receiver's own store of the
-/// same file, which is opened if need be: live ones as they are in the receiver's version, nil if they were deleted
-/// meanwhile, frozen ones at their version.
+/// Packed on the sender's thread, opened once on the receiver's. Plain values are copied, and a table that occurs
+/// several times stays one table. Values of a store are sent as thread-safe references and resolved in the receiver's
+/// own store of the same file, which is opened if necessary. Live values show the receiver's version, or nil if they
+/// were deleted meanwhile; frozen values keep their version.
 package struct Parcel: Sendable {
     enum Item: Sendable {
         case `nil`, null
@@ -24,7 +24,7 @@ package struct Parcel: Sendable {
         /// One of `tables`.
         case table(Int)
         case stored(ThreadSafeReference)
-        /// A reference that a script has made itself and resolves itself.
+        /// A reference that a script has created itself and resolves itself.
         case reference(ThreadSafeReference)
     }
 
@@ -36,10 +36,12 @@ package struct Parcel: Sendable {
     var items: [Item] = []
     var tables: [[Entry]] = []
 
-    /// Packs values; `place` names the one at an index, counted from 0, in messages: `argument 2`.
+    /// Packs values.
     ///
-    /// Throws `invalid_argument` with the path of what cannot cross threads, such as `argument 2, field 'x'`, and what
-    /// ``Store/reference(to:)`` throws.
+    /// `place` names the value at an index, counted from 0, in messages: `argument 2`.
+    ///
+    /// Throws `invalid_argument` with the path of a value that cannot be sent to another thread, such as `argument 2,
+    /// field 'x'`, and what ``Store/reference(to:)`` throws.
     package init(_ values: [LuaValue], of module: StoreModule, place: (Int) -> String) throws {
         var packer = ParcelPacker(module)
         for (index, value) in values.enumerated() {
@@ -48,9 +50,12 @@ package struct Parcel: Sendable {
         tables = packer.tables
     }
 
-    /// The values in the receiver's state; on its thread.
+    /// Returns the values in the receiver's state.
     ///
-    /// Throws what opening a store throws, and `invalid_argument` the second time if something of a store is among them.
+    /// Call it on the receiver's thread.
+    ///
+    /// Throws the errors of opening a store. Throws `invalid_argument` the second time if the values include any of a
+    /// store.
     package func open(in module: StoreModule) throws -> [LuaValue] {
         let state = module.state
         let made = tables.map { state.makeTable(fields: $0.count) }
@@ -140,7 +145,9 @@ private struct ParcelPacker {
         return index
     }
 
-    /// Where a value stands in a table; keys other than plain ones would not be found again by the receiver.
+    /// Names a value in a table.
+    ///
+    /// The receiver could not find keys other than plain ones.
     private func name(of key: LuaValue, _ path: String) throws -> String {
         switch key {
         case .string(let text): return "field '\(text)'"
@@ -182,7 +189,7 @@ private struct ParcelPacker {
     ) throws -> Parcel.Item {
         do {
             let reference = try handle.store.reference(to: value, for: module.holder)
-            // Whoever gets it may look before the write has ended.
+            // The receiver may read it before the write has ended.
             guard !reference.isOfOpenWrite else {
                 throw StoreError(
                     .alreadyInWrite,
@@ -201,7 +208,7 @@ private struct ParcelPacker {
             "\(path): \(what) cannot be sent to another thread" + (advice.map { "; \($0)" } ?? ""))
     }
 
-    /// What a userdata is in words, and what to send instead.
+    /// Describes a userdata, and what to send instead.
     private static func description(of userdata: LuaUserdata) -> (String, String?) {
         if userdata.object(as: TokenHandle.type) != nil { return ("an observer's token", nil) }
         if userdata.object(as: UnmanagedObject.type) != nil {

@@ -1,7 +1,7 @@
 import LuaHost
 import ObjectStore
 
-/// A thread-safe reference that a script has made itself: `moonpool.reference(x)`.
+/// A thread-safe reference that a script has created itself: `moonpool.reference(x)`.
 final class ReferenceBox {
     let reference: ThreadSafeReference
     init(_ reference: ThreadSafeReference) { self.reference = reference }
@@ -21,7 +21,8 @@ final class ReferenceBox {
 }
 
 extension StoreModule {
-    /// What a value of ours is for other threads, and the store it comes from; nil for what they cannot share.
+    /// Returns the thread-safe form of a value and the store that it comes from; nil for values that threads cannot
+    /// share.
     func referenced(_ userdata: LuaUserdata) -> (ReferencedValue, StoreHandle)? {
         if let (type, object) = userdata.liveObject?.stored {
             return (.object(object), type.handle)
@@ -55,7 +56,7 @@ extension StoreModule {
         return nil
     }
 
-    /// The script's own store of a reference's file, opened if need be.
+    /// Returns the script's own store for a reference's file, and opens it if necessary.
     func handle(for reference: ThreadSafeReference) throws -> StoreHandle {
         let location = reference.configuration.location
         if let known = handles.first(where: { $0.isAt(location) }) { return known }
@@ -79,7 +80,7 @@ extension StoreModule {
 }
 
 extension StoreHandle {
-    /// What a reference stands for in this store; nil if it is gone.
+    /// Resolves a reference in this store; nil if the object was deleted.
     func resolve(_ reference: ThreadSafeReference) throws -> LuaValue {
         let holder = try module.holder
         guard let value = try store.resolve(reference, for: holder) else { return .nil }

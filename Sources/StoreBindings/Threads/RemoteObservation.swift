@@ -2,11 +2,11 @@ import LuaHost
 import ObjectStore
 import Synchronization
 
-/// What both threads know of an observer that was registered on one and is called on the other.
+/// The shared state of an observer that was registered on one thread and is called on another.
 final class RemoteObserverState: Sendable {
     struct Figures: Sendable {
         var isActive = true
-        /// Whoever holds the token has ended it: nothing is called any more, not even for the last time.
+        /// Whether the token's owner has ended it: no further calls are made.
         var isUnwanted = false
         var dependencies: [String] = []
         var cost = ""
@@ -25,7 +25,7 @@ final class RemoteObserverState: Sendable {
         figures.withLock { body(&$0) }
     }
 
-    /// Takes the figures as they are on the observer's thread.
+    /// Copies the statistics of the observer's thread.
     func publish(_ token: TokenHandle) {
         let (dependencies, cost) = (token.dependencies, token.cost)
         let (statistics, reason) = (token.statistics, token.reason)
@@ -38,7 +38,7 @@ final class RemoteObserverState: Sendable {
     }
 }
 
-/// An observer that is called on another thread, as the thread sees it that holds the token.
+/// An observer that is called on another thread, as seen by the thread that holds the token.
 final class RemoteObservation: Observation {
     private let state: RemoteObserverState
     private let script: any RemoteScript
@@ -50,7 +50,7 @@ final class RemoteObservation: Observation {
     }
 
     deinit {
-        // One that has ended by itself may still have its last call to make.
+        // An observation that has ended by itself may still have one call to make.
         if isValid { endThere() }
     }
 
@@ -65,7 +65,7 @@ final class RemoteObservation: Observation {
         didEnd()
     }
 
-    /// The observation has ended, here or on the other thread.
+    /// Called when the observation has ended, here or on the other thread.
     func didEnd() {
         let endHandler = endHandler
         self.endHandler = nil
@@ -112,7 +112,7 @@ extension StoreModule {
         let state = RemoteObserverState()
         let number = nextTokenNumber()
         let registeredAt = callPlace
-        // If the wait is interrupted, its end ends what the other thread has made or is going to make.
+        // If the wait is interrupted, ending the observation also ends what the other thread creates.
         let observation = RemoteObservation(state, on: script)
         try host.run(on: script) { module in
             module.senderPlace = registeredAt
@@ -123,7 +123,7 @@ extension StoreModule {
         return adopt(observation, number: number, title: title, store)
     }
 
-    /// The other thread's part: makes the observer and holds it until it ends.
+    /// Runs on the other thread: creates the observer and retains it until it ends.
     private func register(
         _ method: String, _ parcel: Parcel, _ code: SentFunction, at place: Int,
         _ state: RemoteObserverState, for owner: any RemoteScript, _ ownersNumber: Int
@@ -136,10 +136,10 @@ extension StoreModule {
             let function = try code.load(in: self)
             let link = host?.link
             let called = self.state.makeFunction("observer") { call in
-                // The word of the token's end may still be on its way.
+                // The notification of the token's end may still be pending.
                 guard !state.current.isUnwanted else { return .none }
                 defer {
-                    // In a turn of its own, when this call has been counted.
+                    // In its own turn, after this call has been counted.
                     link?.post { module in
                         if let token = state.current.number.flatMap(module.token) {
                             state.publish(token)

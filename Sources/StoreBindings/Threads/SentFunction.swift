@@ -1,20 +1,20 @@
 import LuaHost
 import ObjectStore
 
-/// A Lua function on its way to another thread's state: its code, without anything of the script around it.
+/// A Lua function for another thread's state: its code, without its environment.
 package struct SentFunction: Sendable {
     private let code: [UInt8]
     private let upvalues: [Upvalue]
 
-    /// What a function may use of the enclosing code.
+    /// The variables of the enclosing code that a function may use.
     private enum Upvalue: Sendable {
         /// The globals.
         case environment
-        /// The module `moonpool` in a local, as scripts begin; the receiver has its own.
+        /// A local with the module `moonpool`. The receiver uses its own module.
         case module
     }
 
-    /// Takes a function's code.
+    /// Copies a function's code.
     ///
     /// `role` names the function in messages: `the function of worker 'cache'`. Throws `invalid_argument` for a function
     /// that uses a local of the enclosing code, naming the local, unless that is the module `moonpool`, and for one that is
@@ -41,7 +41,7 @@ package struct SentFunction: Sendable {
         }
     }
 
-    /// The function in the receiver's state; its globals are those of that state.
+    /// Loads the function in the receiver's state, with that state's globals.
     package func load(in module: StoreModule) throws(LuaError) -> LuaFunction {
         let state = module.state
         let function = try state.load(LuaString(bytes: code), name: "=function", mode: .binary)

@@ -3,9 +3,9 @@ import LuaHost
 import ObjectStore
 import Transfer
 
-/// Lua values as JSON and back.
+/// Converts Lua values to JSON and back.
 ///
-/// Tables made of JSON objects have a metatable, so that `{}` is written as `{}` again and not as `[]`.
+/// Tables created from JSON objects have a metatable, so that `{}` is written as `{}` again and not as `[]`.
 struct LuaJSON {
     let state: LuaState
     let null: LuaValue
@@ -20,7 +20,7 @@ struct LuaJSON {
         Self.mark(objects, in: state)
     }
 
-    /// Makes a metatable one of JSON objects; empty ones are equal.
+    /// Marks a metatable as that of JSON objects; empty ones are equal.
     private static func mark(_ metatable: LuaTable, in state: LuaState) {
         metatable["__jsontype"] = .text("object")
         metatable["__eq"] = .function(
@@ -57,10 +57,10 @@ struct LuaJSON {
 
     // MARK: To JSON
 
-    /// Writes a value: arrays as lists, other tables as objects with their names in order, objects of a store with their
+    /// Writes a value: arrays as lists, other tables as objects with sorted names, objects of a store with their
     /// properties.
     ///
-    /// Throws `invalid_argument` for what JSON cannot hold, naming where it stands.
+    /// Throws `invalid_argument` for values that JSON cannot hold, with their path.
     func write(_ value: LuaValue, to json: inout JSONWriter, path: String = "", depth: Int = 0)
         throws
     {
@@ -168,7 +168,7 @@ struct LuaJSON {
         }
         if let box = userdata.object(as: FloatBox.type) { return json.double(Double(box.number)) }
         if let box = userdata.object(as: DecimalBox.type), box.number.isFinite {
-            // Reading gives the same decimal, or a number that it is equal to.
+            // Reading returns the same decimal, or an equal number.
             return json.number(box.number.description)
         }
         guard
@@ -201,7 +201,7 @@ struct LuaJSON {
 
     // MARK: From JSON
 
-    /// The value that a text of JSON stands for.
+    /// Parses a JSON text.
     ///
     /// Throws `invalid_argument` with line and column.
     func read(_ text: LuaString) throws -> LuaValue {
@@ -219,7 +219,7 @@ struct LuaJSON {
         }
     }
 
-    /// The value of a node.
+    /// Returns the value of a node.
     ///
     /// Throws a `NumberFault` for a number that neither an integer, a double nor a decimal holds exactly.
     func value(_ node: JSONNode) throws -> LuaValue {
@@ -253,7 +253,7 @@ struct LuaJSON {
         }
     }
 
-    /// A number that no type holds, at an offset in its text.
+    /// A number that no type can hold, at an offset in its text.
     struct NumberFault: Error {
         let offset: Int
         let reason: String

@@ -5,7 +5,8 @@ import Transfer
 
 /// Rows of a CSV file as tables of Lua.
 ///
-/// The same reader that imports use: a header that is not UTF-8, a record that is too short and the like are errors.
+/// Uses the same reader as imports: a header that is not UTF-8, a record that is too short and similar faults are
+/// errors.
 struct LuaCSVRows {
     /// The options of `moonpool.csv.read` and `moonpool.csv.rows`.
     static let options = TransferOptions.csv + ["types"]
@@ -46,7 +47,7 @@ struct LuaCSVRows {
         types = names.map { given[$0] }
     }
 
-    /// The next row; nil after the last one.
+    /// Returns the next row; nil after the last one.
     func next() throws -> LuaTable? {
         do {
             guard try table.next() else { return nil }
@@ -99,7 +100,9 @@ struct LuaJSONRows {
     private let path: String
     private let json: LuaJSON
 
-    /// Opens a file; one that ends in `.json` holds one text, any other a value on each line.
+    /// Opens a file.
+    ///
+    /// A `.json` file holds one text, any other file a value on each line.
     init(_ path: String, _ options: LuaTable?, _ json: LuaJSON) throws {
         self.path = path
         self.json = json
@@ -126,7 +129,7 @@ struct LuaJSONRows {
         }
     }
 
-    /// The next value; nil after the last one.
+    /// Returns the next value; nil after the last one.
     func next() throws -> LuaValue? {
         do {
             switch source {

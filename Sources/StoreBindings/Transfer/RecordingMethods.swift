@@ -3,9 +3,9 @@ import LuaHost
 import ObjectStore
 import Transfer
 
-/// A recording in the hands of a script.
+/// A recording as a script uses it.
 ///
-/// Goes on when the script lets go of it: its store keeps it.
+/// The recording continues if the script drops the handle, because its store retains it.
 final class RecordingHandle {
     let recording: ChangeRecording
     private weak var store: StoreHandle?
@@ -60,7 +60,7 @@ enum RecordingMethods {
         ]
     }
 
-    /// `replay(path, store)`: does in the store what a recording tells → how many commits, and how many changes of objects.
+    /// `replay(path, store)`: applies a recording to the store → the number of commits and of object changes.
     static func replay(_ call: borrowing LuaCall) throws -> LuaAnswer {
         let path = try call.path(1, for: .reading)
         let store = try call.object(2, StoreHandle.type)

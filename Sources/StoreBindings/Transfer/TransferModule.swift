@@ -47,7 +47,7 @@ struct TransferModule {
         table["replay"] = .function(state.makeFunction("replay", RecordingMethods.replay))
     }
 
-    /// A function that returns the next row each time, and nil at the end.
+    /// Returns a function that returns the next row each time, and nil at the end.
     private static func iterator(
         _ name: String, _ state: LuaState, _ next: @escaping () throws -> LuaValue?
     ) -> LuaValue {
@@ -62,14 +62,14 @@ struct TransferModule {
                     }
                     return call.answer(row)
                 } catch {
-                    // A reader that has failed is not asked again.
+                    // A reader that has failed is not used again.
                     isAtEnd = true
                     throw error
                 }
             })
     }
 
-    /// `read(path [, options])` → an array of rows by the names of the columns, and these names.
+    /// `read(path [, options])` → an array of rows by column name, and the column names.
     private func readCSV(_ call: borrowing LuaCall) throws -> LuaAnswer {
         let path = try call.path(1, for: .reading)
         let options = try call.options(2, LuaCSVRows.options)
@@ -82,7 +82,9 @@ struct TransferModule {
         }
     }
 
-    /// `write(path, rows [, names [, options]])`: rows are tables; without names, those of all rows in order.
+    /// `write(path, rows [, names [, options]])`: rows are tables.
+    ///
+    /// Without `names`, the names of all rows are used in order.
     private func writeCSV(_ call: borrowing LuaCall) throws -> LuaAnswer {
         let path = try call.path(1, for: .writing)
         let rows = try call.table(2).array
@@ -125,7 +127,7 @@ struct TransferModule {
 }
 
 extension TransferModule {
-    /// The text of a value in CSV; nil for nothing between the commas.
+    /// Returns the text of a value in CSV; nil for an empty field.
     private func field(_ value: LuaValue, _ place: @autoclosure () -> String) throws -> String? {
         switch value {
         case .nil: return nil
@@ -150,9 +152,9 @@ extension TransferModule {
     }
 }
 
-/// Errors of files as scripts see them.
+/// Converts errors of files for scripts.
 enum TransferError {
-    /// Runs the work; what is wrong with a file becomes `invalid_argument`.
+    /// Runs the work and converts a fault in a file to `invalid_argument`.
     static func wrapping<Result>(_ work: () throws -> Result) throws -> Result {
         do {
             return try work()
@@ -161,7 +163,7 @@ enum TransferError {
         }
     }
 
-    /// Ends long work when the script is to stop.
+    /// Ends long work if the script is to stop.
     static func check(_ interrupt: LuaInterrupt) throws {
         guard !interrupt.isPending else { throw StoreError(.interrupted, "interrupted") }
     }

@@ -3,31 +3,33 @@ import LuaHost
 import ObjectStore
 import Transfer
 
-/// The options of imports, exports and rows as a script gives them.
+/// The options of imports, exports and rows in scripts.
 ///
 /// A value of the wrong type is an error that names the option.
 struct TransferOptions {
     private let table: LuaTable?
 
-    /// The options in a table; nil gives none.
+    /// Creates options from a table; nil means no options.
     init(_ table: LuaTable?) { self.table = table }
 
-    /// A flag; anything but nil and false is true.
+    /// Returns a flag.
+    ///
+    /// Anything but nil and false is true.
     func flag(_ name: String) -> Bool { table?[name].isTruthy ?? false }
 
-    /// A text; nil where the option is not given.
+    /// Returns a text; nil if the option is missing.
     func text(_ name: String) throws -> String? {
         guard let value = table?[name], !value.isNil else { return nil }
         guard let text = value.string?.text else { throw Self.refusal(name, "a string", value) }
         return text
     }
 
-    /// Names between dots, as in `path.to.array`; nil where the option is not given.
+    /// Returns names between dots, as in `path.to.array`; nil if the option is missing.
     func path(_ name: String) throws -> [String]? {
         try text(name)?.split(separator: ".").map(String.init)
     }
 
-    /// A number of at least `least`; nil where the option is not given.
+    /// Returns a number of at least `least`; nil if the option is missing.
     func count(_ name: String, least: Int = 1) throws -> Int? {
         guard let value = table?[name], !value.isNil else { return nil }
         guard let count = value.integer, count >= least else {
@@ -37,7 +39,7 @@ struct TransferOptions {
         return Int(count)
     }
 
-    /// Texts by name, as in `{ Name = "name", Comment = "" }`; empty where the option is not given.
+    /// Returns texts by name, as in `{ Name = "name", Comment = "" }`; empty if the option is missing.
     func texts(_ name: String) throws -> [String: String] {
         guard let value = table?[name], !value.isNil else { return [:] }
         guard let given = value.table else {
@@ -69,7 +71,7 @@ struct TransferOptions {
     /// The options that describe the dialect of a CSV file.
     static let csv = ["separator", "quote", "no_header", "skip_lines", "null"]
 
-    /// The dialect of a file; tabs separate the fields of one that ends in `.tsv`.
+    /// Returns the dialect of a file; a `.tsv` file has tabs between fields.
     func csv(_ path: String) throws -> CSVFormat {
         var format = (try? TransferFormat(path: path)) == .tsv ? CSVFormat.tabs : CSVFormat()
         if let separator = try character("separator") { format.separator = separator }
@@ -91,7 +93,7 @@ struct TransferOptions {
         return format
     }
 
-    /// One character; nil where the option is not given.
+    /// Returns one character; nil if the option is missing.
     func character(_ name: String) throws -> Character? {
         guard let text = try text(name) else { return nil }
         guard let character = CSVFormat.character(text), character.isASCII, !character.isNewline
@@ -102,7 +104,7 @@ struct TransferOptions {
         return character
     }
 
-    /// The types of columns, which are those of single values.
+    /// Returns the types of columns, which are those of single values.
     func columnTypes() throws -> [String: PropertyType] {
         try texts("types").mapValues { text in
             let base = text.hasSuffix("?") ? String(text.dropLast()) : text

@@ -4,7 +4,7 @@ import ObjectStore
 
 /// A decimal number in Lua.
 ///
-/// Calculates with decimals and numbers; a number counts as the decimal that it is written as.
+/// Calculates with decimals and numbers. A number counts as the decimal that it is written as.
 final class DecimalBox {
     let number: DecimalValue
     init(_ number: DecimalValue) { self.number = number }

@@ -1,7 +1,7 @@
 import LuaHost
 import ObjectStore
 
-/// A value of the store that scripts know by its text, and compare.
+/// A value of the store that scripts see as its text and compare.
 protocol LuaIdentifier: Comparable, CustomStringConvertible, Sendable {
     static var boxClass: LuaClass<IdentifierBox<Self>> { get }
 }
@@ -80,7 +80,7 @@ extension ObjectIDBox {
     }
 }
 
-/// Bytes that are marked as data where no property says so, as in an argument of a query.
+/// Bytes marked as data where no property determines the type, as in an argument of a query.
 final class DataBox {
     let bytes: [UInt8]
     init(_ bytes: [UInt8]) { self.bytes = bytes }
@@ -101,14 +101,14 @@ final class DataBox {
         ])
 }
 
-/// `moonpool.null`: nil where a key must be present.
+/// `moonpool.null`: nil in a table where a key must be present.
 final class NullMarker {
     static let type: LuaClass<NullMarker> = LuaClass(
         name: "null",
         metamethods: [LuaMethod("__tostring") { _, call in call.answer("null") }])
 }
 
-/// `a .. b` of two values by their texts.
+/// `a .. b` concatenates the texts of two values.
 let joinedTexts: @Sendable (borrowing LuaCall) throws -> LuaAnswer = { call in
     let left = try call.state.describe(call[1])
     let right = try call.state.describe(call[2])

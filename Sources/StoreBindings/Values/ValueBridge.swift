@@ -1,10 +1,10 @@
 import LuaHost
 import ObjectStore
 
-/// Values of the store and values of Lua: every conversion between them is here.
+/// All conversions between values of the store and values of Lua.
 struct ValueBridge {
     let handle: StoreHandle
-    /// The version that objects are to be shown at; nil for the live store.
+    /// The version of returned objects; nil for the live store.
     let frozen: FrozenSpace?
 
     init(_ handle: StoreHandle, _ frozen: FrozenSpace?) {
@@ -17,7 +17,7 @@ struct ValueBridge {
 
     // MARK: To Lua
 
-    /// A value as a script sees it.
+    /// Converts a value for a script.
     ///
     /// Lists become plain arrays.
     func lua(_ value: Value) -> LuaValue {
@@ -45,7 +45,7 @@ struct ValueBridge {
         return table
     }
 
-    /// The list, set or map that a property of an object holds.
+    /// Returns the list, set or map of a property.
     func collection(_ property: Property, of object: LiveObject) throws -> LuaValue {
         switch property.collection {
         case .list:
@@ -63,7 +63,7 @@ struct ValueBridge {
 
     // MARK: From Lua
 
-    /// A value that a script assigns to a property.
+    /// Converts a value that a script assigns to a property.
     func value(
         _ field: borrowing LuaField, for property: Property, of classSchema: ClassSchema
     ) throws -> Value {
@@ -94,8 +94,8 @@ struct ValueBridge {
         return field.box(NullMarker.type) != nil ? .null : nil
     }
 
-    /// A value for a property: strings become data where the property holds data, tables become lists or the values of
-    /// an object that is to be created.
+    /// Converts a value for a property: strings become data if the property holds data, tables become lists or the
+    /// values of a new object.
     func value(
         _ value: LuaValue, for property: Property, of classSchema: ClassSchema, depth: Int = 0
     ) throws -> Value {
@@ -130,7 +130,7 @@ struct ValueBridge {
         }
     }
 
-    /// An element of a collection.
+    /// Converts an element of a collection.
     func element(
         _ value: LuaValue, of property: Property, of classSchema: ClassSchema, depth: Int = 0
     ) throws -> Value {
@@ -216,7 +216,7 @@ struct ValueBridge {
         return .object(try UnmanagedGraph.add(userdata, to: handle, mode: handle.nestedMode))
     }
 
-    /// An unmanaged object that stands in a mixed value: it is stored.
+    /// Stores an unmanaged object inside a mixed value.
     func linked(_ unmanaged: UnmanagedObject, _ userdata: LuaUserdata) throws -> Value {
         let classSchema = try handle.store.view.schema.require(unmanaged.className)
         guard !classSchema.isEmbedded else {
@@ -228,7 +228,7 @@ struct ValueBridge {
         return .object(try UnmanagedGraph.add(userdata, to: handle, mode: handle.nestedMode))
     }
 
-    /// The values of an object that a table describes: by name, or in schema order.
+    /// Converts the values of an object in a table, by name or in schema order.
     func values(_ table: LuaTable, of classSchema: ClassSchema, depth: Int = 0) throws -> Value {
         if table.count > 0 {
             guard table.isArray else {
@@ -269,7 +269,8 @@ struct ValueBridge {
         return values
     }
 
-    /// A value without a property to tell its type: an argument of a query, an element to look for.
+    /// Converts a value without a property that determines its type: an argument of a query, or an element to search
+    /// for.
     func plain(_ value: LuaValue, _ place: @autoclosure () -> String) throws -> Value {
         switch value {
         case .nil: return .null
@@ -294,7 +295,7 @@ struct ValueBridge {
                     of: map.handle)
             }
             if let unmanaged = userdata.object(as: UnmanagedObject.type) {
-                // Equal to no object that is in the store.
+                // Equal to no object in the store.
                 let classSchema = try handle.store.view.schema.require(unmanaged.className)
                 return .object(
                     ObjectReference(table: classSchema.table, key: ObjectKey(rawValue: -1)))
@@ -331,13 +332,13 @@ struct ValueBridge {
         return nil
     }
 
-    /// Values that another handle's store has: it knows objects by keys that mean others here.
+    /// Converts values of another handle's store, whose object keys have other meanings here.
     func own(_ values: [Value], of other: StoreHandle) throws -> [Value] {
         if other !== handle { for value in values { _ = try own(value, of: other) } }
         return values
     }
 
-    /// The same of one value.
+    /// Converts one value of another handle's store.
     func own(_ value: Value, of other: StoreHandle) throws -> Value {
         guard other !== handle, let object = value.firstObject else { return value }
         let name = other.store.view.schema.find(table: object.table)?.name ?? "object"
@@ -347,7 +348,7 @@ struct ValueBridge {
                 + "store:create(\"\(name)\", object)")
     }
 
-    /// The object or date that a live userdata is; an object must be of this store.
+    /// Returns the object or date of a live userdata; an object must belong to this store.
     private func object(_ live: LuaLiveObject) throws -> Value {
         if live.type === handle.dates {
             return .date(Timestamp(microseconds: live.key))
@@ -373,7 +374,7 @@ struct ValueBridge {
 }
 
 extension Value {
-    /// An object that the value is or holds; nil for plain values.
+    /// Returns an object that the value is or contains; nil for plain values.
     fileprivate var firstObject: ObjectReference? {
         switch self {
         case .object(let reference): reference
