@@ -1,20 +1,20 @@
-/// What may stand where the cursor is.
+/// The possible texts at the cursor.
 package struct Completion: Equatable, Sendable {
-    /// How many characters before the cursor a candidate replaces.
+    /// The number of characters before the cursor that a candidate replaces.
     package var replacing: Int
-    /// The whole words, in the order they are listed in.
+    /// The complete words, in display order.
     package var candidates: [String]
-    /// What follows a candidate that is the only one.
+    /// The text that follows a single candidate.
     package var suffix: String
 
-    /// Names the candidates.
+    /// Creates a completion from candidates.
     package init(replacing: Int, candidates: [String], suffix: String = "") {
         self.replacing = replacing
         self.candidates = candidates
         self.suffix = suffix
     }
 
-    /// The beginning that all candidates share.
+    /// The prefix that all candidates share.
     var commonPrefix: String {
         guard var prefix = candidates.first else { return "" }
         for candidate in candidates.dropFirst() {
@@ -23,7 +23,7 @@ package struct Completion: Equatable, Sendable {
         return prefix
     }
 
-    /// The candidates in columns, as many as the window has room for.
+    /// Returns the candidates in as many columns as fit in the window.
     func listing(columns: Int, limit: Int = 120) -> String {
         let shown = candidates.prefix(limit)
         let width = (shown.map(\.count).max() ?? 0) + 2

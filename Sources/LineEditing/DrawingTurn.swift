@@ -4,13 +4,13 @@
     import Darwin
 #endif
 
-/// Whose turn it is to run libedit: it draws through the terminal library, which keeps the sequences it makes in memory that
-/// the whole process shares (`tgoto` and its kin).
+/// A lock for running libedit, which draws through the terminal library.
 ///
-/// An editor gives its turn away while it waits for a key, so that several on threads of their own do not wait for each
-/// other's users.
+/// That library builds its sequences in memory that the whole process shares (`tgoto` and related functions).
+///
+/// An editor releases the lock while it waits for a key, so that editors on several threads do not block each other.
 enum DrawingTurn {
-    // Because: it is made once, never freed, and only the functions of POSIX touch it.
+    // Because: it is created once, never freed, and used only by POSIX functions.
     nonisolated(unsafe) private static let mutex: UnsafeMutablePointer<pthread_mutex_t> = {
         let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
         pthread_mutex_init(mutex, nil)

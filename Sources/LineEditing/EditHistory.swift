@@ -1,16 +1,18 @@
-/// The entries of this and earlier sessions, each one item however many lines it has.
+/// The entries of this and earlier sessions.
+///
+/// Each entry is one item, even if it has several lines.
 ///
 /// The file has one entry per line, with `\n` and `\\` for line ends and backslashes, and is only appended to: several
 /// sessions may write to it. It is cut to its newest entries when it is read and has grown to twice the limit. A file
 /// that cannot be read or written costs the persistence, never the session.
 package final class EditHistory {
-    /// How many entries are kept.
+    /// The maximum number of entries.
     package let limit: Int
     private let file: String?
     /// The entries, oldest first.
     package private(set) var entries: [String] = []
 
-    /// Reads the file, if there is one.
+    /// Reads the file if it exists.
     package init(file: String?, limit: Int = 2_000) {
         self.file = file
         self.limit = limit
@@ -23,7 +25,7 @@ package final class EditHistory {
         }
     }
 
-    /// Adds an entry, in memory and to the file, unless it is blank or repeats the last one.
+    /// Adds an entry in memory and to the file, unless it is blank or repeats the last one.
     ///
     /// Returns whether it was added.
     @discardableResult  // because only the editor, which keeps a copy, needs to know
@@ -37,7 +39,7 @@ package final class EditHistory {
         return true
     }
 
-    /// The newest entry of one line that is longer than a text and begins with it.
+    /// Returns the newest one-line entry that begins with a text and is longer.
     func newest(startingWith text: String) -> String? {
         entries.last { $0.count > text.count && $0.hasPrefix(text) && !$0.contains("\n") }
     }

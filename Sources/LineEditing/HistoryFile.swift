@@ -4,7 +4,9 @@
     import Darwin
 #endif
 
-/// The history's few file operations; what fails is left undone.
+/// File operations of the history.
+///
+/// Failures are ignored.
 enum HistoryFile {
     static func read(_ path: String) -> [UInt8]? {
         let file = open(path, O_RDONLY | O_CLOEXEC)
@@ -22,7 +24,7 @@ enum HistoryFile {
     /// Appends in one call, so that entries of several sessions never mix.
     static func append(_ path: String, _ bytes: [UInt8]) {
         makeFolder(of: path)
-        // What is typed may be private: nobody else reads it.
+        // The input may be private, so only the owner can read it.
         let file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
         guard file >= 0 else { return }
         defer { Descriptor.close(file) }

@@ -1,17 +1,17 @@
-/// Says, in front of each line, who has printed it.
+/// Puts a label with the source before each printed line.
 ///
-/// Each thread has a label of its own, because observers run on one thread while workers print on theirs.
+/// Each thread has its own label, because observers run on one thread while workers print on theirs.
 struct LineLabels {
     private var labels: [UInt: [UInt8]] = [:]
-    /// The label of the line that was left unfinished.
+    /// The label of the unfinished line.
     private var unfinished: [UInt8] = []
 
-    /// Labels what the calling thread prints from here on; an empty one stops that.
+    /// Labels the calling thread's output from now on; an empty label stops that.
     mutating func set(_ label: [UInt8]) {
         labels[currentThread()] = label.isEmpty ? nil : label
     }
 
-    /// The bytes with the calling thread's label in front of each line.
+    /// Returns the bytes with the calling thread's label before each line.
     ///
     /// `endsInLine` says whether what came before ended its line; what does not go on with that
     /// line begins a new one.

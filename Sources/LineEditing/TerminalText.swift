@@ -1,12 +1,12 @@
 import CEdit
 
-/// How much room text takes on a terminal.
+/// Measures text on a terminal.
 package enum TerminalText {
-    /// The columns that a text takes, all on one line.
+    /// Returns the number of columns of a text on one line.
     ///
-    /// Control characters and what cannot be shown count as one.
+    /// Control characters and characters that cannot be shown count as one column.
     ///
-    /// Any thread: it works by the locale that the editor uses, whatever the thread's own.
+    /// Any thread: uses the editor's locale, regardless of the thread's own.
     package static func width(_ text: String) -> Int {
         if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
         return withUTF8Locale {
@@ -14,7 +14,7 @@ package enum TerminalText {
         }
     }
 
-    /// The text, or its beginning with `…` after it, in at most so many columns.
+    /// Returns the text, or its beginning followed by `…`, in at most `columns` columns.
     package static func truncate(_ text: String, to columns: Int) -> String {
         if text.utf8.count <= columns || width(text) <= columns { return text }
         guard columns > 0 else { return "" }
@@ -31,7 +31,7 @@ package enum TerminalText {
         }
     }
 
-    /// The text without colours and other control sequences of a terminal.
+    /// Returns the text without colors and other control sequences.
     package static func plain(_ text: String) -> String {
         guard text.utf8.contains(0x1B) else { return text }
         var result = ""
@@ -48,7 +48,9 @@ package enum TerminalText {
         return result
     }
 
-    /// Whether the character takes room of its own on a terminal; control characters and unknown ones do not.
+    /// Whether the character takes its own space on a terminal.
+    ///
+    /// Control characters and unknown ones do not.
     package static func isShown(_ scalar: Unicode.Scalar) -> Bool {
         if scalar.value < 0x7F { return scalar.value >= 0x20 }
         return withUTF8Locale { displayWidth(scalar) >= 0 }

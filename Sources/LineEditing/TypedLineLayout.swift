@@ -1,7 +1,8 @@
-/// Where the cursor stands on the screen while a line is typed, counted from the prompt's first row.
+/// Computes the cursor position on the screen while a line is typed, counted from the prompt's first row.
 ///
-/// libedit knows but does not tell; this follows its rules: a wide character that does not fit goes to the next row, a
-/// full row moves the cursor to the next one at once, control characters take two columns, tabs go to multiples of 8.
+/// libedit does not report the position, so this type follows its rules: a wide character that does not fit moves to
+/// the next row, a full row moves the cursor to the next one immediately, control characters take two columns, and tabs
+/// end at multiples of 8.
 struct TypedLineLayout {
     private(set) var row = 0
     private(set) var column = 0
@@ -9,7 +10,9 @@ struct TypedLineLayout {
 
     init(columns: Int) { self.columns = max(columns, 2) }
 
-    /// Adds the prompt; what stands between two `escape` characters takes no room.
+    /// Adds the prompt.
+    ///
+    /// Text between two `escape` characters takes no space.
     mutating func add(prompt: String, escape: Unicode.Scalar) {
         var isHidden = false
         for scalar in prompt.unicodeScalars {
@@ -21,13 +24,13 @@ struct TypedLineLayout {
         }
     }
 
-    /// Where the cursor stands when a text comes next: on its first character.
+    /// The cursor position before the next text: on its first character.
     func cursor(before text: String) -> (row: Int, column: Int) {
         guard let next = text.unicodeScalars.first, next.value >= 0x20 else { return (row, column) }
         return place(of: max(displayWidth(next), 0))
     }
 
-    /// Where a character of that width is drawn if it comes next.
+    /// Returns where the next character of this width is drawn.
     func place(of width: Int) -> (row: Int, column: Int) {
         column + width > columns ? (row + 1, 0) : (row, column)
     }
@@ -49,7 +52,7 @@ struct TypedLineLayout {
             advance(1)
         default:
             let width = displayWidth(scalar)
-            // What cannot be shown is drawn as \U+1234.
+            // A character that cannot be shown is drawn as \U+1234.
             if width < 0 {
                 for _ in 0..<(scalar.value > 0xFFFF ? 8 : 7) { advance(1) }
             } else {

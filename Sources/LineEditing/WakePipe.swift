@@ -1,9 +1,9 @@
-/// Wakes a thread that waits for the terminal: any thread may, and signal handlers too.
+/// Wakes a thread that waits for the terminal, from any thread or signal handler.
 package final class WakePipe: Sendable {
     let readEnd: Int32
     private let writeEnd: Int32
 
-    /// Makes one; nil when the system has no descriptors left.
+    /// Creates a pipe; nil if the system has no descriptors left.
     package init?() {
         guard let ends = Descriptor.pipe() else { return nil }
         (readEnd, writeEnd) = ends
@@ -14,9 +14,9 @@ package final class WakePipe: Sendable {
         Descriptor.close(writeEnd)
     }
 
-    /// Makes the waiting thread look around.
+    /// Wakes the waiting thread.
     ///
-    /// A full pipe is as good as one byte in it, so nothing is ever waited for.
+    /// A full pipe wakes it just as well, so writing never blocks.
     package func wake() {
         var byte: UInt8 = 0
         withUnsafeBytes(of: &byte) { Descriptor.writeOnce(writeEnd, $0) }

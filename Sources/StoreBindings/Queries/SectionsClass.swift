@@ -139,7 +139,7 @@ struct SectionedChangeTable {
                     entry["modifications_new"] = indices(rows.modificationsNew)
                     return .table(entry)
                 }))
-        // because: after the script's end nobody prints.
+        // because: after the script has ended, no code prints the table.
         table.metatable = try? sections.results.handle.module.changeMetatables.ofSections
         return table
     }

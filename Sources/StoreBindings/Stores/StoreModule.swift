@@ -1,8 +1,8 @@
-// StoreBindings: what a script sees of the store.
+// StoreBindings: the store as scripts see it.
 //
-// One `StoreModule` belongs to one Lua state and one thread. It makes the `moonpool` module, opens stores for the
-// script, holds what they share (classes, tokens, dates) and ends them. It knows no event loop: what it needs of one
-// comes from its `BindingHost`.
+// One `StoreModule` belongs to one Lua state and one thread. It creates the `moonpool` module, opens stores for the
+// script, holds what they share (classes, tokens, dates) and ends them. It has no event loop of its own; its
+// `BindingHost` provides one.
 //
 // Lifetimes: the module holds every open store. Live objects in Lua are bare keys of a class; the class holds its
 // store's handle. Observers are held by their tokens in Lua only, so a token that is collected ends its observer, also
@@ -11,7 +11,7 @@
 import LuaHost
 import ObjectStore
 
-/// What the bindings need of the program around them.
+/// The services of the surrounding program that the bindings need.
 ///
 /// Used on the script's thread only.
 package protocol BindingHost: AnyObject {
@@ -19,25 +19,28 @@ package protocol BindingHost: AnyObject {
     var scheduler: any Scheduler { get }
     /// Keeps the script running until the hold is released: one for each valid token and each queued write.
     func hold() -> any BindingHold
-    /// The handler of an observer or of a queued write has failed. `token` is the observer's token in Lua, or nil.
+    /// Reports that the handler of an observer or of a queued write has failed. `token` is the observer's token in Lua,
+    /// or nil.
     func report(_ error: any Error, from observer: String, token: LuaValue)
-    /// A store was opened: watch its file, if it has one, and call `Store.fileMayHaveChanged` when it changes.
+    /// Called when a store was opened: watch its file, if it has one, and call `Store.fileMayHaveChanged` when it
+    /// changes.
     func didOpen(_ store: Store)
-    /// A store was closed.
+    /// Called when a store was closed.
     func didClose(_ store: Store)
-    /// Something that surprises people has happened for the first time; the text explains it.
+    /// Explains surprising behavior when it first occurs.
     func hint(_ text: String)
-    /// What the script is called in reports.
+    /// The name of the script in reports.
     var scriptName: String { get }
-    /// The script as other threads see it; nil where there are none.
+    /// The script as other threads see it; nil if there are no other scripts.
     var link: (any RemoteScript)? { get }
-    /// The script that a value of this script stands for, such as a worker.
+    /// Returns the script that a value of this script represents, such as a worker.
     func remoteScript(_ value: LuaValue) -> (any RemoteScript)?
-    /// How a value of the host, such as a worker, is shown, and what a script can name on it; nil for all others.
+    /// Returns how a value of the host, such as a worker, is shown, and which names a script can use on it; nil for all
+    /// others.
     func inspect(_ value: LuaUserdata) -> (text: String, members: [LuaMember])?
-    /// Runs a job on another script's thread and waits until it is done.
+    /// Runs a job on another script's thread and waits for its end.
     ///
-    /// Throws `closed` if that script ends before, `interrupted` when this one is stopped.
+    /// Throws `closed` if that script ends first, and `interrupted` if this script is stopped.
     func run(on script: any RemoteScript, _ job: @escaping @Sendable (StoreModule) -> Void) throws
 }
 
@@ -60,11 +63,11 @@ extension BindingHost {
 
 /// Keeps a script running until it is released or dropped.
 package protocol BindingHold: AnyObject {
-    /// Lets go. Once is enough.
+    /// Releases the hold. Does nothing the second time.
     func release()
 }
 
-/// The store as one script sees it.
+/// The stores of one script.
 ///
 /// Confined to the thread of its state.
 package final class StoreModule {
@@ -75,41 +78,43 @@ package final class StoreModule {
     /// Hosts add their own functions to it.
     package let table: LuaTable
 
-    /// What the script may do with the stores that it opens.
+    /// The script's permissions for the stores that it opens.
     package var rights = StoreRights()
 
     weak var host: (any BindingHost)?
-    /// The open stores with what scripts call them, in the order of opening.
+    /// The open stores with their names for the script, in the order of opening.
     package private(set) var handles: [StoreHandle] = []
     let scheduler: any Scheduler
     let dates: DateClass
-    /// Knows the effect or computed value that is running.
+    /// Knows the running effect or computed value.
     package let readScope = ReadScope()
     let null: LuaValue
     private(set) lazy var changeMetatables = ChangeMetatables(state)
-    // Token userdata by number, weakly, and the callback by token userdata: a callback that refers to its own token
-    // does not keep it alive.
+    // Maps numbers to token userdata (weakly), and token userdata to callbacks, so that a callback that refers to its
+    // own token does not keep it alive.
     private let tokensByNumber: LuaTable
     private let callbacksByToken: LuaTable
-    // Token userdata by number that the script need not hold itself.
+    // Token userdata by number, for tokens that the script need not retain.
     private let keptTokens: LuaTable
     private var tokens: [Int: WeakToken] = [:]
-    // So many, and those that are gone are looked for.
+    // At this number of tokens, released ones are removed.
     private var tokenRoom = 64
     private var lastToken = 0
     private var hasHinted = false
     private var isClosing = false
-    /// The line of another script whose call is being carried out here; mostly empty.
+    /// The line of another script whose call is running here; usually empty.
     var senderPlace = ""
-    /// Surrounds each call of an observer, for hosts that tell apart what observers print; nil costs nothing.
+    /// Wraps each call of an observer, for hosts that separate the output of observers; nil costs nothing.
     ///
-    /// It has to make the call, and to pass on what it throws.
+    /// The function has to make the call and to pass on its errors.
     package var aroundCalls: ((_ token: TokenHandle, _ call: () throws -> Void) throws -> Void)?
-    /// Called some fifty times a second while a write waits for another writer; an error ends the wait.
+    /// Called about fifty times a second while a write waits for another writer.
+    ///
+    /// An error ends the wait.
     package var whileWaiting: (() throws -> Void)?
     /// Applies the migrations of a folder to a store before it is opened with `migrations = "DIR"`, up to a schema version.
     package var migrator: ((_ store: String, _ folder: String, _ version: UInt64?) throws -> Void)?
-    /// Whether what a main chunk still reaches when it returns is observed from then on.
+    /// Whether objects that a main chunk still reaches when it returns are observed from then on.
     ///
     /// For scripts: the chunk's locals would be garbage afterwards. True while the chunk runs.
     package var keepsMainChunk = false {
@@ -118,9 +123,9 @@ package final class StoreModule {
         }
     }
 
-    /// Makes the module and puts it under `package.loaded.moonpool`.
+    /// Creates the module and stores it in `package.loaded.moonpool`.
     ///
-    /// The host is held weakly.
+    /// The host is referenced weakly.
     package init(state: LuaState, host: any BindingHost) {
         self.state = state
         self.host = host
@@ -139,27 +144,27 @@ package final class StoreModule {
     /// The open stores, in the order of opening.
     package var openStores: [Store] { handles.map(\.store) }
 
-    /// The tokens whose observers may still be called, in the order of their making.
+    /// The tokens of active observers, in the order of creation.
     package var activeTokens: [TokenHandle] {
         tokens = tokens.filter { $0.value.token != nil }
         return tokens.sorted { $0.key < $1.key }.compactMap(\.value.token).filter(\.isValid)
     }
 
-    /// Ends every observer: nothing is called again.
+    /// Ends every observer: no callback runs again.
     package func endObservers() {
         for token in activeTokens { token.invalidate() }
     }
 
-    /// Holds the tokens that are valid now until they end.
+    /// Retains the currently valid tokens until they end.
     ///
-    /// For the end of a script's main chunk, whose locals would be garbage from then on: what was
-    /// observed at the top of a script is observed as long as the script runs. Tokens that the chunk
-    /// had let go of have been collected before (see ``keepsMainChunk``), so they are not among them.
+    /// Call it at the end of a script's main chunk, whose locals become garbage then: observers at the top of a script
+    /// stay active while the script runs. Tokens that the chunk has already dropped have been collected before (see
+    /// ``keepsMainChunk``).
     package func keepObservers() {
         for token in activeTokens where keptTokens[token.number].isNil { keep(token) {} }
     }
 
-    /// Holds a token until it ends, and calls the handler then.
+    /// Retains a token until it ends, and then calls the handler.
     func keep(_ token: TokenHandle, _ didEnd: @escaping () -> Void) {
         let number = token.number
         keptTokens[number] = userdata(token)
@@ -182,10 +187,10 @@ package final class StoreModule {
         handles = []
     }
 
-    /// Opens a store for the script, or gives the one that is already open at the same place.
+    /// Opens a store for the script, or returns the open store of the same file.
     ///
-    /// `shouldCompact` and `migration` as ``Store/init(_:scheduler:migration:shouldCompact:whileWaiting:)`` says; functions that are
-    /// defaults in `schema` hold for what a migration creates.
+    /// For `shouldCompact` and `migration` see ``Store/init(_:scheduler:migration:shouldCompact:whileWaiting:)``.
+    /// Default functions in `schema` apply to objects that a migration creates.
     package func open(
         _ configuration: StoreConfiguration, shouldCompact: ((Int, Int) throws -> Bool)? = nil,
         migration: LuaFunction? = nil, defaults schema: LuaTable? = nil
@@ -197,7 +202,7 @@ package final class StoreModule {
         try rights.checkCount(handles.count)
         var configuration = configuration
         configuration.holder = holder
-        // Objects that a migration leaves in the script's variables are those of the opened store.
+        // Objects that a migration leaves in the script's variables belong to the opened store.
         var migrated: StoreHandle?
         let store = try Store(
             configuration, scheduler: scheduler,
@@ -221,19 +226,19 @@ package final class StoreModule {
         return handle
     }
 
-    /// An open store as scripts hold it.
+    /// Returns an open store as a script value.
     package func value(of handle: StoreHandle) -> LuaValue {
         state.userdata(handle, StoreHandle.type)
     }
 
     func didClose(_ handle: StoreHandle) {
         handles.removeAll { $0 === handle }
-        // Those that are called on other threads have stores of their own there.
+        // Observers on other threads have their own stores.
         for token in activeTokens where token.store === handle { token.invalidate() }
         host?.didClose(handle.store)
     }
 
-    /// Passes on the error of an observer, an effect or a queued write.
+    /// Reports the error of an observer, an effect or a queued write.
     func report(_ error: any Error, _ token: TokenHandle?) {
         host?.report(
             error, from: token?.title ?? "a queued write", token: token.map(userdata) ?? .nil)
@@ -249,9 +254,9 @@ package final class StoreModule {
 }
 
 extension StoreModule {
-    /// Makes the token of an observer that calls `callback`.
+    /// Creates the token of an observer that calls `callback`.
     ///
-    /// `observe` gets a function that makes the call.
+    /// `observe` receives a function that makes the call.
     func makeToken(
         _ name: String, _ subject: String, _ store: StoreHandle, _ callback: LuaFunction,
         _ observe: (@escaping ([LuaValue]) throws -> Void) throws -> NotificationToken
@@ -276,8 +281,8 @@ extension StoreModule {
         return value
     }
 
-    /// Makes the token of an observation that calls no callback of this token: of an effect, or of an observer that
-    /// another thread calls.
+    /// Creates the token of an observation without a callback: of an effect, or of an observer that another thread
+    /// calls.
     func adopt(
         _ observation: any Observation, number: Int, title: (name: String, subject: String),
         _ store: StoreHandle?
@@ -306,15 +311,15 @@ extension StoreModule {
         return lastToken
     }
 
-    /// The token of this number, if a script still holds it.
+    /// Returns the token with this number, if a script still holds it.
     func token(_ number: Int) -> TokenHandle? { tokens[number]?.token }
 
-    /// The script and its line that is calling, for reports of who holds a version.
+    /// The calling script and its line, for reports about retained versions.
     var holder: VersionHolder {
         VersionHolder(script: host?.scriptName ?? "", place: callPlace)
     }
 
-    /// The line of the script that is calling, for reports; that of another script where it calls here.
+    /// The calling line of the script, for reports; for a call from another script, the line of that script.
     var callPlace: String {
         if !senderPlace.isEmpty { return senderPlace }
         for level in 0..<8 {
@@ -324,7 +329,7 @@ extension StoreModule {
         return ""
     }
 
-    /// A token that was still valid was collected as garbage.
+    /// Reports a valid token that was collected as garbage.
     private func wasCollected(_ title: String) {
         guard !hasHinted, !isClosing, let host else { return }
         hasHinted = true
