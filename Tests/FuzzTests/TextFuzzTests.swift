@@ -28,7 +28,7 @@ import Transfer
                 return
                     "\(try results.count() > 0) \(text.contains("subquery")) \(text.contains("@"))"
             } catch let error as StoreError {
-                if error.code != .invalidQuery {
+                if ![.invalidQuery, .unknownProperty].contains(error.code) {
                     Issue.record("\(error.code): \(FuzzLoop.shown(input))")
                 }
                 return FuzzLoop.outcome(of: error)

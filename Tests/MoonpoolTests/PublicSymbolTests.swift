@@ -30,7 +30,8 @@ import Testing
         let moduleMaps =
             try manager.contentsOfDirectory(atPath: sources.path)
             .map { sources.appending(path: "\($0)/module.modulemap").path }
-            .filter(manager.fileExists) + ["\(build)/CLuaShims.build/module.modulemap"]
+            .filter(manager.fileExists)
+            + ["CLuaShims", "CPostgres"].map { "\(build)/\($0).build/module.modulemap" }
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments =

@@ -14,7 +14,7 @@ import ObjectStore
 ///
 /// Members that cannot throw end the program where ``get(_:)`` and ``set(_:to:)`` throw: after the object was deleted, after the store
 /// was closed, and for an assignment outside of a write. In a write, the first assignment that fails makes the write throw
-/// and roll back. A read takes about 10 ns.
+/// and roll back.
 @dynamicMemberLookup
 public struct Live<M: ObjectModel> {
     @usableFromInline package let modelTable: ModelTable

@@ -71,7 +71,7 @@ struct ObserverBinding {
         )
     }
 
-    /// What reports call the observer: it stands in lines of theirs.
+    /// The name of the observer in reports.
     static func name(
         _ options: LuaTable?, _ call: borrowing LuaCall, _ index: Int
     ) throws -> String {
