@@ -9,8 +9,8 @@ let strict: [SwiftSetting] =
 let safe: [SwiftSetting] =
     strict + [.strictMemorySafety(), .treatWarning("StrictMemorySafety", as: .error)]
 
-/// The few modules where pointers live: LMDBStorage, ColumnStorage, DataFormats, Decimals, RealmFiles, EventLoops,
-/// LuaHost and LineEditing.
+/// The few modules where pointers live: SystemCalls, StructLayouts, LMDBStorage, ColumnStorage, DataFormats, Decimals,
+/// RealmFiles, EventLoops, LuaHost and LineEditing.
 let unsafeZone: [SwiftSetting] = strict
 
 let package = Package(

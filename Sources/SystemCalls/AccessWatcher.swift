@@ -41,15 +41,18 @@ package final class AccessWatcher: Sendable {
 
     /// Calls `handler` on the watcher's thread after each access to a file by any process.
     ///
-    /// Returns nil where the system has no watches left; then ask again from time to time.
+    /// Returns nil if the system has no watches or threads left. The caller then has to check the file from time to time.
     package func watch(_ path: String, _ handler: @escaping @Sendable () -> Void) -> Watch? {
         #if canImport(Glibc)
             let number: Int? = state.withLock { state in
                 if state.file < 0 {
-                    state.file = inotify_init1(Int32(IN_CLOEXEC))
-                    guard state.file >= 0 else { return nil }
-                    let file = state.file
-                    startThread { [self] in read(file) }
+                    let file = inotify_init1(Int32(IN_CLOEXEC))
+                    guard file >= 0 else { return nil }
+                    guard DetachedThread.start({ [self] in read(file) }) == 0 else {
+                        close(file)
+                        return nil
+                    }
+                    state.file = file
                 }
                 let mask = UInt32(IN_ACCESS | IN_CLOSE_WRITE | IN_CLOSE_NOWRITE)
                 let descriptor = inotify_add_watch(state.file, path, mask)
@@ -76,21 +79,6 @@ package final class AccessWatcher: Sendable {
     }
 
     #if canImport(Glibc)
-        private func startThread(_ body: @escaping @Sendable () -> Void) {
-            let boxed = Unmanaged.passRetained(WatcherBody(body))
-            var thread = pthread_t()
-            let code = pthread_create(
-                &thread, nil,
-                { argument in
-                    if let argument {
-                        Unmanaged<WatcherBody>.fromOpaque(argument).takeRetainedValue().run()
-                    }
-                    return nil
-                }, boxed.toOpaque())
-            guard code == 0 else { return boxed.release() }
-            pthread_detach(thread)
-        }
-
         private func read(_ file: Int32) {
             ThreadIdentity.nameCurrent("moonpool-watch")
             let capacity = 16_384
@@ -119,10 +107,3 @@ package final class AccessWatcher: Sendable {
         }
     #endif
 }
-
-#if canImport(Glibc)
-    private final class WatcherBody: Sendable {
-        let run: @Sendable () -> Void
-        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
-    }
-#endif

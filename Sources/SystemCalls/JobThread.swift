@@ -53,39 +53,12 @@ package final class JobThread: Sendable {
     }
 
     private func start(_ run: @escaping @Sendable (UnownedJob) -> Void) {
-        let body = Unmanaged.passRetained(ThreadBody { [self] in loop(run) })
-        #if canImport(Glibc)
-            var thread = pthread_t()
-        #else
-            var thread: pthread_t?
-        #endif
-        let code = pthread_create(&thread, nil, JobThread.main, body.toOpaque())
+        let code = DetachedThread.start { [self] in loop(run) }
+        // Jobs of an executor cannot be refused.
         guard code == 0 else {
-            body.release()
             fatalError("the system cannot start a thread for '\(name)': error \(code)")
         }
-        #if canImport(Glibc)
-            pthread_detach(thread)
-        #else
-            if let thread { pthread_detach(thread) }
-        #endif
     }
-
-    #if canImport(Glibc)
-        private static let main:
-            @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = {
-                if let argument = $0 {
-                    Unmanaged<ThreadBody>.fromOpaque(argument).takeRetainedValue().run()
-                }
-                return nil
-            }
-    #else
-        private static let main:
-            @convention(c) (UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? = {
-                Unmanaged<ThreadBody>.fromOpaque($0).takeRetainedValue().run()
-                return nil
-            }
-    #endif
 
     private func loop(_ run: (UnownedJob) -> Void) {
         ThreadIdentity.nameCurrent(name)
@@ -107,11 +80,6 @@ package final class JobThread: Sendable {
             if jobs.isEmpty { work.wait(after: count) }
         }
     }
-}
-
-private final class ThreadBody: Sendable {
-    let run: @Sendable () -> Void
-    init(_ run: @escaping @Sendable () -> Void) { self.run = run }
 }
 
 /// Counts notifications, and blocks a thread until the count has changed.
