@@ -61,17 +61,24 @@ let package = Package(
             providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
 
         .target(name: "SystemCalls", swiftSettings: unsafeZone),
+        .target(name: "MemoryAccounts", swiftSettings: safe),
         .target(name: "StructLayouts", swiftSettings: unsafeZone),
         .target(
-            name: "LMDBStorage", dependencies: ["CLMDB", "CXXHash"], swiftSettings: unsafeZone),
-        .target(name: "ColumnStorage", dependencies: ["LMDBStorage"], swiftSettings: unsafeZone),
+            name: "LMDBStorage", dependencies: ["CLMDB", "CXXHash", "MemoryAccounts"],
+            swiftSettings: unsafeZone),
+        .target(
+            name: "ColumnStorage", dependencies: ["LMDBStorage", "MemoryAccounts"],
+            swiftSettings: unsafeZone),
         .target(name: "Decimals", dependencies: ["CDecimal"], swiftSettings: unsafeZone),
         .target(
-            name: "ObjectStore", dependencies: ["ColumnStorage", "Decimals"], swiftSettings: safe),
+            name: "ObjectStore", dependencies: ["ColumnStorage", "Decimals", "MemoryAccounts"],
+            swiftSettings: safe),
 
         .target(name: "Charts", swiftSettings: safe),
         .target(name: "CLuaShims", dependencies: ["CLua"]),
-        .target(name: "LuaHost", dependencies: ["CLuaShims"], swiftSettings: unsafeZone),
+        .target(
+            name: "LuaHost", dependencies: ["CLuaShims", "MemoryAccounts"],
+            swiftSettings: unsafeZone),
         .target(name: "EventLoops", dependencies: ["CUV"], swiftSettings: unsafeZone),
         .target(name: "LineEditing", dependencies: ["CEdit"], swiftSettings: unsafeZone),
 
@@ -91,14 +98,15 @@ let package = Package(
         .target(
             name: "StoreBindings",
             dependencies: [
-                "ObjectStore", "LuaHost", "Decimals", "Transfer", "DataFormats", "Charts",
+                "ObjectStore", "LuaHost", "Decimals", "Transfer", "DataFormats", "MemoryAccounts",
+                "Charts",
             ],
             swiftSettings: safe),
         .target(
             name: "ScriptHost",
             dependencies: [
                 "Reference", "StoreBindings", "ObjectStore", "LuaHost", "EventLoops",
-                .product(name: "Logging", package: "swift-log"),
+                "MemoryAccounts", .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: safe),
 
@@ -179,7 +187,7 @@ let package = Package(
             ],
             swiftSettings: unsafeZone),
         .testTarget(
-            name: "LuaHostTests", dependencies: ["LuaHost", "TestThreads"],
+            name: "LuaHostTests", dependencies: ["LuaHost", "MemoryAccounts", "TestThreads"],
             swiftSettings: unsafeZone),
         .testTarget(
             name: "StoreBindingsTests", dependencies: ["StoreBindings", "TestSupport"],

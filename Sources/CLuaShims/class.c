@@ -15,6 +15,7 @@ void shim_push_object(lua_State *L, shim_class *c, int64_t key) {
 }
 
 void shim_push_box(lua_State *L, shim_class *c, const void *p) {
+    memory_reserve_object(&host_of(L)->mem, MEMORY_OF_OBJECT);
     object *o = lua_newuserdatauv(L, sizeof *o, 0);
     *o = (object){ box_magic, (int64_t)(intptr_t)p, c };
     set_metatable(L, c->metatable);
@@ -40,6 +41,7 @@ static void empty(lua_State *L, object *o) {
     if (!p) return;
     o->payload = 0;
     host *h = host_of(L);
+    memory_release_object(&h->mem, MEMORY_OF_OBJECT);
     passage passed = passage_to_swift(h, L);
     h->calls.release(p);
     passage_back(h, passed);

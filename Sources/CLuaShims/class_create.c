@@ -10,6 +10,7 @@ int class_create_function(lua_State *L) {
     if (top == 3 && o && o->magic == box_magic && o->payload && o->cls->calls.resolve &&
         lua_type(L, 2) == LUA_TSTRING && lua_istable(L, 3)) {
         host *h = o->cls->host;
+        relieve_memory(L, h);
         size_t length;
         const char *name = lua_tolstring(L, 2, &length);
         shim_class *c = o->cls->calls.resolve(o->cls->context, L, o->payload, name, length);

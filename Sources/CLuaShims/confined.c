@@ -1,12 +1,6 @@
 // Replacements, in a confined script, for functions of Lua's libraries that could leave the state, confuse the virtual
 // machine (binary chunks), or run where a stop cannot reach (finalizers).
-#include "confined.h"
-
-void confined_look(lua_State *L, unsigned steps) {
-    host *h = host_of(L);
-    limits_charge(h, steps);
-    if (stop_asked(h)) stop_hook(L, NULL);
-}
+#include "stoppable.h"
 
 static int call_original(lua_State *L) { return lua_tocfunction(L, lua_upvalueindex(1))(L); }
 
@@ -23,18 +17,6 @@ static int plain_setmetatable(lua_State *L) {
         lua_pushliteral(L, "__gc");
         if (lua_rawget(L, 2) != LUA_TNIL) return luaL_error(L, "a confined script has no '__gc'");
         lua_pop(L, 1);
-    }
-    return call_original(L);
-}
-
-static int bounded_rep(lua_State *L) {
-    size_t length, separator;
-    luaL_checklstring(L, 1, &length);
-    luaL_checkinteger(L, 2);
-    luaL_optlstring(L, 3, "", &separator);
-    if (length + separator == 0) {  // the original would still count to the end
-        lua_pushliteral(L, "");
-        return 1;
     }
     return call_original(L);
 }
@@ -75,20 +57,11 @@ static int confine(lua_State *L) {
     if (lua_getfield(L, -1, LUA_STRLIBNAME) == LUA_TTABLE) {
         static const char *const binary[] = { "dump", NULL };
         drop(L, binary);
-        replace(L, "rep", bounded_rep);
-        static const luaL_Reg stoppable[] = {
-            { "find", confined_find },     { "match", confined_match },
-            { "gmatch", confined_gmatch }, { "gsub", confined_gsub },   { NULL, NULL },
-        };
-        luaL_setfuncs(L, stoppable, 0);
     }
     lua_pop(L, 1);
     if (lua_getfield(L, -1, LUA_TABLIBNAME) == LUA_TTABLE) {
-        static const luaL_Reg stoppable[] = {
-            { "insert", confined_insert }, { "remove", confined_remove }, { "move", confined_move },
-            { "concat", confined_concat }, { "unpack", confined_unpack }, { "sort", confined_sort }, { NULL, NULL },
-        };
-        luaL_setfuncs(L, stoppable, 0);
+        lua_pushcfunction(L, stoppable_sort);
+        lua_setfield(L, -2, "sort");
     }
     lua_settop(L, 0);
     // All strings share their metatable, including strings that the host's functions use.

@@ -29,6 +29,7 @@ static int aux_resume(lua_State *L, lua_State *co, int arguments) {
         return results;
     }
     lua_xmove(co, L, 1);
+    if (status == LUA_ERRMEM) describe_memory_error(L);
     return -1;
 }
 

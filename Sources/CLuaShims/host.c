@@ -44,11 +44,12 @@ static int prepare(lua_State *L) {
     return 0;
 }
 
-lua_State *shim_open(const void *owner, const shim_host_calls *calls) {
+lua_State *shim_open(const void *owner, const shim_host_calls *calls, size_t limit) {
     host *h = calloc(1, sizeof *h);
     if (!h) return NULL;
     h->owner = owner;
     h->calls = *calls;
+    memory_prepare(&h->mem, limit);
     lua_State *L = lua_newstate(host_allocate, &h->mem);
     if (!L) {
         free(h);
@@ -76,7 +77,7 @@ void shim_close(lua_State *L) {
     h->mem.kept = lua_getextraspace(L);  // the start of the block of a main state
     lua_close(L);
     if (entered) frame_leave(h);
-    free(h->mem.kept);
+    host_free_kept(&h->mem);
     class_teardown(h);
     interrupt_teardown(h);
     host_free_memory(&h->mem);
@@ -110,7 +111,9 @@ static int open_libraries(lua_State *L) {
         luaL_requiref(L, libraries[i].name, libraries[i].func, 1);
         lua_pop(L, 1);
     }
+    if (host_of(L)->mem.maps) protected_setup(L);
     coroutine_setup(L);
+    stoppable_setup(L);
     collect_setup(L, host_of(L));
     return 0;
 }

@@ -10,13 +10,35 @@
 #include <string.h>
 #include "CLuaShims.h"
 
+enum { MEMORY_CLASSES = 37 };  // class 0 is none
+
 typedef struct {
-    size_t used, peak, quota;
-    int enforce;          // Lua code is running: the quota applies
-    void *free[17];       // size classes of 16 bytes up to 256
-    void *slabs;
+    size_t used, peak;    // as Lua counts
+    int enforce;          // Lua code is running: the account can refuse memory
+    void *free[MEMORY_CLASSES];  // free blocks of each size class
+    struct slab *slabs;
     void *kept;           // a large block that stays when Lua frees it
+    size_t kept_size;
+    // The memory account, if there is one.
+    bool maps;            // blocks are allocated so that they can be returned to the system
+    size_t mapped;        // blocks of this size or more are mapped
+    const void *owner;
+    bool (*charge)(const void *owner, size_t size, int32_t manner);  // SHIM_CHARGE_…; NULL: nothing is counted
+    void (*release)(const void *owner, size_t size);
+    size_t held;          // bytes taken from the system, plus those of the host's objects
+    size_t granted;       // bytes that may be held without asking the account
+    size_t uncounted;     // bytes held before counting began
+    size_t idle;          // the fewest bytes held and unused since the last search for free slabs
+    bool is_overdrawn;    // a request has exceeded the limit since memory was last refused or granted
+    volatile sig_atomic_t collect_due;  // garbage is to be collected before the next instruction
 } memory;
+
+// The estimated size of a host object behind a userdata or a function, without what the object charges itself.
+enum { MEMORY_OF_OBJECT = 192 };
+void memory_prepare(memory *m, size_t limit);
+void memory_relieve(lua_State *L);
+void memory_reserve_object(memory *m, size_t size);
+void memory_release_object(memory *m, size_t size);
 
 // A Lua stack that is executing, and its own hook from before a stop was armed on it.
 typedef struct {
@@ -28,7 +50,7 @@ typedef struct {
 } frame;
 
 typedef struct host {
-    memory mem;
+    memory mem;              // first: the allocator knows nothing else
     const void *owner;
     shim_host_calls calls;
     lua_State *main;
@@ -65,7 +87,7 @@ typedef struct host {
     size_t warning_length;
     int warnings_on, warning_continues;
     // registry slots
-    int function_metatable, walk_metatable, anchor_metatable;
+    int function_metatable, walk_metatable, anchor_metatable, memory_error;
     shim_class *classes;
 } host;
 
@@ -73,6 +95,12 @@ static inline host *host_of(lua_State *L) { return *(host **)lua_getextraspace(L
 
 void *host_allocate(void *ud, void *p, size_t old, size_t new);
 void host_free_memory(memory *m);
+void host_free_kept(memory *m);
+
+// Before a host call, which takes as much memory as it likes: collects garbage, or raises.
+static inline void relieve_memory(lua_State *L, host *h) {
+    if (h->mem.charge) memory_relieve(L);
+}
 
 // Entering Swift turns the quota off and records the stack in `current`. Leaving restores both.
 typedef struct { lua_State *current; int enforce; } passage;
@@ -90,6 +118,7 @@ void frame_leave(host *h);
 bool stop_asked(host *h);
 bool stop_due(host *h);  // whether the next instruction would raise the stop; false while the code cleans up after it
 void stop_hook(lua_State *L, lua_Debug *ar);
+void collect_soon(host *h);  // makes a hook collect garbage before the next instruction
 int raise_error(lua_State *L);  // raises the value on top, or a stop that is due instead
 void stop_here(host *h, int reason);  // called by the run itself; `stop_hook` raises
 bool interrupt_request(shim_interrupt *i, bool catchable, int reason, uint64_t only);  // only: this run; 0: any
@@ -107,5 +136,8 @@ void collect_setup(lua_State *L, host *h);
 void class_setup(lua_State *L, host *h);
 void class_teardown(host *h);
 void function_setup(lua_State *L, host *h);
+void protected_setup(lua_State *L);
+void stoppable_setup(lua_State *L);
+void describe_memory_error(lua_State *L);  // [-1, +1] the account's error in place of Lua's, if there is an account
 int class_create_function(lua_State *L);
 int message_handler(lua_State *L);

@@ -25,6 +25,7 @@ static const int64_t grace = 200000000;  // nanoseconds
 static _Thread_local host *running;  // the state with the innermost run on this thread
 static _Thread_local bool ready;     // SIGURG is unblocked here
 static atomic_bool previous_is_third;       // whether CallInfo has the layout that `step` expects
+static atomic_int hook_switch;              // the offset in a Lua stack of its "hooks are allowed" byte; 0: unknown
 
 // ---- on the loop thread
 
@@ -59,6 +60,14 @@ static void arm(host *h) {
     }
     f->armed = 1;
     lua_sethook(f->L, stop_hook, LUA_MASKCOUNT, 1);
+    // Lua switches hooks off for finalizers and for the script's own hooks, which have to stop as well.
+    int offset = atomic_load(&hook_switch);
+    if (offset) ((volatile unsigned char *)f->L)[offset] = 1;
+}
+
+void collect_soon(host *h) {
+    h->mem.collect_due = 1;
+    arm(h);
 }
 
 static void on_signal(int signal) {
@@ -126,8 +135,12 @@ static void disarm(host *h, lua_State *L) {
 void stop_hook(lua_State *L, lua_Debug *ar) {
     (void)ar;
     host *h = host_of(L);
-    if (!stop_asked(h)) {  // a coroutine inherited the hook from a run that has ended
-        limits_hook(h, L);
+    if (h->mem.collect_due) {
+        h->mem.collect_due = 0;
+        shim_collect_now(L);
+    }
+    if (!stop_asked(h)) {  // or a coroutine inherited the hook from a run that has ended
+        disarm(h, L);
         return;
     }
     if (!h->raised && atomic_load(&h->catchable)) {
@@ -334,6 +347,31 @@ static int look(lua_State *L) {
         atomic_store(&previous_is_third, ((struct CallInfo **)(void *)inner.i_ci)[2] == outer.i_ci);
     return 0;
 }
+// The byte at the head of a Lua stack that is 1 outside of hooks and 0 inside, if there is exactly one.
+enum { HEAD_BEGINS = 8, HEAD_ENDS = 16 };
+static _Thread_local unsigned char outside[HEAD_ENDS];
+static void compare_head(lua_State *L, lua_Debug *ar) {
+    (void)ar;
+    int found = 0, offset = 0;
+    for (int i = HEAD_BEGINS; i < HEAD_ENDS; i++) {
+        if (outside[i] != 1 || ((unsigned char *)L)[i] != 0) continue;
+        found++;
+        offset = i;
+    }
+    if (found == 1) atomic_store(&hook_switch, offset);
+}
+static int nothing(lua_State *L) {
+    (void)L;
+    return 0;
+}
+static int look_at_head(lua_State *L) {
+    memcpy(outside, L, HEAD_ENDS);
+    lua_sethook(L, compare_head, LUA_MASKCALL, 0);
+    lua_pushcfunction(L, nothing);
+    lua_call(L, 0, 0);
+    lua_sethook(L, NULL, 0, 0);
+    return 0;
+}
 static void install(void) {
     struct sigaction action;
     memset(&action, 0, sizeof action);
@@ -347,6 +385,8 @@ void interrupt_setup(lua_State *L, host *h) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, install);
     lua_pushcfunction(L, look);
+    lua_call(L, 0, 0);
+    lua_pushcfunction(L, look_at_head);
     lua_call(L, 0, 0);
     shim_interrupt *i = calloc(1, sizeof *i);
     if (!i) luaL_error(L, "not enough memory");

@@ -81,6 +81,7 @@ int32_t shim_call(lua_State *L, int32_t arguments, int32_t results) {
         free(h->traceback);
         h->traceback = NULL;
     }
+    if (status == LUA_ERRMEM) describe_memory_error(L);
     return status_of(status);
 }
 
@@ -127,6 +128,60 @@ int32_t shim_tostring(lua_State *L) { return protect(L, to_string, 1, 1); }
 
 int32_t shim_load(lua_State *L, const void *p, size_t n, const char *name, const char *mode) {
     return status_of(luaL_loadbufferx(L, n ? p : "", n, name, mode));  // lua_load is protected
+}
+
+// ---- pcall and xpcall of scripts with a memory account, as lbaselib.c has them; a script that is refused memory catches
+// the account's error, which has a code, and not the string of Lua
+
+void describe_memory_error(lua_State *L) {
+    host *h = host_of(L);
+    h->mem.is_overdrawn = false;
+    if (!h->memory_error) return;
+    lua_pop(L, 1);  // first: there may be no slot left
+    lua_rawgeti(L, LUA_REGISTRYINDEX, h->memory_error);
+}
+
+void shim_set_memory_error(lua_State *L) {
+    host *h = host_of(L);
+    if (!h->memory_error) h->memory_error = luaL_ref(L, LUA_REGISTRYINDEX);
+    else lua_rawseti(L, LUA_REGISTRYINDEX, h->memory_error);
+}
+
+// `extra` values below the results are not results.
+static int finish(lua_State *L, int status, lua_KContext extra) {
+    if (status == LUA_OK || status == LUA_YIELD) return lua_gettop(L) - (int)extra;
+    if (status == LUA_ERRMEM) describe_memory_error(L);
+    lua_pushboolean(L, 0);
+    lua_pushvalue(L, -2);
+    return 2;
+}
+
+static int protected_call(lua_State *L) {
+    luaL_checkany(L, 1);
+    lua_pushboolean(L, 1);
+    lua_insert(L, 1);
+    return finish(L, lua_pcallk(L, lua_gettop(L) - 2, LUA_MULTRET, 0, 0, finish), 0);
+}
+
+// The handler stays in slot 2, where a stop looks for it.
+static int protected_call_with_handler(lua_State *L) {
+    int count = lua_gettop(L);
+    luaL_checktype(L, 2, LUA_TFUNCTION);
+    lua_pushboolean(L, 1);
+    lua_pushvalue(L, 1);
+    lua_rotate(L, 3, 2);
+    return finish(L, lua_pcallk(L, count - 2, LUA_MULTRET, 2, 2, finish), 2);
+}
+
+// Called in protected mode after the libraries have been opened.
+void protected_setup(lua_State *L) {
+    if (lua_getglobal(L, "pcall") == LUA_TFUNCTION) {
+        lua_pushcfunction(L, protected_call);
+        lua_setglobal(L, "pcall");
+        lua_pushcfunction(L, protected_call_with_handler);
+        lua_setglobal(L, "xpcall");
+    }
+    lua_pop(L, 1);
 }
 
 typedef struct { char *bytes; size_t length, capacity; } block;

@@ -20,6 +20,7 @@ static int call_swift(lua_State *L) {
     function_box *b = check(L, lua_upvalueindex(1));
     if (!b) return luaL_error(L, "this function has been released");
     host *h = host_of(L);
+    relieve_memory(L, h);
     passage p = passage_to_swift(h, L);
     int n = b->call(b->object, L);  // the callee keeps the object alive
     passage_back(h, p);
@@ -34,6 +35,7 @@ static int collect(lua_State *L) {
     host *h = host_of(L);
     const void *object = b->object;
     b->object = NULL;
+    memory_release_object(&h->mem, MEMORY_OF_OBJECT);
     passage p = passage_to_swift(h, L);
     h->calls.release(object);
     passage_back(h, p);
@@ -51,6 +53,7 @@ void function_setup(lua_State *L, host *h) {
 
 void shim_push_function(lua_State *L, const void *object, shim_function f) {
     host *h = host_of(L);
+    memory_reserve_object(&h->mem, MEMORY_OF_OBJECT);
     function_box *b = lua_newuserdatauv(L, sizeof *b, 0);
     *b = (function_box){ function_magic, object, f, 0 };
     if (lua_rawgeti(L, LUA_REGISTRYINDEX, h->function_metatable) == LUA_TTABLE) lua_setmetatable(L, -2);

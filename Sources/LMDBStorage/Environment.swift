@@ -160,7 +160,7 @@ package final class Environment: Sendable {
         pointer = try Self.openEnvironment(path, options, names.count, isPrivate: isPrivate)
         let region = isPrivate || options.readOnly ? nil : LockRegion(of: path, pointer)
         lockRegion = region
-        room = Self.isMapWritten(pointer) ? FileRoom(pointer, path) : nil
+        room = Self.isMapWritten(pointer) ? FileRoom(pointer, path, isInMemory: isPrivate) : nil
         var claimed: Int32 = -1
         do throws(StorageError) {
             if let region { claimed = try DataFileClaim.take(path, region) }

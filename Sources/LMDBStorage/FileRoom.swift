@@ -1,4 +1,5 @@
 import CLMDB
+import MemoryAccounts
 
 #if canImport(Glibc)
     import Glibc
@@ -31,6 +32,8 @@ final class FileRoom: @unchecked Sendable {
     private let path: String
     private let descriptor: Int32
     private let pageSize: Int
+    /// What the file takes, where it lies in memory.
+    private let ledger: MemoryLedger?
     /// The pages from the first one on that have a place.
     @exclusivity(unchecked) private var pages = 0
     /// The file's size when this process last looked; negative before.
@@ -45,8 +48,10 @@ final class FileRoom: @unchecked Sendable {
     /// The most pages that are given a place before they are needed.
     private static let mostAhead = 16_384
 
-    /// Of an environment that was opened with MDB_WRITEMAP.
-    init(_ environment: OpaquePointer, _ path: String) {
+    /// Of an environment that was opened with MDB_WRITEMAP; `isInMemory` says that its pages take memory of the scripts
+    /// that write them.
+    init(_ environment: OpaquePointer, _ path: String, isInMemory: Bool) {
+        ledger = isInMemory ? MemoryLedger() : nil
         self.environment = environment
         self.path = path
         var descriptor: mdb_filehandle_t = -1
@@ -122,6 +127,7 @@ final class FileRoom: @unchecked Sendable {
 
     /// The system's code.
     private func allocate(_ count: Int) -> Int32 {
+        if let ledger, !ledger.grants(count * pageSize) { return StorageError.memoryLimitCode }
         let code = Platform.allocate(
             descriptor, path, from: pages * pageSize, to: count * pageSize)
         if code == 0 {
@@ -135,7 +141,9 @@ final class FileRoom: @unchecked Sendable {
     }
 
     private func cut(to wanted: Int) {
-        if Self.cut(descriptor, to: wanted) { size = wanted }
+        guard Self.cut(descriptor, to: wanted) else { return }
+        size = wanted
+        _ = ledger?.grants(wanted)
     }
 
     private static func cut(_ descriptor: Int32, to wanted: Int) -> Bool {

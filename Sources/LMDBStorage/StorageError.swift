@@ -59,6 +59,10 @@ package struct StorageError: Error, Equatable, Sendable {
         package static let empty = Code(rawValue: "empty")
         /// The file was written by an earlier build, in a layout that this one does not read.
         package static let olderFormat = Code(rawValue: "older_format")
+        /// The script that writes has reached the limit of its memory.
+        package static let memoryLimit = Code(rawValue: "memory_limit")
+        /// The host asked to give up the work.
+        package static let interrupted = Code(rawValue: "interrupted")
         /// Anything else the system reports.
         package static let system = Code(rawValue: "system")
     }
@@ -71,6 +75,9 @@ package struct StorageError: Error, Equatable, Sendable {
     package let call: String
     /// The file, as the caller named it.
     package let file: String
+
+    /// The raw code of a step that the script's memory account refuses; LMDB and the system use others.
+    static let memoryLimitCode: Int32 = -31_000
 
     /// The checks that find folders, and pipes and devices.
     static let folder = "a folder"
@@ -148,6 +155,8 @@ package struct StorageError: Error, Equatable, Sendable {
         case .foreignCompanion:
             "'\(file)' is \(call), and a store needs that name for a file of its own"
         case .empty: "'\(file)' is empty"
+        case .interrupted: "the work was interrupted"
+        case .memoryLimit: "not enough memory: the script has reached its limit"
         case .olderFormat: "'\(file)' was written by an earlier build of Moonpool"
         case .system where rawCode == EMFILE || rawCode == ENFILE:
             "'\(file)' cannot be opened: too many open files; close some, or raise the limit with ulimit -n"
@@ -186,6 +195,7 @@ package struct StorageError: Error, Equatable, Sendable {
     private static func classify(_ raw: Int32) -> Code {
         switch raw {
         case MDB_MAP_FULL: .mapFull
+        case memoryLimitCode: .memoryLimit
         case MDB_READERS_FULL: .readersFull
         case MDB_INVALID: .notAStore
         case MDB_VERSION_MISMATCH: .newerFormat

@@ -1,6 +1,7 @@
 // One error, both ways. A Swift error becomes a userdata that holds it; the userdata becomes that very error again.
 
 import CLuaShims
+import MemoryAccounts
 
 /// The Swift error inside the userdata that a script catches.
 final class LuaErrorBox {
@@ -72,6 +73,7 @@ extension LuaState {
         if let box {
             message = box.position + box.message
             if box.error is LuaInterrupted || box.error is LuaLimitExceeded { kind = .interrupted }
+            if box.error is MemoryLimitReached { kind = .memory }
         } else {
             shim_push_copy(L, -1)
             message = popMessage(on: L)

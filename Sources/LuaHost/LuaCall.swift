@@ -82,6 +82,7 @@ package struct LuaAnswer: Sendable {
         guard index <= count, shim_type(L, Int32(index)) == SHIM_TSTRING else {
             throw typeError(index, "string")
         }
+        try state.checkMemory(adding: shim_rawlen(L, Int32(index)))
         return state.string(at: Int32(index), on: L)
     }
 
@@ -281,6 +282,8 @@ extension LuaState {
         shim_push_function(L, Unmanaged.passRetained(function).toOpaque()) { object, L in
             guard let object, let L else { return 0 }
             let function = Unmanaged<FunctionBox>.fromOpaque(object).takeUnretainedValue()
+            let copied = function.home.copied
+            defer { function.home.releaseCopies(downTo: copied) }
             do {
                 return try function.body(LuaCall(function, L)).count
             } catch {

@@ -5,8 +5,8 @@ import CLuaShims
 /// Usable on any thread, also after the state is gone; not in a signal handler.
 ///
 /// The run ends with a `LuaError` of kind `interrupted`: in a plain loop, in coroutines, under `while true do pcall(f)
-/// end`, in message handlers, and when it waits in a system call such as `io.read`. It cannot be stopped while it is
-/// inside a C function that computes (a hostile pattern, a huge sort), in a `__gc` finalizer, or in a debug hook.
+/// end`, in message handlers, finalizers, debug hooks and pattern searches, and when it waits in a system call such as
+/// `io.read`. A C function that computes, such as one of a C module, returns first.
 /// A request belongs to the run that is going on: one that comes too late is void.
 package final class LuaInterrupt: @unchecked Sendable {
     // Sendable because the shims guard it by a lock and an atomic reference count.
@@ -23,10 +23,25 @@ package final class LuaInterrupt: @unchecked Sendable {
         case certain
     }
 
+    /// Why a run is stopped: which error it raises.
+    package enum Reason: Sendable {
+        /// The user or the host wants it.
+        case interrupt
+        /// The script has lived for longer than it may.
+        case totalTime
+
+        fileprivate var code: Int32 {
+            switch self {
+            case .interrupt: Int32(SHIM_STOP_INTERRUPT)
+            case .totalTime: Int32(SHIM_STOP_TOTAL_TIME)
+            }
+        }
+    }
+
     /// Asks the run to stop; false when nothing is running.
-    @discardableResult  // because often nobody cares whether there was something to stop
-    package func request(_ force: Force = .certain) -> Bool {
-        shim_interrupt_request(handle, force == .catchable, Int32(SHIM_STOP_INTERRUPT))
+    @discardableResult  // because often it does not matter whether there was something to stop
+    package func request(_ force: Force = .certain, for reason: Reason = .interrupt) -> Bool {
+        shim_interrupt_request(handle, force == .catchable, reason.code)
     }
 
     /// Whether a request has been made for a run that has not ended yet.

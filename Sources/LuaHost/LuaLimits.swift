@@ -19,13 +19,18 @@ package struct LuaLimitExceeded: ScriptError, Equatable, CustomStringConvertible
     /// The message.
     package var description: String { scriptMessage }
 
-    init(time: Duration) {
+    init(time: Duration) { self.init(time, "time limit") }
+
+    /// The error of a script that has lived for longer than it may.
+    package init(totalTime: Duration) { self.init(totalTime, "total time limit") }
+
+    private init(_ time: Duration, _ name: String) {
         limit = .time
         // As a decimal number without an exponent, and not longer than it has to be.
         let seconds = Double(time.components.seconds) + Double(time.components.attoseconds) / 1e18
         let shown =
             seconds == seconds.rounded() && seconds < 1e15 ? "\(Int64(seconds))" : "\(seconds)"
-        scriptMessage = "the time limit of \(shown) s was reached"
+        scriptMessage = "the \(name) of \(shown) s was reached"
     }
 
     init(instructions: Int64) {
@@ -59,6 +64,11 @@ extension LuaState {
             seconds >= 1 << 33
             ? Int64.max : max(1, seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
         return shim_time_limit(main, nanoseconds)
+    }
+
+    /// Sets the error that a stop for the reason ``LuaInterrupt/Reason/totalTime`` raises.
+    package func describeTotalTimeLimit(_ limit: Duration) {
+        setStopError(LuaLimitExceeded(totalTime: limit), SHIM_STOP_TOTAL_TIME)
     }
 
     /// Limits how many instructions of Lua's virtual machine each outermost run may execute.

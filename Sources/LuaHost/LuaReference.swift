@@ -1,4 +1,5 @@
 import CLuaShims
+import MemoryAccounts
 import Synchronization
 
 /// Keeps a Lua table, function, userdata or coroutine alive.
@@ -10,12 +11,19 @@ package final class LuaReference: @unchecked Sendable {
     let home: LuaHome
     let slot: Int32
 
+    /// What a reference takes, and what holds it in arrays of values.
+    private static let memory = 96
+
     init(home: LuaHome, slot: Int32) {
         self.home = home
         self.slot = slot
+        home.account?.record(Self.memory)
     }
 
-    deinit { home.give(back: slot) }
+    deinit {
+        home.account?.release(Self.memory)
+        home.give(back: slot)
+    }
 
     /// The open state that this belongs to.
     func state() throws(LuaError) -> LuaState {
@@ -29,15 +37,43 @@ final class LuaHome: @unchecked Sendable {
     // Sendable because `freed` is guarded by its lock and the rest is touched on the state's thread only.
     private let freed = Mutex<[Int32]>([])
     private let waiting = Atomic<Bool>(false)
+    let account: MemoryAccount?
+    /// The bytes of large strings that the functions that are running have copied.
+    private(set) var copied = 0
     private(set) var isOpen = false
     private unowned(unsafe) var owner: LuaState?  // because LuaState clears it before it goes
     private var closing = false
 
+    init(account: MemoryAccount?) { self.account = account }
+
     var state: LuaState? { isOpen ? owner : nil }
+
+    /// The account of the home that the shims know as the owner of a state.
+    static func account(_ owner: UnsafeRawPointer?) -> MemoryAccount? {
+        guard let owner else { return nil }
+        return Unmanaged<LuaHome>.fromOpaque(owner).takeUnretainedValue().account
+    }
 
     func open(_ state: LuaState) {
         owner = state
         isOpen = true
+    }
+
+    /// Charges a copy of a Lua string until the function returns that has asked for it.
+    @inline(__always)
+    func noteCopy(of count: Int) {
+        if count >= 4096, let account {
+            account.record(count)
+            copied += count
+        }
+    }
+
+    /// A function returns that found `before` bytes copied.
+    @inline(__always)
+    func releaseCopies(downTo before: Int) {
+        guard copied != before else { return }
+        account?.release(copied - before)
+        copied = before
     }
 
     func willClose() { closing = true }

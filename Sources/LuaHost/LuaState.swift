@@ -11,11 +11,12 @@
 // * Inside a function called by a coroutine every operation works on that coroutine's stack by itself.
 // * `deinit` of an object that Lua collects runs in the middle of whatever the script does: it may drop references,
 //   it may not use the state.
-// * The memory quota holds while Lua code runs, not in Swift functions called by it; the script's next allocation
-//   after an overshoot fails as a normal "not enough memory".
+// * A memory account refuses memory while Lua code runs, not in Swift functions that it calls: those record what they
+//   take, and the script's next allocation fails. Functions that build large values ask `checkMemory` as they go.
 // * Closing runs the script's finalizers. Values that outlive their state answer every use with an error.
 
 import CLuaShims
+import MemoryAccounts
 
 /// A Lua state: globals, loaded chunks, memory.
 ///
@@ -45,10 +46,13 @@ package final class LuaState {
     /// `ignoresEnvironment` is `lua -E`: LUA_PATH and LUA_CPATH do not count. `isConfined` takes from the libraries what
     /// could reach out of the state or go on when it is stopped: `dofile`, `loadfile` and binary chunks, `__gc`,
     /// `string.dump`, and all of `os` but the time. The libraries should be ``LuaLibraries/confined`` then.
+    ///
+    /// The state's memory is charged to `account` from ``countMemory()`` on.
     package init(
-        libraries: LuaLibraries = .all, isConfined: Bool = false, ignoresEnvironment: Bool = false
+        libraries: LuaLibraries = .all, isConfined: Bool = false, ignoresEnvironment: Bool = false,
+        account: MemoryAccount? = nil
     ) {
-        home = LuaHome()
+        home = LuaHome(account: account)
         var calls = shim_host_calls(
             release: { object in
                 // because every pointer given to the shims was retained by passRetained
@@ -72,8 +76,27 @@ package final class LuaState {
             will_collect: { owner in
                 guard let owner else { return }
                 Unmanaged<LuaHome>.fromOpaque(owner).takeUnretainedValue().drain()
-            })
-        guard let state = shim_open(Unmanaged.passUnretained(home).toOpaque(), &calls) else {
+            },
+            charge_memory: { owner, size, manner in
+                guard let account = LuaHome.account(owner) else { return true }
+                switch Int(manner) {
+                case SHIM_CHARGE: return account.grants(size)
+                case SHIM_CHARGE_OVERDRAFT: return account.grants(size, beyondLimit: true)
+                default:
+                    account.record(size)
+                    return true
+                }
+            },
+            release_memory: { owner, size in LuaHome.account(owner)?.release(size) },
+            memory_pressure: { owner in
+                guard let account = LuaHome.account(owner) else { return Int32(SHIM_PRESSURE_NONE) }
+                return Int32(account.pressure)
+            },
+            did_collect: { owner in LuaHome.account(owner)?.didCollect() })
+        guard
+            let state = shim_open(
+                Unmanaged.passUnretained(home).toOpaque(), &calls, account?.limit ?? 0)
+        else {
             preconditionFailure("no memory for a Lua state")
         }
         main = state
@@ -186,6 +209,7 @@ package final class LuaState {
     func string(at index: Int32, on L: OpaquePointer) -> LuaString {
         var length = 0
         let bytes = shim_bytes(L, index, &length)
+        home.noteCopy(of: length)
         return LuaString(bytes: [UInt8](UnsafeRawBufferPointer(start: bytes, count: length)))
     }
 

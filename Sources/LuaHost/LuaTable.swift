@@ -118,6 +118,22 @@ package struct LuaTable: Hashable, Sendable {
         return result
     }
 
+    /// All keys, in `next`'s order, without metamethods.
+    package var keys: [LuaValue] {
+        guard let state = reference.home.state else { return [] }
+        let L = state.stack
+        state.push(reference, on: L)
+        let table = shim_top(L)
+        var result: [LuaValue] = []
+        shim_push_nil(L)
+        while shim_rawnext(L, table) {
+            result.append(state.value(at: -2, on: L))
+            shim_settop(L, table + 1)
+        }
+        shim_settop(L, table - 1)
+        return result
+    }
+
     /// The keys that are texts and begin so, in `next`'s order, without metamethods.
     ///
     /// Costs a comparison for each key that is looked at; only those that are returned are copied. At most `scanning` keys
@@ -188,6 +204,28 @@ extension LuaState {
         shim_push_table(
             L, Int32(clamping: min(array, 1 << 24)), Int32(clamping: min(fields, 1 << 24)))
         return LuaTable(reference: popReference(L))
+    }
+
+    /// A new table with an element for each value of a collection.
+    ///
+    /// Throws what `transform` throws, and ``MemoryLimitReached``.
+    package func makeTable<Values: Collection>(
+        of values: Values, _ transform: (Values.Element) throws -> LuaValue
+    ) throws -> LuaTable {
+        let table = makeTable(array: values.count)
+        var index: Int64 = 0
+        for value in values {
+            index += 1
+            // The values are copies that are not charged.
+            if index % 16 == 0 { try checkMemory(adding: values.count * 64) }
+            let element = try transform(value)
+            let L = stack
+            push(table.reference, on: L)
+            push(element, on: L)
+            shim_rawseti(L, -2, index)
+            shim_settop(L, shim_top(L) - 1)
+        }
+        return table
     }
 
     /// A new table with these elements.

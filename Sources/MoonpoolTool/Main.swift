@@ -1,4 +1,5 @@
 import EventLoops
+import LuaHost
 import ObjectStore
 import ScriptHost
 
@@ -15,7 +16,7 @@ enum Main {
         // A file that reaches its size limit must raise an error instead of ending the process.
         ProcessServices.ignoreFileSizeSignal()
         StoreFiles.explainLostPages(as: "moonpool", exitStatus: lostPagesStatus)
-        let words = CommandLine.arguments
+        let words = ProgramArguments.words
         if words.count > 1, MoonpoolCommand.takes(words[1]) {
             if words.count == 3, words[1] == "--generate-completion-script",
                 let script = MoonpoolCommand.completionScript(for: words[2])

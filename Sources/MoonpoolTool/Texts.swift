@@ -50,7 +50,7 @@ enum Texts {
         ("--read-only", "open store files read-only"),
         (
             "--memory SIZE",
-            "memory limit for Lua values, such as 64M; beyond it, Lua raises \"not enough memory\""
+            "memory limit, such as 64M, for Lua values, in-memory stores, results and observers; beyond it, the error limit_exceeded"
         ),
         (
             "--time-limit TIME",
@@ -58,6 +58,10 @@ enum Texts {
             time limit for the script and for each later callback, such as 5s; on timeout the script is stopped and \
             moonpool exits with 124
             """
+        ),
+        (
+            "--total-time-limit TIME",
+            "time limit for the script in all, with its callbacks and the time that it waits, such as 60s"
         ),
         (
             "--log-level LEVEL",

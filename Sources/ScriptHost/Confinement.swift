@@ -24,11 +24,9 @@ extension ScriptContext {
         }
         state.setInstructionLimit(limits.instructions)
         state.setTimeLimit(limits.time)
-        // Counted from what the host itself needs of the state.
-        state.memoryQuota = limits.memory.map {
-            let (sum, isTooMuch) = $0.addingReportingOverflow(state.memory.used)
-            return isTooMuch ? .max : sum
-        }
+        if let limit = limits.totalTime { state.describeTotalTimeLimit(limit) }
+        if configuration.parent == nil { state.account?.beginMeasuring() }
+        state.countMemory()
     }
 
     /// Lua's `loadfile` for the script that the command line names, where the script itself has none: text only.

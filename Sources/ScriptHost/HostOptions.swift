@@ -12,6 +12,8 @@ package struct HostOptions: Equatable, Sendable {
     package var memory: Int?
     /// `--time-limit 5s`: for the main part, and for each later call of an observer or a timer.
     package var time: Duration?
+    /// `--total-time-limit 60s`: for all of that together, with the time that the script waits.
+    package var totalTime: Duration?
     /// `--attachable`, or `--attachable=SOCKET`: whether others of the same user may look into the script.
     package var isAttachable = false
     /// The path of the socket for that, if it is not the usual one.
@@ -32,7 +34,9 @@ package struct HostOptions: Equatable, Sendable {
     }
 
     /// The options that have an argument.
-    private static let withArgument = ["--allow", "--memory", "--time-limit", "--log-level"]
+    private static let withArgument = [
+        "--allow", "--memory", "--time-limit", "--total-time-limit", "--log-level",
+    ]
     private static let sandboxMemory = 256 << 20
 
     /// Takes an option from a command line: `--memory 64M` or `--memory=64M`; false if the word is none of these.
@@ -80,6 +84,9 @@ package struct HostOptions: Equatable, Sendable {
         case "--time-limit":
             time = Self.duration(argument)
             if time == nil { right = "a time such as 5s, 500ms or 2m" }
+        case "--total-time-limit":
+            totalTime = Self.duration(argument)
+            if totalTime == nil { right = "a time such as 60s, 500ms or 2m" }
         default:
             logLevel = ScriptLog.Level(rawValue: argument)
             if logLevel == nil {
@@ -104,6 +111,7 @@ package struct HostOptions: Equatable, Sendable {
         configuration.rights.opensStoresReadOnly = isReadOnly
         configuration.limits.memory = memory ?? (isSandboxed ? Self.sandboxMemory : nil)
         configuration.limits.time = time
+        configuration.limits.totalTime = totalTime
         if let level = logLevel ?? ScriptLog.Level.ofEnvironment(configuration) {
             configuration.logger = ScriptLog.standardError(level)
         }

@@ -1,5 +1,6 @@
 import EventLoops
 import LuaHost
+import MemoryAccounts
 import ObjectStore
 import Synchronization
 
@@ -35,17 +36,33 @@ package final class Script: Sendable {
         let shared = ScriptSignals()
         self.name = name
         self.shared = shared
+        let account = configuration.account ?? MemoryAccount(of: configuration)
         thread = try LoopThread(name: name, clock: configuration.clock) { loop in
-            let context = ScriptContext(
-                configuration: configuration, name: name, loop: loop, signals: shared)
-            let interrupt = context.state.makeInterrupt()
-            shared.begin(interrupt, LoopBound(context, on: loop))
-            let status = Interruption.$current.withValue(Interruption { interrupt.isDue }) {
-                let status = context.run(main)
-                context.shutDown()
-                return status
+            MemoryAccount.$current.withValue(account) {
+                let context = ScriptContext(
+                    configuration: configuration, name: name, loop: loop, signals: shared)
+                let interrupt = context.state.makeInterrupt()
+                shared.begin(interrupt, LoopBound(context, on: loop))
+                let status = Interruption.$current.withValue(Interruption { interrupt.isDue }) {
+                    let status = context.run(main)
+                    context.shutDown()
+                    return status
+                }
+                shared.end(status: status)
             }
-            shared.end(status: status)
+        }
+        if let limit = configuration.limits.totalTime { try endAfter(limit) }
+    }
+
+    /// Ends the script, and its finalizers, when it has lived for that long.
+    private func endAfter(_ limit: Duration) throws(LoopError) {
+        let loop = try deadlineLoop()
+        loop.post { [self] in
+            // Again and again: what begins to run later, such as a finalizer, has to stop as well.
+            loop.timer(after: limit, every: .milliseconds(20)) { [self] in
+                shared.requestInterrupt(.certain, for: .totalTime)
+                post { $0.totalTimeIsOver(limit) }
+            }
         }
     }
 
@@ -180,6 +197,19 @@ package final class Script: Sendable {
     }
 }
 
+extension MemoryAccount {
+    /// The account of a script that is not a worker; nil without a limit.
+    fileprivate convenience init?(of configuration: ScriptConfiguration) {
+        guard let limit = configuration.limits.memory else { return nil }
+        // Only a process with a single script can be measured.
+        guard configuration.endsProcess else {
+            self.init(limit: limit)
+            return
+        }
+        self.init(limit: limit) { ProcessServices.anonymousMemory }
+    }
+}
+
 /// What the threads of a process know about one script.
 final class ScriptSignals: Sendable {
     private struct State {
@@ -256,7 +286,10 @@ final class ScriptSignals: Sendable {
         }
     }
 
-    func requestInterrupt(_ force: LuaInterrupt.Force) -> Bool {
-        state.withLock { $0.interrupt }?.request(force) ?? false
+    @discardableResult  // because often it does not matter whether there was something to stop
+    func requestInterrupt(
+        _ force: LuaInterrupt.Force, for reason: LuaInterrupt.Reason = .interrupt
+    ) -> Bool {
+        state.withLock { $0.interrupt }?.request(force, for: reason) ?? false
     }
 }

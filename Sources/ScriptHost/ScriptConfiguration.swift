@@ -1,6 +1,7 @@
 import EventLoops
 import Logging
 import LuaHost
+import MemoryAccounts
 
 /// How a script is run.
 public struct ScriptConfiguration: Sendable {
@@ -38,6 +39,8 @@ public struct ScriptConfiguration: Sendable {
     package var prepare: (@Sendable (ScriptContext) -> Void)?
     /// The script that has started this one as a worker.
     var parent: ParentLink?
+    /// The account of that script, which its workers share; nil for one of the script's own where memory is limited.
+    var account: MemoryAccount?
 
     /// Creates a configuration: all rights, no limits, and reports on standard error, unless told otherwise.
     public init(

@@ -1,6 +1,7 @@
 import EventLoops
 import Logging
 import LuaHost
+import MemoryAccounts
 import ObjectStore
 import StoreBindings
 
@@ -65,7 +66,7 @@ package final class ScriptContext {
         let state = LuaState(
             libraries: configuration.rights.libraries,
             isConfined: configuration.rights.isConfined,
-            ignoresEnvironment: !configuration.usesEnvironment)
+            ignoresEnvironment: !configuration.usesEnvironment, account: MemoryAccount.current)
         self.state = state
         loadFile = state.globals["loadfile"].function ?? Self.makeLoadFile(state)
         stores = StoreConnection(
@@ -198,6 +199,13 @@ package final class ScriptContext {
 
     func interruptedWhileIdle() {
         if !configuration.isInteractive, !state.isRunning { exit(status: 130) }
+    }
+
+    /// Ends a script that waits for events; one that runs is stopped.
+    func totalTimeIsOver(_ limit: Duration) {
+        guard !isExiting, !state.isRunning else { return }
+        tell(LuaLimitExceeded(totalTime: limit), in: "")
+        exit(status: 124)
     }
 
     // MARK: - Running code

@@ -2,7 +2,8 @@ import LuaHost
 
 /// Something that went wrong in a script outside of its main chunk, ready to be shown.
 public struct ScriptReport: Sendable {
-    /// What raised it, such as `observer 'totals'` or `timer (zoo.lua:12)`; empty for a warning.
+    /// What raised it, such as `observer 'totals'` or `timer (zoo.lua:12)`; empty for a warning and for the
+    /// total time limit.
     public let source: String
     /// What it is, in one line: `zoo.lua:14: attempt to index a nil value`.
     public let message: String
@@ -18,7 +19,10 @@ public struct ScriptReport: Sendable {
         self.message = message
         self.traceback = traceback
         self.excerpt = excerpt
-        var lines = ["\(program): error in \(source): \(message)"]
+        var lines = [
+            source.isEmpty
+                ? "\(program): \(message)" : "\(program): error in \(source): \(message)"
+        ]
         if let excerpt { lines.append(excerpt) }
         if let traceback { lines.append(traceback) }
         text = lines.joined(separator: "\n") + "\n"

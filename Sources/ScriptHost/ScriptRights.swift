@@ -55,21 +55,31 @@ public struct ScriptRights: Sendable, Equatable {
 /// keeps it going. Limits are for each run: the main part, each chunk, each call of an observer, a timer or a Lua
 /// function by Swift, with everything that it calls and waits for.
 public struct ScriptLimits: Sendable, Equatable {
-    /// The most bytes that its Lua values may take; beyond that it gets the error `not enough memory`.
+    /// The most bytes that the script and its workers may take together, besides what an empty script takes.
     ///
-    /// Values in stores and in Swift are not counted.
+    /// Lua values, stores in memory, open writes, kept results, decoded and encoded JSON, observers and timers count. The
+    /// pages of store files do not, because the system can reclaim them. A script that reaches the limit gets an error with the
+    /// code `limit_exceeded`, which it may catch.
     public var memory: Int?
     /// How long each run may take.
     ///
     /// Functions written in C and Swift are not cut short: the script is stopped when they return.
     public var time: Duration?
+    /// How long the script may live, from its start: its main part, all later callbacks, finalizers, and the time that it waits.
+    ///
+    /// After that it ends with the code `limit_exceeded`, whatever it does.
+    public var totalTime: Duration?
     /// How many instructions of Lua each run may execute, counted by the thousand.
     ///
     /// Code runs at half its speed then.
     public var instructions: Int64?
 
     /// Makes limits; without an argument there are none.
-    public init(memory: Int? = nil, time: Duration? = nil, instructions: Int64? = nil) {
+    public init(
+        memory: Int? = nil, time: Duration? = nil, totalTime: Duration? = nil,
+        instructions: Int64? = nil
+    ) {
+        self.totalTime = totalTime
         self.memory = memory
         self.time = time
         self.instructions = instructions

@@ -1,5 +1,6 @@
 import EventLoops
 import LuaHost
+import MemoryAccounts
 import ObjectStore
 
 /// A timer as a script holds it.
@@ -9,6 +10,9 @@ package final class ScriptTimer {
     fileprivate var timer: LoopTimer?
     /// File and line of the call that made it; empty if no Lua code did.
     package let place: String
+
+    /// What a timer takes with its place in the loop's queue.
+    private let charge = MemoryCharge(recording: 640)
 
     fileprivate init(place: String) { self.place = place }
 
@@ -98,6 +102,7 @@ extension ScriptContext {
         let delay = try call.duration(1)
         let function = try call.function(2)
         let place = state.frame(level: 1).map { "\($0.source):\($0.line)" } ?? ""
+        try state.checkMemory()
         let source = place.isEmpty ? "timer" : "timer (\(place))"
         let timer = ScriptTimer(place: place)
         timer.timer = loop.timer(after: delay, every: repeats ? delay : nil) {

@@ -47,6 +47,20 @@ func interrupted(
         "ready() local x <close> = setmetatable({}, {__close = function() while true do end end}) while true do end",
         "local function deep(n) if n == 0 then ready() while true do end end return 1 + deep(n - 1) end xpcall(deep, function(e) while true do end end, 150000)",
         "while true do ready() end",
+        "ready() string.find(('a'):rep(100000), '.-.-.-.-b$')",
+        "ready() string.match(('a'):rep(100000), '.-.-.-.-b$')",
+        "ready() string.gsub(('a'):rep(100000), '.-.-.-.-b$', '')",
+        "ready() for w in string.gmatch(('a'):rep(100000), '.-.-.-.-b$') do end",
+        "ready() string.find(('a'):rep(100000), ('a-'):rep(20) .. 'b')",
+        "ready() string.find(('('):rep(200000), '%b()%b()')  while true do end",
+        "ready() table.move({}, 1, 1 << 62, 2)",
+        "ready() string.rep('', 1 << 62) while true do end",
+        "ready() table.insert(setmetatable({}, {__len = function() return 1 << 62 end}), 1, 1)",
+        "ready() table.remove(setmetatable({}, {__len = function() return 1 << 62 end}), 1)",
+        "ready() table.sort({3, 2, 1}, function() local n = 0 while true do n = n + 1 end end)",
+        "ready() setmetatable({}, {__gc = function() while true do end end}) collectgarbage()",
+        "local co = coroutine.wrap(function() setmetatable({}, {__gc = function() while true do end end}) ready() collectgarbage() end) co()",
+        "ready() debug.sethook(function() while true do end end, 'l')\nlocal x = 1\nx = 2",
     ])
     func `stops`(_ code: String) {
         let error = interrupted(code)

@@ -1,7 +1,13 @@
 import LuaHost
+import MemoryAccounts
 import Testing
 
 @Suite struct MemoryTests {
+    /// A state that may take so many bytes.
+    private func limited(to limit: Int, _ libraries: LuaLibraries = .all) -> LuaState {
+        LuaState(libraries: libraries, account: MemoryAccount(limit: limit))
+    }
+
     private func failing(_ state: LuaState, _ code: String) -> LuaError? {
         do {
             try state.run(code)
@@ -11,50 +17,157 @@ import Testing
         }
     }
 
-    @Test func `a script beyond its quota gets a normal error and goes on after a collection`()
+    @Test func `a script that reaches its limit gets an error and continues after a collection`()
         throws
     {
-        let state = LuaState()
-        state.memoryQuota = state.memory.used + 1 << 20
+        let state = limited(to: 1 << 20)
+        state.countMemory()
         let error = failing(state, "local t = {} for i = 1, 1e9 do t[i] = {i} end")
         #expect(error?.kind == .memory)
-        #expect(error?.message == "not enough memory")
+        #expect(error?.message == "not enough memory: the limit of 1 MB was reached")
+        #expect(error?.underlying as? MemoryLimitReached == MemoryLimitReached(limit: 1 << 20))
         #expect(try state.run("return 1 + 1") == [2])
         #expect(
             try state.run(
-                "local ok, e = pcall(string.rep, 'x', 1e8) return ok, e") == [
-                    false, "not enough memory",
+                "local ok, e = pcall(string.rep, 'x', 1e8) return ok, e.code, tostring(e)") == [
+                    false, "limit_exceeded", "not enough memory: the limit of 1 MB was reached",
                 ])
     }
 
-    @Test func `a host call may overshoot the quota; the script's next allocation fails`() throws {
-        let state = LuaState()
+    @Test(arguments: [
+        "pcall(grow)", "xpcall(grow, function(e) return 'handled' end)",
+        "coroutine.resume(coroutine.create(grow))",
+        "pcall(coroutine.wrap(grow))",
+        "pcall(pcall, error, select(2, pcall(grow)))",
+    ])
+    func `every way to catch the limit gives the error with its code`(_ call: String) throws {
+        let state = limited(to: 1 << 20)
+        state.countMemory()
+        let grow = "local function grow() local t = {} while true do t[#t + 1] = {} end end "
+        let catching = "local results = {\(call)} local e = results[#results] "
+        #expect(
+            try state.run(grow + catching + "return type(e), e.code")
+                == ["userdata", "limit_exceeded"])
+    }
+
+    @Test func `pcall and xpcall of a limited state work as those of Lua`() throws {
+        let code = """
+            local log = {}
+            local function note(...) log[#log + 1] = table.concat({...}, ',', 1, select('#', ...)) end
+            local function text(...)
+                local t = table.pack(...)
+                for i = 1, t.n do t[i] = tostring(t[i]) end
+                note(table.unpack(t, 1, t.n))
+            end
+            text(pcall(function(...) return ... end, 1, nil, 3))
+            text(pcall(error, 'plain', 0))
+            text(pcall(error))
+            text(pcall(pcall))
+            text(pcall(xpcall, print))
+            text(pcall(xpcall, print, 1))
+            text(xpcall(function(a, b) return b, a end, print, 1, 2))
+            text(xpcall(function() error('x', 0) end, function(e) return e .. '!' end))
+            text(xpcall(error, function(e) error(e) end, 1))
+            local co = coroutine.wrap(function()
+                text(pcall(function() local a = coroutine.yield(1) error(a, 0) end))
+                text(xpcall(function() return coroutine.yield(2), 5 end, print))
+                local t <close> = setmetatable({}, {__close = function() note('closed') end})
+                return pcall(coroutine.yield, 3)
+            end)
+            text(co()) text(co('again')) text(co('more')) text(co('end'))
+            return table.concat(log, ';')
+            """
+        let state = limited(to: 1 << 24)
+        state.countMemory()
+        #expect(try state.run(code) == LuaState().run(code))
+    }
+
+    @Test func `blocks of all sizes keep their bytes while they grow, shrink and move`() throws {
+        let state = limited(to: 1 << 26)
+        state.countMemory()
+        let result = try state.run(
+            """
+            math.randomseed(7)
+            local kept, sum = {}, 0
+            for round = 1, 3000 do
+                local size = math.random(1, 12) ^ 2 * math.random(1, 900)
+                local index = math.random(1, 60)
+                kept[index] = string.char(65 + index):rep(size // 1 | 0)
+                local t = {}
+                for i = 1, size // 40 do t[i] = i end
+                for i = 1, #t do assert(t[i] == i) end
+                if round % 50 == 0 then collectgarbage() end
+            end
+            for index, s in pairs(kept) do
+                assert(s == string.char(65 + index):rep(#s))
+            end
+            return true
+            """)
+        #expect(result == [true])
+    }
+
+    @Test func `memory that objects of one size have freed serves objects of another size`() throws
+    {
+        let state = limited(to: 4 << 20)
+        state.countMemory()
+        for size in [40, 100, 300, 900, 5000, 40_000, 100] {
+            let count = try state.run(
+                """
+                collectgarbage()  -- a buffer that does not fit is refused without a collection
+                local kept = {}
+                local ok, e = pcall(function()
+                    while true do kept[#kept + 1] = ('x'):rep(\(size)) .. #kept end
+                end)
+                assert(e.code == 'limit_exceeded', tostring(e))
+                return #kept
+                """)[0].integer
+            #expect((count ?? 0) * Int64(size) > 800_000, "with \(size) bytes")
+        }
+    }
+
+    @Test func `a closed state has returned everything to its account`() throws {
+        let account = MemoryAccount(limit: 8 << 20)
+        for _ in 0..<3 {
+            let state = LuaState(account: account)
+            state.globals["keep"] = .function(
+                state.makeFunction("keep") { call in call.answer(.string(try call.string(1))) })
+            state.countMemory()
+            _ = failing(
+                state,
+                "k = {} while true do k[#k + 1] = keep(('x'):rep(5000) .. #k) k[#k + 1] = {} end")
+            #expect(account.bytes > 4 << 20)
+            state.close()
+        }
+        #expect(account.bytes == 0)
+    }
+
+    @Test func `a host call may exceed the limit; the script's next allocation fails`() throws {
+        let state = limited(to: 1 << 20)
         state.globals["big"] = .function(
             state.makeFunction("big") { call in
                 call.answer(.string(LuaString(bytes: [UInt8](repeating: 65, count: 8 << 20))))
             })
-        state.memoryQuota = state.memory.used + 1 << 20
+        state.countMemory()
         let results = try state.run(
             """
             local ok, e = pcall(function() local s = big() return s .. 'x' end)
             collectgarbage()
-            return ok, e, #tostring({}) > 0
+            return ok, e.code, #tostring({}) > 0
             """)
-        #expect(results == [false, "not enough memory", true])
+        #expect(results == [false, "limit_exceeded", true])
     }
 
-    @Test func `a Swift function can raise and build values although the quota is used up`() throws
+    @Test func `a Swift function can raise and build values although the limit is reached`() throws
     {
-        let state = LuaState()
+        let state = limited(to: 1)
         state.globals["fail"] = .function(
             state.makeFunction("fail") { call in
                 _ = call.state.makeTable((0..<1000).map { .integer($0) })
                 throw Broken()
             })
-        state.memoryQuota = state.memory.used + 1
-        #expect(failing(state, "fail()")?.kind != nil)
-        state.memoryQuota = nil
         #expect(failing(state, "fail()")?.underlying as? Broken == Broken())
+        state.countMemory()
+        #expect(failing(state, "fail()")?.kind != nil)
     }
 
     @Test(arguments: [

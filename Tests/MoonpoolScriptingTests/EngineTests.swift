@@ -282,6 +282,30 @@ private struct Refused: Error, Equatable { let what: String }
         }
     }
 
+    @Test func `an engine that has reached its memory limit continues, and closes in order`()
+        async throws
+    {
+        let other = try ScriptEngine(.sandboxed)
+        let engine = try ScriptEngine(.sandboxed(limits: ScriptLimits(memory: 16 << 20)))
+        try await engine.run(
+            """
+            store = moonpool.open { in_memory = 'x', schema = { A = { a = 'int' } } }
+            token = store:objects('A'):observe(function() calls = (calls or 0) + 1 end)
+            timer = moonpool.every(3600, function() end)
+            """)
+        for code in [
+            "kept = {} while true do kept[#kept + 1] = ('x'):rep(1000) .. #kept end",
+            "store:write(function() while true do store:create('A', { a = 1 }) end end)",
+            "kept = {} while true do kept[#kept + 1] = store:objects('A'):where('a == ' .. #kept) end",
+            "kept = {} while true do kept[#kept + 1] = store:objects('A'):observe(function() end) end",
+        ] {
+            #expect(await failure(engine, code)?.code == "limit_exceeded", "\(code)")
+            try await engine.run("kept = nil collectgarbage()")
+        }
+        await engine.close()
+        #expect(try await other.run("return 1") == 1)
+    }
+
     @Test func `classes of Swift are classes of Lua`() async throws {
         let engine = try ScriptEngine(.sandboxed(limits: .none))
         try engine.register(Counter.self)

@@ -152,9 +152,9 @@ import Testing
 
     @Test func `a script beyond its memory gets an error that it can catch`() throws {
         let script = try run(
-            "log(select(2, pcall(function() local t = {} for i = 1, 1e9 do t[i] = {i} end end))) log(1)",
+            "log(tostring(select(2, pcall(function() local t = {} for i = 1, 1e9 do t[i] = {i} end end)))) log(1)",
             limits: ScriptLimits(memory: 4 << 20))
-        #expect(script.log == ["not enough memory", "1"])
+        #expect(script.log == ["not enough memory: the limit of 4 MB was reached", "1"])
     }
 
     @Test(arguments: [
@@ -167,6 +167,62 @@ import Testing
         let script = try ScriptFixture(
             code, rights: .sandboxed, limits: ScriptLimits(time: .milliseconds(50)))
         #expect(script.finish() == 124)
+    }
+
+    @Test(arguments: [
+        "setmetatable({}, {__gc = function() while true do end end}) collectgarbage()",
+        "local x <close> = setmetatable({}, {__close = function() while true do end end})",
+        "moonpool.after(0, function() setmetatable({}, {__gc = function() while true do end end}) collectgarbage() end)",
+    ])
+    func `a finalizer over its time ends the script with code 124`(_ code: String) throws {
+        let script = try ScriptFixture(code, limits: ScriptLimits(time: .milliseconds(50)))
+        #expect(script.finish() == 124)
+    }
+
+    @Test(arguments: [
+        ScriptLimits(time: .milliseconds(50)), ScriptLimits(totalTime: .milliseconds(50)),
+    ])
+    func `finalizers that run when a script is closed are stopped`(_ limits: ScriptLimits) throws {
+        let script = try ScriptFixture(
+            "for i = 1, 5 do _G[i] = setmetatable({}, {__gc = function() while true do end end}) end",
+            limits: limits)
+        #expect(script.finish() == 0)
+    }
+
+    @Test(arguments: [
+        "local function again() moonpool.after(0, again) end again()",
+        "moonpool.every(0.001, function() end)", "moonpool.after(100000, print)",
+        "while true do end", "moonpool.sleep(100000)",
+        "while true do pcall(moonpool.sleep, 1000) end",
+        "moonpool.every(0, function() moonpool.sleep(0.001) end)",
+    ])
+    func `a script over its total time ends with code 124, whatever it does`(_ code: String) throws
+    {
+        let script = try ScriptFixture(
+            code, limits: ScriptLimits(time: .seconds(3600), totalTime: .milliseconds(50)))
+        #expect(script.finish() == 124)
+        let messages = script.log + script.reports.map(\.message)
+        #expect(messages.contains { $0.contains("the total time limit of 0.05 s was reached") })
+    }
+
+    @Test func `building an index stops at a time limit, and the schema stays`() throws {
+        let folder = try Folder()
+        let path = folder.path + "/a.moonpool"
+        func opening(_ type: String) -> String {
+            "s = moonpool.open { path = '\(path)', schema = { A = { t = '\(type)' } } }"
+        }
+        let rows = try ScriptFixture(
+            opening("string")
+                + " s:write(function() for i = 1, 60000 do s:create('A', { t = ('word ' .. i .. ' '):rep(20) }) end end)"
+        )
+        #expect(rows.finish() == 0)
+        let indexing = try ScriptFixture(
+            opening("string fulltext"), limits: ScriptLimits(time: .milliseconds(20)))
+        #expect(indexing.finish() == 124)
+        let reading = try ScriptFixture(
+            "s = moonpool.open '\(path)' log(#s:objects 'A') log(s:schema().A.t)")
+        #expect(reading.finish() == 0)
+        #expect(reading.log == ["60000", "string"])
     }
 
     @Test func `a write that is open when a limit is reached is rolled back`() throws {

@@ -56,6 +56,7 @@ import Testing
                     return rex
                 end)
                 local count = 0
+                collectgarbage "stop"  -- only the explicit collection below may end the observer
                 local function observe() \(observed):observe(function() count = count + 1 end) end
                 observe()
                 store:refresh()

@@ -11,6 +11,21 @@ import Testing
         #expect(ours.exitCode == lua.exitCode, "\(arguments): \(ours.error)")
     }
 
+    /// Runs a program where `/proc` is empty; not every system lets users do that.
+    private static func withoutProc(_ words: [String]) throws -> Tool.Outcome {
+        let script = "mount -t tmpfs none /proc && exec \"$@\""
+        return try Subprocess("/usr/bin/unshare", ["-rm", "sh", "-c", script, "sh"] + words)
+            .finish()
+    }
+    private static let canHideProc = (try? withoutProc(["true"]).exitCode) == 0
+
+    @Test(.enabled(if: canHideProc)) func `gets its arguments where /proc is not mounted`() throws {
+        let outcome = try Self.withoutProc([Tool.path, "-e", "print('out', ...)"])
+        #expect(outcome.output == "out\n", "\(outcome.error)")
+        #expect(try Self.withoutProc([Tool.path, "--version"]).output.contains("Moonpool"))
+        #expect(try Self.withoutProc([Tool.path, "-e", "error('x', 0)"]).exitCode == 1)
+    }
+
     @Test func `runs statements given with -e`() throws {
         try expectAsLua(["-e", "print(1 + 1, 'x' .. 2)"])
         try expectAsLua(["-e", "x = 1", "-e", "print(x)"])

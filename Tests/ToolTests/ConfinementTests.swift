@@ -62,14 +62,46 @@ import Testing
         #expect(outcome.error.contains("script.lua:2: in "))
     }
 
+    @Test(arguments: [["--sandbox"], []])
+    func `a script whose callback reaches the memory limit ends in order`(_ options: [String])
+        throws
+    {
+        let outcome = try run(
+            options + ["--memory", "16M"],
+            """
+            local moonpool = require 'moonpool'
+            local store = moonpool.open { in_memory = 'x', schema = { A = { a = 'int' } } }
+            local token = store:objects('A'):observe(function() end)
+            moonpool.after(0, function()
+                store:begin_write()
+                local kept = {}
+                while true do kept[#kept + 1] = store:create('A', { a = #kept }) end
+            end)
+            moonpool.after(0.1, function()
+                print(store.is_in_write)
+                token:invalidate()
+            end)
+            """)
+        #expect(outcome.error.contains("script.lua:5): "))
+        #expect(outcome.error.contains("not enough memory"))
+        #expect(outcome.exitCode == 1)
+    }
+
+    @Test func `a script over its total time ends with code 124`() throws {
+        let outcome = try run(
+            ["--total-time-limit", "200ms"], "moonpool.every(0.001, function() end)")
+        #expect(outcome.exitCode == 124)
+        #expect(outcome.error.hasSuffix(": the total time limit of 0.2 s was reached\n"))
+    }
+
     @Test func `a script beyond its memory fails, unless it catches that`() throws {
         let greedy = "local t = {} for i = 1, 1e9 do t[i] = {i} end"
         let outcome = try run(["--memory", "2M"], greedy)
         #expect(outcome.exitCode == 1)
-        #expect(outcome.error.hasSuffix(": not enough memory\n"))
+        #expect(outcome.error.hasSuffix(": not enough memory: the limit of 2 MB was reached\n"))
         #expect(
             try run(["--memory=2MiB"], "print(pcall(function() \(greedy) end))").output
-                == "false\tnot enough memory\n")
+                == "false\tnot enough memory: the limit of 2 MB was reached\n")
         #expect(try run(["--sandbox"], greedy).exitCode == 1)
     }
 
@@ -92,6 +124,10 @@ import Testing
         (
             ["--time-limit", "0"],
             "'--time-limit': expected a time such as 5s, 500ms or 2m, got '0'"
+        ),
+        (
+            ["--total-time-limit", "0"],
+            "'--total-time-limit': expected a time such as 60s, 500ms or 2m, got '0'"
         ),
         (
             ["--time-limit", "1e9"],

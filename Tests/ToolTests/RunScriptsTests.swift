@@ -58,8 +58,11 @@ import Testing
         let outcome = try Tool.run(
             script: """
                 local w = moonpool.worker("stuck", function()
+                    -- Each comparison reads a million bytes.
+                    local texts, text = {}, ("x"):rep(1000000)
+                    for i = 1, 1000000 do texts[i] = text end
                     moonpool.post_to_parent("ready")
-                    string.find(("a"):rep(40), ("a-"):rep(40) .. "b")
+                    table.sort(texts)
                 end)
                 local isReady
                 w:on_message(function() isReady = true end)

@@ -30,13 +30,25 @@ typedef struct {
 } shim_value;
 
 // ---- lifetime of a state
+// How memory is charged: the account may refuse it; it may not; or only if the limit is exceeded by more than a little.
+enum { SHIM_CHARGE, SHIM_CHARGE_FORCED, SHIM_CHARGE_OVERDRAFT };
+// What to do before a host call: nothing; collect garbage; refuse the call.
+enum { SHIM_PRESSURE_NONE, SHIM_PRESSURE_COLLECT, SHIM_PRESSURE_EXHAUSTED };
 typedef struct {
     void (*release)(const void *object);
     void (*warn)(const void *owner, const char *text, size_t length);
     void (*main_returned)(const void *owner);
     void (*will_collect)(const void *owner);  // the script has called collectgarbage
+    // The memory account: charges bytes, false where it refuses them; releases bytes; says what is to be done before a
+    // host call, which cannot be refused memory; learns that garbage was collected.
+    bool (*charge_memory)(const void *owner, size_t size, int32_t manner);
+    void (*release_memory)(const void *owner, size_t size);
+    int32_t (*memory_pressure)(const void *owner);  // SHIM_PRESSURE_…
+    void (*did_collect)(const void *owner);
 } shim_host_calls;
-lua_State *shim_open(const void *owner, const shim_host_calls *calls);  // NULL if there is no memory
+// `limit`: the limit of the memory account, 0 without one. Returns NULL if there is no memory.
+lua_State *shim_open(const void *owner, const shim_host_calls *calls, size_t limit);
+const char *shim_program_word(int32_t index);  // of the process's command line, from 0; NULL after the last word
 void shim_close(lua_State *L);                                          // runs finalizers, as a run of its own
 const char *shim_copyright(void);
 const void *shim_owner(lua_State *L);
@@ -54,10 +66,12 @@ void shim_silence_luv(lua_State *L);        // its callbacks are no longer calle
 void shim_take_luv_failures(lua_State *L);  // a list of { error, traceback }, or nil; [-0, +1]
 
 // ---- memory
-typedef struct { size_t used, peak, quota; } shim_memory;
+typedef struct { size_t used, peak; } shim_memory;
 shim_memory shim_memory_figures(lua_State *L);
-void shim_memory_quota(lua_State *L, size_t bytes);  // 0 = none; applies while Lua code runs
+void shim_count_memory(lua_State *L);        // charges the account from now on; it can refuse while Lua code runs
+void shim_set_memory_error(lua_State *L);    // [-1, +0] the value raised when the account refuses memory
 void shim_collect(lua_State *L);
+void shim_collect_now(lua_State *L);         // the same for an account that is almost full: memory returns to the system
 
 // ---- the stack; none of these can raise or run Lua code
 int32_t shim_top(lua_State *L);
@@ -168,7 +182,7 @@ void shim_push_walk(lua_State *L, shim_class *c, const void *source, shim_keys k
 shim_interrupt *shim_interrupt_retain(lua_State *L);
 void shim_interrupt_release(shim_interrupt *i);
 // Any thread; false: nothing is running. A catchable stop raises once; the code then has 200 ms to end by itself.
-enum { SHIM_STOP_INTERRUPT, SHIM_STOP_TIME, SHIM_STOP_INSTRUCTIONS, SHIM_STOP_REASONS };
+enum { SHIM_STOP_INTERRUPT, SHIM_STOP_TIME, SHIM_STOP_INSTRUCTIONS, SHIM_STOP_TOTAL_TIME, SHIM_STOP_REASONS };
 bool shim_interrupt_request(shim_interrupt *i, bool catchable, int32_t reason);
 bool shim_interrupt_pending(shim_interrupt *i);  // a request for the current run
 bool shim_interrupt_due(shim_interrupt *i);  // state's thread: the same; false while the code cleans up

@@ -83,6 +83,7 @@ final class RowIndex {
         let first = bound
         bound = end
         for cluster in Int(first) / Cluster.rows..<reader.clusterCount {
+            try Interruption.step(Cluster.rows)
             let base = Int64(cluster * Cluster.rows)
             try reader.presence(cluster).forEachRow { row throws(StorageError) in
                 let key = base + Int64(row)

@@ -107,8 +107,10 @@ package final class RowWriter {
         leaves.deallocate()
     }
 
-    /// Whether the write is still open.
-    package var isUsable: Bool { transaction._withUnsafeGuaranteedRef { $0.isOpen } }
+    /// Whether the write is still open and has not failed.
+    package var isUsable: Bool {
+        transaction._withUnsafeGuaranteedRef { $0.isOpen } && !session.hasFailed
+    }
 
     /// How many columns are set in the row that is being made.
     package var setCount: Int { cells.pointee.setCount }
@@ -136,6 +138,7 @@ package final class RowWriter {
     /// Returns its key.
     @discardableResult  // because bulk loads seldom need the keys
     package func endRow() -> ObjectKey {
+        if cells.pointee.textSize > WriteSession.largeText { session.makeRoomForText() }
         let key = state.pointee.keyBound
         var row = Int(key &- cells.pointee.firstKey)
         if UInt(bitPattern: row) >= UInt(Cluster.rows)

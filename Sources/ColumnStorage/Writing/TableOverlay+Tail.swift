@@ -20,6 +20,9 @@ extension TableOverlay {
         keepsTail(cluster) ? reader.tailLeaves().arena : session.arena
     }
 
+    /// What the text of the newest cluster takes where the reader keeps it.
+    var tailTextSize: Int { isTailPacked ? 0 : reader.tail?.arena.size ?? 0 }
+
     /// Stores the rows of the newest cluster that the write has touched as nodes, if that is cheap and
     /// right; otherwise leaves everything to ``packTail()``.
     func storeTailRows() throws(StorageError) {

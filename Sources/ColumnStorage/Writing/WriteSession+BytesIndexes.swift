@@ -39,6 +39,7 @@ extension WriteSession {
     func buildBytes(_ reader: TableReader, _ column: ColumnDefinition) throws(StorageError) {
         guard let index = reader.bytesIndex(column.id) else { return }
         for cluster in 0..<reader.clusterCount {
+            try Interruption.step(Cluster.rows)
             let base = Int64(cluster * Cluster.rows)
             try reader.presence(cluster).forEachRow { row throws(StorageError) in
                 let key = ObjectKey(base + Int64(row))

@@ -70,6 +70,7 @@ extension WriteSession {
     func build(_ reader: TableReader, _ column: ColumnDefinition) throws(StorageError) {
         if let index = reader.intIndex(column.id), column.kind == .int || column.kind == .bool {
             for cluster in 0..<reader.clusterCount {
+                try Interruption.step(Cluster.rows)
                 let rows = reader.matches(
                     column.id, cluster, .notNull, among: reader.presence(cluster))
                 let base = Int64(cluster * Cluster.rows)

@@ -85,6 +85,7 @@ extension WriteSession {
     func set(
         _ table: TableID, _ column: ColumnID, _ key: ObjectKey, bytes value: RawSpan, isNew: Bool
     ) {
+        if value.byteCount > Self.largeText, !isNew { makeRoomForText() }
         let overlay = overlay(table)
         let kind = overlay.reader.kind(of: column) ?? .data
         if overlay.reader.bytesIndex(column) != nil {

@@ -1,4 +1,5 @@
 import LMDBStorage
+import MemoryAccounts
 
 /// An open write of a snapshot: what changes rows.
 ///
@@ -43,8 +44,14 @@ package final class WriteSession {
     /// Copies of leaves that the write has put away, for readers.
     let copies = LeafCopies()
 
-    /// Memory for unpacked leaves before they are put away early.
-    static let memoryLimit = 24 << 20
+    /// Memory for unpacked leaves before they are flushed early.
+    private let memoryLimit: Int
+    /// What the unpacked leaves of a script's write may take before the script's account is asked for more.
+    @exclusivity(unchecked) private var grantedSize: Int
+    @exclusivity(unchecked) private var charge: MemoryCharge
+    private static let chargeStep = 1 << 20
+    /// Bytes of text that are worth a look at how much the write takes.
+    static let largeText = 4096
 
     init(_ snapshot: Snapshot, _ transaction: WriteTransaction) {
         self.snapshot = snapshot
@@ -57,6 +64,10 @@ package final class WriteSession {
         deltaBuffer = workspace.deltaBuffer
         deltaBuffer.begin(on: transaction.handle.version - 1)
         generation = workspace.generation
+        let account = MemoryAccount.current
+        charge = MemoryCharge(account)
+        memoryLimit = min(24 << 20, (account?.capacity ?? .max) / 8)
+        grantedSize = account == nil ? memoryLimit : 0
         definitionsBefore = snapshot.source.definitions
     }
 
@@ -176,12 +187,35 @@ package final class WriteSession {
 
     /// Flushes all leaves if they take too much memory; called before another leaf is created.
     func makeRoom() {
-        guard heapSize + arena.size > Self.memoryLimit, failure == nil, !isEnding, !keepsLeaves
+        guard heapSize + arena.size > grantedSize, failure == nil, !isEnding, !keepsLeaves
         else { return }
+        flushIfNeeded(heapSize + arena.size + tailTextSize)
+    }
+
+    /// Called before large text is stored, which may go to the newest cluster of a table.
+    func makeRoomForText() {
+        let size = heapSize + arena.size + tailTextSize
+        guard size > grantedSize, failure == nil, !isEnding, !keepsLeaves else { return }
+        flushIfNeeded(size)
+    }
+
+    private var tailTextSize: Int { overlays.values.reduce(0) { $0 + $1.tailTextSize } }
+
+    /// Flushes the leaves if there are too many, or if the script's account does not grant more of them.
+    @inline(never)
+    private func flushIfNeeded(_ size: Int) {
+        if size <= memoryLimit, (try? charge.set(size + Self.chargeStep)) != nil {
+            grantedSize = min(size + Self.chargeStep, memoryLimit)
+            return
+        }
         do throws(StorageError) {
             for overlay in overlays.values { try overlay.flushAll() }
             arena.reset()
         } catch { fail(error) }
+        if charge.isLimited {
+            charge.record(heapSize + arena.size)
+            grantedSize = heapSize + arena.size
+        }
     }
 
     /// Frees the bytes of text once no heap leaf points to them.
@@ -191,7 +225,16 @@ package final class WriteSession {
         }
     }
 
-    func fail(_ error: StorageError) { if failure == nil { failure = error } }
+    func fail(_ error: StorageError) {
+        hasFailed = true
+        if failure == nil { failure = error }
+    }
+
+    /// Whether the write can only be rolled back.
+    @exclusivity(unchecked) package private(set) var hasFailed = false
+
+    /// Throws the error that made the write fail.
+    package func requireNoFailure() throws(StorageError) { if let failure { throw failure } }
 
     /// Stores a leaf; at the end of the shard without a search.
     func put(

@@ -17,13 +17,21 @@ struct HostOptionGroup: ParsableArguments {
     @Flag(help: "Open store files read-only.")
     var readOnly = false
 
-    @Option(help: ArgumentHelp("Memory limit for Lua values, such as 64M.", valueName: "size"))
+    @Option(
+        help: ArgumentHelp(
+            "Memory limit for the script and its workers, such as 64M.", valueName: "size"))
     var memory: String?
 
     @Option(
         help: ArgumentHelp(
             "Time limit for a script and for each later callback, such as 5s.", valueName: "time"))
     var timeLimit: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Time limit for a script in all, with its callbacks and waiting, such as 60s.",
+            valueName: "time"))
+    var totalTimeLimit: String?
 
     @Option(
         help: ArgumentHelp(
@@ -51,6 +59,7 @@ struct HostOptionGroup: ParsableArguments {
             words += allow.map { "--allow=" + $0 }
             if let memory { words.append("--memory=" + memory) }
             if let timeLimit { words.append("--time-limit=" + timeLimit) }
+            if let totalTimeLimit { words.append("--total-time-limit=" + totalTimeLimit) }
             if let logLevel { words.append("--log-level=" + logLevel) }
             if attachable { words.append("--attachable") }
             if let socket {

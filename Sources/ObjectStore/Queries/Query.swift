@@ -56,6 +56,18 @@ package struct Query: Sendable {
     private struct Part: Sendable {
         let word: Word
         var steps: [Step]
+
+        /// In bytes; a compiled predicate takes some 24 times its text.
+        var memory: Int {
+            switch word {
+            case .text(let text, let arguments):
+                text.utf8.count * 24 + arguments.reduce(512) { $0 + $1.memory }
+            case .filter(let text): text.utf8.count * 24 + 512
+            case .sort(let keys): keys.count * 128
+            case .distinct(let keys): keys.count * 128
+            case .limit: 64
+            }
+        }
     }
 
     /// A step in the caller's words, to tell whether two queries ask the same.
@@ -67,6 +79,9 @@ package struct Query: Sendable {
         case distinct([DistinctKey])
         case limit(Int)
     }
+
+    /// About how many bytes the description takes.
+    package var memory: Int { 256 + parts.reduce(0) { $0 + $1.memory } }
 
     /// Describes all objects of a class.
     package init(all classSchema: ClassSchema) {
@@ -269,5 +284,19 @@ package struct Query: Sendable {
             }
         }
         return planned
+    }
+}
+
+extension Value {
+    /// About how many bytes the value takes as an argument of a query.
+    fileprivate var memory: Int {
+        switch self {
+        case .string(let text): 64 + text.utf8.count
+        case .data(let bytes): 64 + bytes.count
+        case .list(let values): values.reduce(64) { $0 + $1.memory }
+        case .dictionary(let entries):
+            entries.reduce(64) { $0 + 64 + $1.key.utf8.count + $1.value.memory }
+        default: 64
+        }
     }
 }

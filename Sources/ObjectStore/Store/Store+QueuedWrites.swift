@@ -1,9 +1,23 @@
 import ColumnStorage
+import MemoryAccounts
 
 /// A write that waits for its turn.
-struct QueuedWrite {
+final class QueuedWrite {
     let body: () throws -> Void
     let completion: ((any Error)?) -> Void
+    private let charge: MemoryCharge
+
+    /// Throws a `MemoryLimitReached`.
+    init(
+        body: @escaping () throws -> Void, completion: @escaping ((any Error)?) -> Void
+    ) throws(MemoryLimitReached) {
+        charge = try MemoryCharge(Self.memory)
+        self.body = body
+        self.completion = completion
+    }
+
+    /// What a write takes with the closures of a script, in bytes.
+    private static let memory = 768
 }
 
 /// The writes of a store that wait for their turn, first come first served.
@@ -55,7 +69,7 @@ extension Store {
                 .invalidArgument, "a queued write needs a thread with an event loop that can run it"
             )
         }
-        queue.writes.append(QueuedWrite(body: body, completion: completion))
+        queue.writes.append(try QueuedWrite(body: body, completion: completion))
         requestTurn()
     }
 

@@ -119,6 +119,8 @@ extension Store {
     func writing(_ what: @autoclosure () -> String) throws -> WriteSession {
         let session = try requireWrite(what())
         try view.requireSound()
+        // What a failed write keeps in memory is lost anyway, and would only grow.
+        if session.hasFailed { try StoreError.wrapping(session.requireNoFailure) }
         view.noteChange()
         return session
     }

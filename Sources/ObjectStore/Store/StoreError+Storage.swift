@@ -23,6 +23,8 @@ extension StoreError {
         case .diskFull:
             code = .diskFull
             advice = "; free disk space and retry; nothing was changed"
+        case .memoryLimit: code = .limitExceeded
+        case .interrupted: code = .interrupted
         case .readersFull:
             code = .tooManyVersions
             advice = "; close stores that are not needed"

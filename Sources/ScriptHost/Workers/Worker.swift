@@ -1,5 +1,6 @@
 import EventLoops
 import LuaHost
+import MemoryAccounts
 import ObjectStore
 import StoreBindings
 
@@ -11,6 +12,9 @@ final class Worker {
     private weak var starter: ScriptContext?
     /// The parent lives as long as its workers.
     private var hold: LoopHold?
+    /// What a worker takes of the script's limit besides its Lua values: a thread, a loop, and Lua's libraries.
+    static let memory = 1 << 20
+    private var charge = MemoryCharge(recording: memory)
     /// What `w:on_message` set.
     private(set) var handler: LuaFunction?
     /// The exit code; set on the parent's thread after everything that the worker has sent was received.
@@ -42,6 +46,7 @@ final class Worker {
         self.status = status
         hold?.release()
         hold = nil
+        charge.record(0)
         starter?.messages.settle(self)
     }
 

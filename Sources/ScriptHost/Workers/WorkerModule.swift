@@ -44,6 +44,7 @@ extension ScriptContext {
         }
         let code = try workerCode(call, title)
         let arguments = try Parcel(call.rest(from: 3), of: storeModule) { "argument \($0 + 3)" }
+        try state.checkMemory(adding: Worker.memory)
         lastWorker += 1
         let number = lastWorker
         let link = ParentLink(
@@ -53,6 +54,7 @@ extension ScriptContext {
         configuration.isInteractive = false
         configuration.endsProcess = false
         configuration.parent = link
+        configuration.account = state.account
         configuration.report = { report in link.post { $0.configuration.report(report) } }
         if configuration.outputLabel != nil || self.configuration.isInteractive {
             configuration.outputLabel = title

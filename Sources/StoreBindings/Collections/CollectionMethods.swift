@@ -99,6 +99,7 @@ enum CollectionMethods {
                 var kept: [LuaValue] = []
                 try forEach(results) { object in
                     if try function.call([object]).first?.isTruthy == true { kept.append(object) }
+                    try call.state.checkMemory()
                 }
                 return call.answer(.table(call.state.makeTable(kept)))
             },
@@ -108,6 +109,7 @@ enum CollectionMethods {
                 var made: [LuaValue] = []
                 try forEach(results) { object in
                     made.append(try function.call([object]).first ?? .nil)
+                    try call.state.checkMemory()
                 }
                 return call.answer(.table(call.state.makeTable(made)))
             },

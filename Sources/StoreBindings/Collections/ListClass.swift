@@ -100,7 +100,7 @@ final class ListHandle: CollectionHandle {
         LuaMethod("to_table") { list, call in
             let values = try list.collection.values()
             guard !call.isNil(2) else {
-                return call.answer(.table(call.state.makeTable(values.map(list.lua))))
+                return call.answer(.table(try call.state.makeTable(of: values, list.lua)))
             }
             var copy = TableCopy(list.handle, list.frozen)
             let depth = Int(clamping: try call.integer(2))

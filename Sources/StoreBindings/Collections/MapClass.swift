@@ -110,12 +110,14 @@ final class MapHandle: CollectionHandle {
         },
         LuaMethod("keys") { map, call in
             let keys = try map.collection.keys()
-            return call.answer(.table(call.state.makeTable(keys.map(LuaValue.text))))
+            return call.answer(.table(try call.state.makeTable(of: keys, LuaValue.text)))
         },
         LuaMethod("values") { map, call in
             let null = try map.handle.module.null
-            let values = try map.collection.values().map { $0 == .null ? null : map.lua($0) }
-            return call.answer(.table(call.state.makeTable(values)))
+            let values = try call.state.makeTable(of: map.collection.values()) {
+                $0 == .null ? null : map.lua($0)
+            }
+            return call.answer(.table(values))
         },
         LuaMethod("clear") { map, _ in
             try map.collection.removeAll()
@@ -124,7 +126,10 @@ final class MapHandle: CollectionHandle {
         LuaMethod("to_table") { map, call in
             let entries = try map.collection.entries()
             let table = call.state.makeTable(fields: entries.count)
-            for entry in entries { table[entry.key] = map.lua(entry.value) }
+            for entry in entries {
+                try call.state.checkMemory()
+                table[entry.key] = map.lua(entry.value)
+            }
             return call.answer(.table(table))
         },
     ]

@@ -63,7 +63,7 @@ final class NestedHandle {
         metamethods: sharedMetamethods + [
             LuaMethod("__pairs") { list, call in
                 // Iterates over the current elements, because each read by index would traverse the value again.
-                let items = call.state.makeTable(try list.items().map(list.bridge.lua))
+                let items = try call.state.makeTable(of: list.items(), list.bridge.lua)
                 return try call.answer(
                     call.state.call(call.state.globals["ipairs"], [.table(items)]))
             }
@@ -184,8 +184,8 @@ final class NestedHandle {
             return call.answer(.table(call.state.makeTable(keys)))
         },
         LuaMethod("values") { map, call in
-            let values = try map.items().map(map.bridge.lua)
-            return call.answer(.table(call.state.makeTable(values)))
+            let values = try call.state.makeTable(of: map.items(), map.bridge.lua)
+            return call.answer(.table(values))
         },
     ]
 

@@ -96,22 +96,22 @@ final class SetHandle: CollectionHandle {
             return call.answer(position.map { .integer(Int64($0 + 1)) } ?? .nil)
         },
         LuaMethod("to_table") { set, call in
-            set.array(try set.collection.values(), call)
+            try set.array(set.collection.values(), call)
         },
     ]
 
     private static let algebra: [LuaMethod<SetHandle>] = [
         LuaMethod("union") { set, call in
-            set.array(try set.collection.union(call.values(2, for: set)), call)
+            try set.array(set.collection.union(call.values(2, for: set)), call)
         },
         LuaMethod("intersection") { set, call in
-            set.array(try set.collection.intersection(call.values(2, for: set)), call)
+            try set.array(set.collection.intersection(call.values(2, for: set)), call)
         },
         LuaMethod("difference") { set, call in
-            set.array(try set.collection.subtracting(call.values(2, for: set)), call)
+            try set.array(set.collection.subtracting(call.values(2, for: set)), call)
         },
         LuaMethod("symmetric_difference") { set, call in
-            set.array(try set.collection.symmetricDifference(call.values(2, for: set)), call)
+            try set.array(set.collection.symmetricDifference(call.values(2, for: set)), call)
         },
         LuaMethod("is_subset_of") { set, call in
             call.answer(.boolean(try set.collection.isSubset(of: call.values(2, for: set))))
@@ -124,7 +124,7 @@ final class SetHandle: CollectionHandle {
         },
     ]
 
-    private func array(_ values: [Value], _ call: borrowing LuaCall) -> LuaAnswer {
-        call.answer(.table(call.state.makeTable(values.map(lua))))
+    private func array(_ values: [Value], _ call: borrowing LuaCall) throws -> LuaAnswer {
+        call.answer(.table(try call.state.makeTable(of: values, lua)))
     }
 }

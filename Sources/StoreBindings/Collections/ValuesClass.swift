@@ -79,8 +79,8 @@ final class ValuesHandle {
             return call.answer(ValuesHandle(live, values.handle, nil), ValuesHandle.type)
         },
         LuaMethod("to_table") { values, call in
-            let all = try values.values.values().map(values.lua)
-            return call.answer(.table(call.state.makeTable(all)))
+            let all = try values.values.values()
+            return call.answer(.table(try call.state.makeTable(of: all, values.lua)))
         },
         LuaMethod("is_valid") { values, call in call.answer(.boolean(values.values.isValid)) },
         LuaMethod("is_frozen") { values, call in call.answer(.boolean(values.frozen != nil)) },

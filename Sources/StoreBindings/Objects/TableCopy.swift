@@ -32,11 +32,14 @@ struct TableCopy {
     /// Copies the elements of a list or of Results, which are the first level.
     mutating func array(_ values: [Value], _ source: ObjectSource, _ depth: Int) throws -> LuaTable
     {
-        let array = handle.state.makeTable(try values.map { try copy($0, source, depth + 1) })
+        let array = try handle.state.makeTable(of: values) { try copy($0, source, depth + 1) }
         (level, nextLevel) = (nextLevel, [])
         try fill(depth)
         return array
     }
+
+    /// What the objects and tables to come take, in bytes.
+    private var memory: Int { (tables.count + level.count + nextLevel.count) * 96 }
 
     private mutating func fill(_ depth: Int) throws {
         var left = depth
@@ -46,6 +49,7 @@ struct TableCopy {
             while next < level.count {
                 let (object, table) = level[next]
                 next += 1
+                try handle.state.checkMemory(adding: memory)
                 for property in object.classSchema.properties where !property.isBacklinks {
                     table[property.name] = try copy(
                         try object.value(property.name), object.source, left)
@@ -65,6 +69,7 @@ struct TableCopy {
             guard let linked = source.object(reference) else { return .nil }
             let isEmbedded = linked.classSchema.isEmbedded
             guard isEmbedded || depth > 1 else { return ValueBridge(handle, frozen).lua(value) }
+            try handle.state.checkMemory(adding: memory)
             let table = makeTable(linked)
             if isEmbedded {
                 level.append((linked, table))
@@ -74,7 +79,7 @@ struct TableCopy {
             return .table(table)
         case .list(let elements):
             return .table(
-                handle.state.makeTable(try elements.map { try copy($0, source, depth) }))
+                try handle.state.makeTable(of: elements) { try copy($0, source, depth) })
         case .dictionary(let entries):
             let table = handle.state.makeTable(fields: entries.count)
             for (key, element) in entries { table[key] = try copy(element, source, depth) }

@@ -1,4 +1,5 @@
 import LuaHost
+import MemoryAccounts
 import ObjectStore
 
 /// An observer's token as a script uses it.
@@ -16,6 +17,8 @@ package final class TokenHandle {
     package let place: String
     private var hold: (any BindingHold)?
     private(set) weak var store: StoreHandle?
+    /// What an observer takes, apart from the rows that it follows.
+    private let charge = MemoryCharge(recording: 4096)
 
     init(
         _ token: any Observation, name: String, subject: String, number: Int, place: String,

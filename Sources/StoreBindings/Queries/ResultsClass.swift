@@ -1,4 +1,5 @@
 import LuaHost
+import MemoryAccounts
 import ObjectStore
 
 /// Results as a script uses them.
@@ -8,6 +9,7 @@ final class ResultsHandle {
     let frozen: FrozenSpace?
     /// The collection of these objects, if the script used one.
     let origin: Origin?
+    private let charge: MemoryCharge
 
     /// A collection of an object.
     enum Origin {
@@ -28,6 +30,7 @@ final class ResultsHandle {
         _ results: Results, _ handle: StoreHandle, _ frozen: FrozenSpace?, origin: Origin? = nil
     ) {
         self.origin = origin
+        charge = MemoryCharge(recording: results.query.memory, to: handle.state.account)
         self.results = results
         self.handle = handle
         self.frozen = frozen
@@ -49,7 +52,9 @@ final class ResultsHandle {
 
     func references() throws -> [ObjectReference] {
         let table = results.query.table
-        return try results.keys().array.map { ObjectReference(table: table, key: $0) }
+        let keys = try results.keys()
+        try handle.state.checkMemory(adding: keys.count * 2 * MemoryLayout<ObjectReference>.stride)
+        return keys.array.map { ObjectReference(table: table, key: $0) }
     }
 
     /// A description of the results.
@@ -127,10 +132,13 @@ final class ResultsHandle {
             return call.answer(ResultsHandle(live, results.handle, nil), ResultsHandle.type)
         },
         LuaMethod("to_table") { results, call in
-            let values = try results.references().map(Value.object)
+            let references = try results.references()
+            let size = MemoryLayout<Value>.stride
+            try call.state.checkMemory(adding: references.count * size)
+            let values = references.map(Value.object)
             guard !call.isNil(2) else {
                 let bridge = ValueBridge(results.handle, results.frozen)
-                return call.answer(.table(call.state.makeTable(values.map(bridge.lua))))
+                return call.answer(.table(try call.state.makeTable(of: values, bridge.lua)))
             }
             var copy = TableCopy(results.handle, results.frozen)
             let depth = Int(clamping: try call.integer(2))

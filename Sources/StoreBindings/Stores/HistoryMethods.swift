@@ -10,7 +10,8 @@ extension StoreHandle {
         LuaMethod("versions") { handle, call in
             let versions = try handle.store.versions()
             return call.answer(
-                .table(call.state.makeTable(versions.map { .table(handle.table(of: $0)) })))
+                .table(
+                    try call.state.makeTable(of: versions) { .table(handle.table(of: $0)) }))
         },
         LuaMethod("diff") { handle, call in
             let (first, second) = (try call.version(2), try call.version(3))

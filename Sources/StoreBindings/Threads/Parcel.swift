@@ -1,5 +1,6 @@
 import Decimals
 import LuaHost
+import MemoryAccounts
 import ObjectStore
 
 /// Values of one script for another one: the arguments of a worker, or a message.
@@ -26,11 +27,36 @@ package struct Parcel: Sendable {
         case stored(ThreadSafeReference)
         /// A reference that a script has created itself and resolves itself.
         case reference(ThreadSafeReference)
+
+        /// In bytes.
+        fileprivate var memory: Int {
+            switch self {
+            case .string(let text): MemoryLayout<Item>.stride + 32 + text.bytes.count
+            case .data(let bytes): MemoryLayout<Item>.stride + 32 + bytes.count
+            default: MemoryLayout<Item>.stride
+            }
+        }
     }
 
     struct Entry: Sendable {
         let key: Item
         let value: Item
+    }
+
+    /// What the values take of the sender's memory limit until the receiver has opened them.
+    private final class Charge: Sendable {
+        private let charge: MemoryCharge
+        init(_ bytes: Int, to account: MemoryAccount?) throws {
+            charge = try MemoryCharge(bytes, to: account)
+        }
+    }
+    private var charge: Charge?
+
+    /// About how many bytes the values take.
+    private var memory: Int {
+        tables.reduce(items.reduce(0) { $0 + $1.memory }) { sum, entries in
+            entries.reduce(sum + 32) { $0 + $1.key.memory + $1.value.memory }
+        }
     }
 
     var items: [Item] = []
@@ -48,6 +74,7 @@ package struct Parcel: Sendable {
             items.append(try packer.item(value, place(index), depth: 0))
         }
         tables = packer.tables
+        if let account = module.state.account { charge = try Charge(memory, to: account) }
     }
 
     /// Returns the values in the receiver's state.
@@ -58,7 +85,10 @@ package struct Parcel: Sendable {
     /// store.
     package func open(in module: StoreModule) throws -> [LuaValue] {
         let state = module.state
-        let made = tables.map { state.makeTable(fields: $0.count) }
+        let made = try tables.map { entries in
+            try state.checkMemory()
+            return state.makeTable(fields: entries.count)
+        }
         func value(_ item: Item) throws -> LuaValue {
             switch item {
             case .nil: .nil
@@ -82,6 +112,7 @@ package struct Parcel: Sendable {
             }
         }
         for (table, entries) in zip(made, tables) {
+            try state.checkMemory()
             for entry in entries { table.setRaw(try value(entry.key), try value(entry.value)) }
         }
         return try items.map(value)

@@ -57,6 +57,11 @@ struct LuaJSON {
 
     // MARK: To JSON
 
+    /// The bytes grow to twice their size, while the old ones are copied.
+    private func checkMemory(of json: JSONWriter, adding bytes: Int = 0) throws {
+        try state.checkMemory(adding: json.bytes.capacity * 3 + bytes)
+    }
+
     /// Writes a value: arrays as lists, other tables as objects with sorted names, objects of a store with their
     /// properties.
     ///
@@ -64,6 +69,7 @@ struct LuaJSON {
     func write(_ value: LuaValue, to json: inout JSONWriter, path: String = "", depth: Int = 0)
         throws
     {
+        try checkMemory(of: json)
         switch value {
         case .nil: json.null()
         case .boolean(let flag): json.bool(flag)
@@ -73,6 +79,8 @@ struct LuaJSON {
             guard let text = string.text else {
                 throw Self.refusal("bytes that are not UTF-8", path)
             }
+            // A control character takes six bytes.
+            try checkMemory(of: json, adding: text.utf8.count * 6)
             json.string(text)
         case .table(let table): try write(table, to: &json, path, depth)
         case .userdata(let userdata):
@@ -92,34 +100,38 @@ struct LuaJSON {
                 .invalidArgument,
                 "tables are nested more than \(JSONLimits.depth) deep, or contain themselves")
         }
-        let pairs = table.pairs
-        if pairs.isEmpty, Self.isObject(table) {
+        try state.checkMemory(adding: table.count * MemoryLayout<LuaValue>.stride * 2)
+        // Not the values: those of a large table are copied one after the other.
+        let keys = table.keys
+        if keys.isEmpty, Self.isObject(table) {
             json.beginObject()
             return json.endObject()
         }
-        if pairs.isEmpty || table.count == pairs.count {
+        let count = table.count
+        if keys.isEmpty || count == keys.count {
             json.beginArray()
-            for (index, element) in table.array.enumerated() {
-                try write(element, to: &json, path: "\(path)[\(index + 1)]", depth: depth + 1)
+            for index in 0..<count {
+                try write(
+                    table[index + 1], to: &json, path: "\(path)[\(index + 1)]", depth: depth + 1)
             }
             json.endArray()
             return
         }
-        var members: [(String, LuaValue)] = []
-        for (key, value) in pairs {
+        var names: [String] = []
+        for key in keys {
             guard let name = key.text else {
-                let hasNames = pairs.contains { $0.key.text != nil }
+                let hasNames = keys.contains { $0.text != nil }
                 throw Self.refusal(
                     key.integer != nil && !hasNames
                         ? "an array with gaps; use moonpool.null for nil"
                         : "a table with names and a key that is a \(key.typeName)", path)
             }
-            members.append((name, value))
+            names.append(name)
         }
         json.beginObject()
-        for (name, value) in members.sorted(by: { $0.0 < $1.0 }) {
+        for name in names.sorted() {
             json.key(name)
-            try write(value, to: &json, path: "\(path).\(name)", depth: depth + 1)
+            try write(table[name], to: &json, path: "\(path).\(name)", depth: depth + 1)
         }
         json.endObject()
     }
@@ -137,7 +149,10 @@ struct LuaJSON {
         if let results = userdata.object(as: ResultsHandle.type) {
             let view = try results.results.source.openView()
             json.beginArray()
-            for reference in try results.references() { try write(reference, view, to: &json) }
+            for reference in try results.references() {
+                try checkMemory(of: json)
+                try write(reference, view, to: &json)
+            }
             return json.endArray()
         }
         if let list = userdata.object(as: ListHandle.type) {
@@ -205,6 +220,8 @@ struct LuaJSON {
     ///
     /// Throws `invalid_argument` with line and column.
     func read(_ text: LuaString) throws -> LuaValue {
+        // The tape has two tokens of 24 bytes for three bytes of text at most.
+        try state.checkMemory(adding: text.bytes.count * 16)
         let tape = JSONTape()
         do {
             try JSONText.read(text.bytes, onto: tape)
@@ -223,6 +240,7 @@ struct LuaJSON {
     ///
     /// Throws a `NumberFault` for a number that neither an integer, a double nor a decimal holds exactly.
     func value(_ node: JSONNode) throws -> LuaValue {
+        try state.checkMemory()
         switch node.kind {
         case .null, .end: return null
         case .truth: return .boolean(true)

@@ -52,6 +52,7 @@ struct LuaCSVRows {
         do {
             guard try table.next() else { return nil }
             try table.check()
+            try state.checkMemory()
             let row = state.makeTable(fields: table.names.count)
             for (index, name) in table.names.enumerated() {
                 guard let text = try table.text(index) else { continue }

@@ -1,4 +1,5 @@
 import LuaHost
+import MemoryAccounts
 import ObjectStore
 
 /// A value of the store that scripts see as its text and compare.
@@ -83,7 +84,12 @@ extension ObjectIDBox {
 /// Bytes marked as data where no property determines the type, as in an argument of a query.
 final class DataBox {
     let bytes: [UInt8]
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
+    private let charge: MemoryCharge
+
+    init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+        charge = MemoryCharge(recording: bytes.count)
+    }
 
     static let type: LuaClass<DataBox> = LuaClass(
         name: "data",

@@ -1,4 +1,5 @@
 import ColumnStorage
+import MemoryAccounts
 
 /// Follows the rows of a query, or the elements of a collection.
 ///
@@ -14,6 +15,9 @@ final class CollectionObserver: Observer {
     /// Nil for plain values, which have no properties.
     private var filter: KeyPathFilter?
     private var rows: (any ObservedRows)?
+    /// What the rows take.
+    private var charge = MemoryCharge()
+    private static let memoryOfRow = 64
     private var handler: Handler?
     private let className: String
 
@@ -73,6 +77,7 @@ final class CollectionObserver: Observer {
     override func release() {
         handler = nil
         rows = nil
+        charge.record(0)
     }
 
     override func begin(in view: StoreView) throws -> Call? {
@@ -81,8 +86,10 @@ final class CollectionObserver: Observer {
         let change = CollectionChange(
             .initial, isCollectionValid: isValid, table: table, values: collection.values)
         if isValid {
-            rows = makeRows(view)
+            let rows = makeRows(view)
             try Interruption.check()
+            try charge.set(rows.count * Self.memoryOfRow)
+            self.rows = rows
             return { try handler(change) }
         }
         isFinished = true
@@ -98,6 +105,7 @@ final class CollectionObserver: Observer {
         var positions = rows.advance(
             along: step, modified: filter?.touchedRows(in: step) ?? KeySet())
         try Interruption.check()
+        charge.record(rows.count * Self.memoryOfRow)
         if case .nested(_, let property, let steps) = collection, let nested = rows as? NestedRows {
             collection = .nested(nested.address, property, steps)
         }

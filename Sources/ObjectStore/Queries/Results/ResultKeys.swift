@@ -15,6 +15,15 @@ package struct ResultKeys: Sendable {
     /// How many keys there are.
     package let count: Int
 
+    /// The bytes that the keys take.
+    package var memory: Int {
+        switch storage {
+        case .bitmap(let clusters, let starts):
+            clusters.count * MemoryLayout<ClusterBits>.stride + starts.count * 8
+        case .list(let keys): keys.count * MemoryLayout<ObjectKey>.stride
+        }
+    }
+
     init(_ keys: [ObjectKey]) {
         storage = .list(keys)
         count = keys.count

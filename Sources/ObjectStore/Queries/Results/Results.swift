@@ -1,4 +1,5 @@
 import ColumnStorage
+import MemoryAccounts
 
 /// The objects of a query: lazy and live.
 ///
@@ -27,6 +28,8 @@ public final class Results {
     private var checkedSchema: Schema?
     private var kept: (stamp: Stamp, keys: ResultKeys)?
     private var counted: (stamp: Stamp, count: Int)?
+    /// What the kept keys take.
+    private var charge = MemoryCharge()
 
     /// Makes the results of a query; runs nothing.
     package init(_ source: ObjectSource, _ query: Query) {
@@ -46,6 +49,8 @@ public final class Results {
         let keys = QueryEvaluator.keys(of: query, in: view)
         try Interruption.check()
         try view.requireSound()
+        kept = nil
+        try charge.set(keys.memory)
         kept = (stamp, keys)
         return keys
     }

@@ -1,12 +1,12 @@
-// string.gsub for confined scripts.
+// string.gsub that a stop reaches.
 #include <ctype.h>
-#include "confined_pattern.h"
+#include "stoppable_pattern.h"
 
-static void add_template(confined_matcher *m, luaL_Buffer *b, const char *s, const char *end) {
+static void add_template(stoppable_matcher *m, luaL_Buffer *b, const char *s, const char *end) {
     size_t length;
     const char *news = lua_tolstring(m->L, 3, &length);
     for (const char *p = news, *news_end = news + length; p < news_end; p++) {
-        confined_step(m->L, &m->steps);
+        stoppable_step(m->L, &m->steps);
         if (*p != '%') {
             luaL_addchar(b, *p);
             continue;
@@ -17,7 +17,7 @@ static void add_template(confined_matcher *m, luaL_Buffer *b, const char *s, con
         } else if (p < news_end && *p == '0') {
             luaL_addlstring(b, s, (size_t)(end - s));
         } else if (p < news_end && isdigit((unsigned char)*p)) {
-            confined_push_capture(m, *p - '1', s, end);
+            stoppable_push_capture(m, *p - '1', s, end);
             luaL_tolstring(m->L, -1, NULL);
             lua_remove(m->L, -2);
             luaL_addvalue(b);
@@ -27,13 +27,13 @@ static void add_template(confined_matcher *m, luaL_Buffer *b, const char *s, con
     }
 }
 
-static bool add_replacement(confined_matcher *m, luaL_Buffer *b, const char *s, const char *end, int type) {
+static bool add_replacement(stoppable_matcher *m, luaL_Buffer *b, const char *s, const char *end, int type) {
     lua_State *L = m->L;
     if (type == LUA_TFUNCTION) {
         lua_pushvalue(L, 3);
-        lua_call(L, confined_push_captures(m, s, end), 1);
+        lua_call(L, stoppable_push_captures(m, s, end), 1);
     } else if (type == LUA_TTABLE) {
-        confined_push_capture(m, 0, s, end);
+        stoppable_push_capture(m, 0, s, end);
         lua_gettable(L, 3);
     } else {
         add_template(m, b, s, end);
@@ -50,7 +50,7 @@ static bool add_replacement(confined_matcher *m, luaL_Buffer *b, const char *s, 
     return true;
 }
 
-int confined_gsub(lua_State *L) {
+int stoppable_gsub(lua_State *L) {
     size_t length, pattern_length;
     const char *text = luaL_checklstring(L, 1, &length), *p = luaL_checklstring(L, 2, &pattern_length);
     int type = lua_type(L, 3);
@@ -60,12 +60,12 @@ int confined_gsub(lua_State *L) {
     const char *pattern_end = p + pattern_length, *last = NULL, *s = text;
     bool is_anchored = pattern_length && *p == '^', has_changed = false;
     if (is_anchored) p++;
-    confined_matcher m;
-    confined_prepare(&m, L, text, length, pattern_end);
+    stoppable_matcher m;
+    stoppable_prepare(&m, L, text, length, pattern_end);
     luaL_Buffer b;
     luaL_buffinit(L, &b);
     while (count < most) {
-        const char *end = confined_try_at(&m, s, p);
+        const char *end = stoppable_try_at(&m, s, p);
         if (end && end != last) {
             count++;
             has_changed = add_replacement(&m, &b, s, end, type) | has_changed;

@@ -1,16 +1,14 @@
-// Pattern matching for confined scripts, as the manual (6.4.1) defines it. This matcher checks for a stop while it
-// works. Lua's own matcher cannot be stopped: a hostile pattern on a text of a few hundred letters runs practically
-// without end.
+// Pattern matching as the manual (6.4.1) defines it. This matcher checks for a stop while it works.
 #include <ctype.h>
-#include "confined_pattern.h"
+#include "stoppable_pattern.h"
 
 enum { UNFINISHED = -1, POSITION = -2 };
 
-static const char *match(confined_matcher *m, const char *s, const char *p);
+static const char *match(stoppable_matcher *m, const char *s, const char *p);
 
 // ---- single characters
 
-static const char *class_end(confined_matcher *m, const char *p) {
+static const char *class_end(stoppable_matcher *m, const char *p) {
     if (*p++ == '%') {
         if (p == m->pattern_end) luaL_error(m->L, "malformed pattern (ends with '%%')");
         return p + 1;
@@ -64,8 +62,7 @@ static bool is_in_set(int c, const char *p, const char *end) {
     return !wanted;
 }
 
-static bool is_single(confined_matcher *m, const char *s, const char *p, const char *end) {
-    confined_step(m->L, &m->steps);
+static bool is_single(stoppable_matcher *m, const char *s, const char *p, const char *end) {
     if (s >= m->text_end) return false;
     int c = (unsigned char)*s;
     switch (*p) {
@@ -78,12 +75,12 @@ static bool is_single(confined_matcher *m, const char *s, const char *p, const c
 
 // ---- items
 
-static const char *balance(confined_matcher *m, const char *s, const char *p) {
+static const char *balance(stoppable_matcher *m, const char *s, const char *p) {
     if (p >= m->pattern_end - 1) luaL_error(m->L, "malformed pattern (missing arguments to '%%b')");
     if (s >= m->text_end || *s != *p) return NULL;
     int open = 1;
     while (++s < m->text_end) {
-        confined_step(m->L, &m->steps);
+        stoppable_step(m->L, &m->steps);
         if (*s == p[1]) {
             if (--open == 0) return s + 1;
         } else if (*s == *p) {
@@ -93,9 +90,10 @@ static const char *balance(confined_matcher *m, const char *s, const char *p) {
     return NULL;
 }
 
-static const char *longest(confined_matcher *m, const char *s, const char *p, const char *end) {
+static const char *longest(stoppable_matcher *m, const char *s, const char *p, const char *end) {
     ptrdiff_t count = 0;
     while (is_single(m, s + count, p, end)) count++;
+    m->steps += (unsigned)count;
     for (; count >= 0; count--) {
         const char *found = match(m, s + count, end + 1);
         if (found) return found;
@@ -103,7 +101,7 @@ static const char *longest(confined_matcher *m, const char *s, const char *p, co
     return NULL;
 }
 
-static const char *shortest(confined_matcher *m, const char *s, const char *p, const char *end) {
+static const char *shortest(stoppable_matcher *m, const char *s, const char *p, const char *end) {
     while (true) {
         const char *found = match(m, s, end + 1);
         if (found) return found;
@@ -112,8 +110,8 @@ static const char *shortest(confined_matcher *m, const char *s, const char *p, c
     }
 }
 
-static const char *open_capture(confined_matcher *m, const char *s, const char *p, int kind) {
-    if (m->level >= CONFINED_MOST_CAPTURES) luaL_error(m->L, "too many captures");
+static const char *open_capture(stoppable_matcher *m, const char *s, const char *p, int kind) {
+    if (m->level >= STOPPABLE_MOST_CAPTURES) luaL_error(m->L, "too many captures");
     m->captures[m->level].begin = s;
     m->captures[m->level].length = kind;
     m->level++;
@@ -122,7 +120,7 @@ static const char *open_capture(confined_matcher *m, const char *s, const char *
     return found;
 }
 
-static const char *close_capture(confined_matcher *m, const char *s, const char *p) {
+static const char *close_capture(stoppable_matcher *m, const char *s, const char *p) {
     int level = m->level - 1;
     while (level >= 0 && m->captures[level].length != UNFINISHED) level--;
     if (level < 0) luaL_error(m->L, "invalid pattern capture");
@@ -132,94 +130,88 @@ static const char *close_capture(confined_matcher *m, const char *s, const char 
     return found;
 }
 
-static const char *same_as_capture(confined_matcher *m, const char *s, int digit) {
+static const char *same_as_capture(stoppable_matcher *m, const char *s, int digit) {
     int level = digit - '1';
     if (level < 0 || level >= m->level || m->captures[level].length == UNFINISHED)
         luaL_error(m->L, "invalid capture index %%%d", level + 1);
     ptrdiff_t length = m->captures[level].length;
     if (length < 0) return NULL;  // the length of a position capture, which no text has
     m->steps += (unsigned)length;
-    confined_step(m->L, &m->steps);
+    stoppable_step(m->L, &m->steps);
     if (m->text_end - s < length || memcmp(m->captures[level].begin, s, (size_t)length) != 0) return NULL;
     return s + length;
 }
 
-static bool is_frontier(confined_matcher *m, const char *s, const char *p, const char *end) {
+static bool is_frontier(stoppable_matcher *m, const char *s, const char *p, const char *end) {
     int before = s == m->text ? 0 : (unsigned char)s[-1], here = s < m->text_end ? (unsigned char)*s : 0;
     return !is_in_set(before, p, end - 1) && is_in_set(here, p, end - 1);
 }
 
-static const char *match(confined_matcher *m, const char *s, const char *p) {
+static const char *match(stoppable_matcher *m, const char *s, const char *p) {
     if (m->depth-- == 0) luaL_error(m->L, "pattern too complex");
     while (s && p != m->pattern_end) {
-        confined_step(m->L, &m->steps);
-        if (*p == '(') {
+        stoppable_step(m->L, &m->steps);
+        switch (*p) {
+        case '(':
             s = p[1] == ')' ? open_capture(m, s, p + 2, POSITION) : open_capture(m, s, p + 1, UNFINISHED);
-            break;
-        }
-        if (*p == ')') {
+            goto done;
+        case ')':
             s = close_capture(m, s, p + 1);
-            break;
-        }
-        if (*p == '$' && p + 1 == m->pattern_end) {
+            goto done;
+        case '$':
+            if (p + 1 != m->pattern_end) break;
             if (s != m->text_end) s = NULL;
-            break;
-        }
-        if (*p == '%' && p[1] == 'b') {
-            s = balance(m, s, p + 2);
-            p += 4;
-            continue;
-        }
-        if (*p == '%' && p[1] == 'f') {
-            p += 2;
-            if (*p != '[') luaL_error(m->L, "missing '[' after '%%f' in pattern");
-            const char *end = class_end(m, p);
-            if (!is_frontier(m, s, p, end)) s = NULL;
-            p = end;
-            continue;
-        }
-        if (*p == '%' && isdigit((unsigned char)p[1])) {
-            s = same_as_capture(m, s, (unsigned char)p[1]);
-            p += 2;
-            continue;
+            goto done;
+        case '%':
+            if (p[1] == 'b') {
+                s = balance(m, s, p + 2);
+                p += 4;
+                continue;
+            }
+            if (p[1] == 'f') {
+                p += 2;
+                if (*p != '[') luaL_error(m->L, "missing '[' after '%%f' in pattern");
+                const char *end = class_end(m, p);
+                if (!is_frontier(m, s, p, end)) s = NULL;
+                p = end;
+                continue;
+            }
+            if (isdigit((unsigned char)p[1])) {
+                s = same_as_capture(m, s, (unsigned char)p[1]);
+                p += 2;
+                continue;
+            }
         }
         const char *end = class_end(m, p);
-        if (*end == '*') {
-            s = longest(m, s, p, end);
-            break;
-        }
-        if (*end == '-') {
-            s = shortest(m, s, p, end);
-            break;
-        }
-        if (*end == '?') {
+        switch (*end) {
+        case '*': s = longest(m, s, p, end); goto done;
+        case '-': s = shortest(m, s, p, end); goto done;
+        case '?':
             if (is_single(m, s, p, end)) {
                 const char *found = match(m, s + 1, end + 1);
                 if (found) {
                     s = found;
-                    break;
+                    goto done;
                 }
             }
             p = end + 1;
             continue;
-        }
-        if (!is_single(m, s, p, end)) {
-            s = NULL;
-        } else if (*end == '+') {
-            s = longest(m, s + 1, p, end);
-            break;
-        } else {
-            s++;
+        case '+':
+            s = is_single(m, s, p, end) ? longest(m, s + 1, p, end) : NULL;
+            goto done;
+        default:
+            s = is_single(m, s, p, end) ? s + 1 : NULL;
             p = end;
         }
     }
+done:
     m->depth++;
     return s;
 }
 
 // ---- results
 
-void confined_push_capture(confined_matcher *m, int level, const char *begin, const char *end) {
+void stoppable_push_capture(stoppable_matcher *m, int level, const char *begin, const char *end) {
     if (level >= m->level) {
         if (level != 0) luaL_error(m->L, "invalid capture index %%%d", level + 1);
         lua_pushlstring(m->L, begin, (size_t)(end - begin));  // without captures, the whole match
@@ -231,25 +223,25 @@ void confined_push_capture(confined_matcher *m, int level, const char *begin, co
     else lua_pushlstring(m->L, m->captures[level].begin, (size_t)length);
 }
 
-int confined_push_captures(confined_matcher *m, const char *begin, const char *end) {
+int stoppable_push_captures(stoppable_matcher *m, const char *begin, const char *end) {
     int count = m->level == 0 && begin ? 1 : m->level;
     luaL_checkstack(m->L, count, "too many captures");
-    for (int level = 0; level < count; level++) confined_push_capture(m, level, begin, end);
+    for (int level = 0; level < count; level++) stoppable_push_capture(m, level, begin, end);
     return count;
 }
 
-void confined_prepare(confined_matcher *m, lua_State *L, const char *text, size_t length, const char *pattern_end) {
+void stoppable_prepare(stoppable_matcher *m, lua_State *L, const char *text, size_t length, const char *pattern_end) {
     m->L = L;
     m->text = text;
     m->text_end = text + length;
     m->pattern_end = pattern_end;
-    m->depth = CONFINED_DEEPEST;
+    m->depth = STOPPABLE_DEEPEST;
     m->level = 0;
     m->steps = 0;
 }
 
-const char *confined_try_at(confined_matcher *m, const char *s, const char *p) {
+const char *stoppable_try_at(stoppable_matcher *m, const char *s, const char *p) {
     m->level = 0;
-    m->depth = CONFINED_DEEPEST;
+    m->depth = STOPPABLE_DEEPEST;
     return match(m, s, p);
 }

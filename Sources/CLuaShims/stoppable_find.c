@@ -1,19 +1,19 @@
-// string.find, match and gmatch for confined scripts.
-#include "confined_pattern.h"
+// string.find, match and gmatch that a stop reaches.
+#include "stoppable_pattern.h"
 
-size_t confined_start_of(lua_Integer position, size_t length) {
+size_t stoppable_start_of(lua_Integer position, size_t length) {
     if (position > 0) return (size_t)position;
     if (position == 0 || position < -(lua_Integer)length) return 1;
     return length + (size_t)position + 1;
 }
 
-static const char *find_plain(confined_matcher *m, const char *s, const char *wanted, size_t length) {
+static const char *find_plain(stoppable_matcher *m, const char *s, const char *wanted, size_t length) {
     if (length == 0) return s;
     while ((size_t)(m->text_end - s) >= length) {
         const char *first = memchr(s, *wanted, (size_t)(m->text_end - s) - length + 1);
         if (!first) return NULL;
         m->steps += (unsigned)length;
-        confined_step(m->L, &m->steps);
+        stoppable_step(m->L, &m->steps);
         if (memcmp(first, wanted, length) == 0) return first;
         s = first + 1;
     }
@@ -29,13 +29,13 @@ static bool is_plain(const char *pattern, size_t length) {
 static int find_or_match(lua_State *L, bool finds) {
     size_t length, pattern_length;
     const char *text = luaL_checklstring(L, 1, &length), *p = luaL_checklstring(L, 2, &pattern_length);
-    size_t start = confined_start_of(luaL_optinteger(L, 3, 1), length) - 1;
+    size_t start = stoppable_start_of(luaL_optinteger(L, 3, 1), length) - 1;
     if (start > length) {
         luaL_pushfail(L);
         return 1;
     }
-    confined_matcher m;
-    confined_prepare(&m, L, text, length, p + pattern_length);
+    stoppable_matcher m;
+    stoppable_prepare(&m, L, text, length, p + pattern_length);
     if (finds && (lua_toboolean(L, 4) || is_plain(p, pattern_length))) {
         const char *found = find_plain(&m, text + start, p, pattern_length);
         if (!found) {
@@ -49,12 +49,12 @@ static int find_or_match(lua_State *L, bool finds) {
     bool is_anchored = pattern_length && *p == '^';
     if (is_anchored) p++;
     for (const char *s = text + start; s <= m.text_end; s++) {
-        const char *end = confined_try_at(&m, s, p);
+        const char *end = stoppable_try_at(&m, s, p);
         if (end) {
-            if (!finds) return confined_push_captures(&m, s, end);
+            if (!finds) return stoppable_push_captures(&m, s, end);
             lua_pushinteger(L, s - text + 1);
             lua_pushinteger(L, end - text);
-            return confined_push_captures(&m, NULL, NULL) + 2;
+            return stoppable_push_captures(&m, NULL, NULL) + 2;
         }
         if (is_anchored) break;
     }
@@ -62,8 +62,8 @@ static int find_or_match(lua_State *L, bool finds) {
     return 1;
 }
 
-int confined_find(lua_State *L) { return find_or_match(L, true); }
-int confined_match(lua_State *L) { return find_or_match(L, false); }
+int stoppable_find(lua_State *L) { return find_or_match(L, true); }
+int stoppable_match(lua_State *L) { return find_or_match(L, false); }
 
 // Upvalues: text, pattern, start of the search, end of the last match (offsets; -1: none yet).
 static int next_match(lua_State *L) {
@@ -71,24 +71,24 @@ static int next_match(lua_State *L) {
     const char *text = lua_tolstring(L, lua_upvalueindex(1), &length);
     const char *p = lua_tolstring(L, lua_upvalueindex(2), &pattern_length);
     lua_Integer last = lua_tointeger(L, lua_upvalueindex(4));
-    confined_matcher m;
-    confined_prepare(&m, L, text, length, p + pattern_length);
+    stoppable_matcher m;
+    stoppable_prepare(&m, L, text, length, p + pattern_length);
     for (size_t at = (size_t)lua_tointeger(L, lua_upvalueindex(3)); at <= length; at++) {
-        const char *end = confined_try_at(&m, text + at, p);
+        const char *end = stoppable_try_at(&m, text + at, p);
         if (!end || end - text == last) continue;
         lua_pushinteger(L, end - text);
         lua_copy(L, -1, lua_upvalueindex(3));
         lua_replace(L, lua_upvalueindex(4));
-        return confined_push_captures(&m, text + at, end);
+        return stoppable_push_captures(&m, text + at, end);
     }
     return 0;
 }
 
-int confined_gmatch(lua_State *L) {
+int stoppable_gmatch(lua_State *L) {
     size_t length;
     luaL_checklstring(L, 1, &length);
     luaL_checkstring(L, 2);
-    size_t start = confined_start_of(luaL_optinteger(L, 3, 1), length) - 1;
+    size_t start = stoppable_start_of(luaL_optinteger(L, 3, 1), length) - 1;
     lua_settop(L, 2);
     lua_pushinteger(L, (lua_Integer)(start > length ? length + 1 : start));
     lua_pushinteger(L, -1);

@@ -1,13 +1,27 @@
-// The functions of `table` that contain loops, for confined scripts. Lua's own trust `__len` and their arguments and
-// cannot be stopped: `table.move({}, 1, 1 << 62, 2)` runs practically without end.
-#include "confined.h"
+// The functions of `table` that contain loops. Lua's own trust `__len` and their arguments and cannot be stopped.
+#include "stoppable.h"
 
 static lua_Integer length_of(lua_State *L, int index) {
-    if (!lua_istable(L, index) && !lua_isuserdata(L, index)) luaL_checktype(L, index, LUA_TTABLE);
+    if (!lua_istable(L, index)) {  // what has a length will do
+        if (luaL_getmetafield(L, index, "__len") == LUA_TNIL) luaL_checktype(L, index, LUA_TTABLE);
+        lua_pop(L, 1);
+    }
     return luaL_len(L, index);
 }
 
-int confined_insert(lua_State *L) {
+// Nothing of the script runs on access, and the table is as long as it says.
+static bool is_plain(lua_State *L, int index) {
+    if (!lua_istable(L, index)) return false;
+    if (!lua_getmetatable(L, index)) return true;
+    lua_pop(L, 1);
+    return false;
+}
+
+int stoppable_insert(lua_State *L) {
+    if (lua_gettop(L) == 2 && is_plain(L, 1)) {
+        lua_rawseti(L, 1, (lua_Integer)lua_rawlen(L, 1) + 1);
+        return 0;
+    }
     lua_Integer end = length_of(L, 1), position;
     end = (lua_Integer)((lua_Unsigned)end + 1);
     unsigned steps = 0;
@@ -17,7 +31,7 @@ int confined_insert(lua_State *L) {
         position = luaL_checkinteger(L, 2);
         luaL_argcheck(L, (lua_Unsigned)position - 1u < (lua_Unsigned)end, 2, "position out of bounds");
         for (lua_Integer i = end; i > position; i--) {
-            confined_step(L, &steps);
+            stoppable_step(L, &steps);
             lua_geti(L, 1, i - 1);
             lua_seti(L, 1, i);
         }
@@ -28,14 +42,14 @@ int confined_insert(lua_State *L) {
     return 0;
 }
 
-int confined_remove(lua_State *L) {
+int stoppable_remove(lua_State *L) {
     lua_Integer size = length_of(L, 1), position = luaL_optinteger(L, 2, size);
     unsigned steps = 0;
     if (position != size)
         luaL_argcheck(L, (lua_Unsigned)position - 1u <= (lua_Unsigned)size, 1, "position out of bounds");
     lua_geti(L, 1, position);
     for (; position < size; position++) {
-        confined_step(L, &steps);
+        stoppable_step(L, &steps);
         lua_geti(L, 1, position + 1);
         lua_seti(L, 1, position);
     }
@@ -44,7 +58,7 @@ int confined_remove(lua_State *L) {
     return 1;
 }
 
-int confined_move(lua_State *L) {
+int stoppable_move(lua_State *L) {
     lua_Integer first = luaL_checkinteger(L, 2), end = luaL_checkinteger(L, 3), to = luaL_checkinteger(L, 4);
     int target = lua_isnoneornil(L, 5) ? 1 : 5;
     unsigned steps = 0;
@@ -57,7 +71,7 @@ int confined_move(lua_State *L) {
         bool forwards = to > end || to <= first || (target != 1 && !lua_compare(L, 1, target, LUA_OPEQ));
         for (lua_Integer k = 0; k < count; k++) {
             lua_Integer i = forwards ? k : count - 1 - k;
-            confined_step(L, &steps);
+            stoppable_step(L, &steps);
             lua_geti(L, 1, first + i);
             lua_seti(L, target, to + i);
         }
@@ -66,7 +80,7 @@ int confined_move(lua_State *L) {
     return 1;
 }
 
-int confined_concat(lua_State *L) {
+int stoppable_concat(lua_State *L) {
     lua_Integer last = length_of(L, 1);
     size_t separator_length;
     const char *separator = luaL_optlstring(L, 2, "", &separator_length);
@@ -76,7 +90,7 @@ int confined_concat(lua_State *L) {
     luaL_Buffer b;
     luaL_buffinit(L, &b);
     for (; i <= last; i++) {
-        confined_step(L, &steps);
+        stoppable_step(L, &steps);
         lua_geti(L, 1, i);
         if (!lua_isstring(L, -1))
             luaL_error(L, "invalid value (%s) at index %I in table for 'concat'", luaL_typename(L, -1), (LUAI_UACINT)i);
@@ -88,14 +102,18 @@ int confined_concat(lua_State *L) {
     return 1;
 }
 
-int confined_unpack(lua_State *L) {
+int stoppable_unpack(lua_State *L) {
     lua_Integer i = luaL_optinteger(L, 2, 1), end = lua_isnoneornil(L, 3) ? luaL_len(L, 1) : luaL_checkinteger(L, 3);
     if (i > end) return 0;
     lua_Unsigned count = (lua_Unsigned)end - (lua_Unsigned)i;
     unsigned steps = 0;
     if (count >= 1000000 || !lua_checkstack(L, (int)++count)) return luaL_error(L, "too many results to unpack");
+    if (is_plain(L, 1)) {
+        for (lua_Unsigned k = 0; k < count; k++) lua_rawgeti(L, 1, (lua_Integer)((lua_Unsigned)i + k));
+        return (int)count;
+    }
     for (lua_Unsigned k = 0; k < count; k++) {
-        confined_step(L, &steps);
+        stoppable_step(L, &steps);
         lua_geti(L, 1, (lua_Integer)((lua_Unsigned)i + k));
     }
     return (int)count;
@@ -104,7 +122,7 @@ int confined_unpack(lua_State *L) {
 // ---- sort: a heap sort, which ends after n log n steps whatever the comparison returns
 
 static bool is_less(lua_State *L, int a, int b, unsigned *steps) {
-    confined_step(L, steps);
+    stoppable_step(L, steps);
     if (lua_isnil(L, 2)) return lua_compare(L, a, b, LUA_OPLT);
     a = lua_absindex(L, a);
     b = lua_absindex(L, b);
@@ -141,7 +159,7 @@ static void sift(lua_State *L, lua_Integer hole, lua_Integer count, unsigned *st
     lua_seti(L, 1, hole);
 }
 
-int confined_sort(lua_State *L) {
+int stoppable_sort(lua_State *L) {
     lua_Integer count = length_of(L, 1);
     unsigned steps = 0;
     if (count < 2) return 0;

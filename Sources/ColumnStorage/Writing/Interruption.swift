@@ -1,14 +1,15 @@
+import LMDBStorage
 import Synchronization
 
-/// Whether the calling thread is to give up what it computes, as its host says it.
+/// Says whether the calling thread is to give up what it computes.
 ///
-/// What a query costs is decided by its text, and a text of a hundred characters can ask for more than a life. So
-/// evaluations ask now and then. One that is given up leaves a wrong result, which whoever began it must not use:
-/// `check()` throws then.
+/// A query of a hundred characters can take years, and building an index over a large table takes minutes. So both ask now
+/// and then. An evaluation that is given up leaves a wrong result, which its caller must not use: `check()` throws
+/// then.
 ///
 /// A host sets it around everything that it does on a thread; without one nothing is given up.
 package final class Interruption: Sendable {
-    /// That of the calling thread.
+    /// The interruption of the calling thread.
     @TaskLocal package static var current: Interruption?
 
     private let isAsked: @Sendable () -> Bool
@@ -23,7 +24,7 @@ package final class Interruption: Sendable {
     package init(isAsked: @escaping @Sendable () -> Bool) { self.isAsked = isAsked }
 
     /// Takes a step, or as much work as some; false when what is computed is to be given up.
-    func goesOn(_ count: Int = 1) -> Bool {
+    package func goesOn(_ count: Int = 1) -> Bool {
         if hasGivenUp.load(ordering: .relaxed) { return false }
         let taken = steps.load(ordering: .relaxed) &+ count
         steps.store(taken < Self.pause ? taken : 0, ordering: .relaxed)
@@ -32,10 +33,17 @@ package final class Interruption: Sendable {
         return false
     }
 
-    /// Throws `limit_exceeded` if something was given up since the last call: what was computed is not to be used.
-    static func check() throws {
-        guard let current, current.hasGivenUp.load(ordering: .relaxed) else { return }
-        current.hasGivenUp.store(false, ordering: .relaxed)
-        throw StoreError(.limitExceeded, "the evaluation of a query was stopped")
+    /// Whether something was given up since the last call: what was computed is not to be used.
+    package func takeGivenUp() -> Bool {
+        guard hasGivenUp.load(ordering: .relaxed) else { return false }
+        hasGivenUp.store(false, ordering: .relaxed)
+        return true
+    }
+
+    /// Takes steps of a write, and throws if it is to be given up.
+    static func step(_ count: Int) throws(StorageError) {
+        guard let current, !current.goesOn(count) else { return }
+        _ = current.takeGivenUp()
+        throw StorageError(.interrupted, call: "", file: "")
     }
 }

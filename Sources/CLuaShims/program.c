@@ -1,0 +1,13 @@
+// The command line of the process, as `main` of lua.c gets it. Swift's `CommandLine` reads it from /proc, and is empty where
+// that is not mounted.
+#include "CLuaShims.h"
+
+static int count;
+static char **words;
+
+__attribute__((constructor)) static void keep(int argc, char **argv) {
+    count = argc;
+    words = argv;
+}
+
+const char *shim_program_word(int32_t index) { return index >= 0 && index < count ? words[index] : NULL; }

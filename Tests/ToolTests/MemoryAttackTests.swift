@@ -1,0 +1,163 @@
+import Testing
+
+/// Scripts that take as much memory as they can, in all the ways there are, under `--memory 64M`.
+///
+/// Each runs in a process of its own, which reports its peak. The peak may not exceed that of an empty script by more than the
+/// limit.
+@Suite struct MemoryAttackTests {
+    private static let limit = 64
+
+    struct Attack: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        /// Runs until it fails, or ends.
+        let code: String
+
+        init(_ description: String, _ code: String) {
+            testDescription = description
+            self.code = code
+        }
+    }
+
+    /// Reports the error of the attack and the peak of the process in kilobytes, and closes the script in order.
+    private static let harness = """
+        local attack = loadfile('attack.lua')
+        local ok, e = pcall(attack)
+        attack = nil
+        collectgarbage()
+        print(ok and 'finished' or type(e) == 'userdata' and e.code or e)
+        for line in io.lines('/proc/self/status') do
+            local peak = line:match('^VmHWM:%s*(%d+)')
+            if peak then print(peak) end
+        end
+        os.exit(0, true)
+        """
+
+    private static func run(_ code: String) throws -> (result: String, peak: Int) {
+        let folder = try TemporaryFolder()
+        _ = try folder.write(code, to: "attack.lua")
+        let script = try folder.write(harness, to: "script.lua")
+        let process = try Subprocess(
+            Tool.path, ["--memory", "\(limit)M", script], in: folder.path)
+        let outcome = try process.finish(within: 300)
+        #expect(outcome.exitCode == 0, "\(outcome.error)")
+        let lines = outcome.lines
+        guard lines.count == 2, let peak = Int(lines[1]) else {
+            throw Subprocess.Late(description: "no report: \(outcome.output)\(outcome.error)")
+        }
+        return (lines[0], peak >> 10)
+    }
+
+    private static let objects = """
+        local store = moonpool.open { in_memory = 'x', schema = {
+            Named = { id = 'int primary', name = 'string?' }, Number = { n = 'int' } } }
+
+        """
+    private static let numbers =
+        objects
+        + "store:write(function() for i = 1, 50000 do store:create('Number', { n = i }) end end)\n"
+    private static let keeping = "local kept = {} "
+
+    static let attacks = [
+        Attack("a table", "local t = {} while true do t[#t + 1] = #t end"),
+        Attack(
+            "strings of all sizes",
+            keeping + "while true do kept[#kept + 1] = ('x'):rep(#kept % 5000) .. #kept end"),
+        Attack("a string that doubles", "local s = 'x' while true do s = s .. s end"),
+        Attack(
+            "replaced text",
+            "local s = ('ab'):rep(1000000) " + keeping
+                + "while true do kept[#kept + 1] = s:gsub('a', 'aaaa') .. #kept end"),
+        Attack(
+            "coroutines",
+            keeping
+                + "while true do local c = coroutine.create(coroutine.yield) coroutine.resume(c) kept[#kept + 1] = c end"
+        ),
+        Attack(
+            "objects of a store in memory",
+            objects + "store:begin_write() local i = 0 "
+                + "while true do i = i + 1 store:create('Named', { id = i, name = 'n' .. i }) end"),
+        Attack(
+            "large values of a store in memory",
+            objects + "local x, i = ('x'):rep(1 << 16), 0 "
+                + "while true do i = i + 1 store:write(function() store:create('Named', { id = i, name = x }) end) end"
+        ),
+        Attack(
+            "frozen versions",
+            objects + keeping + "local x = ('x'):rep(1 << 16) while true do "
+                + "store:write(function() store:create('Named', { id = 1, name = x .. #kept }, 'modified') end) "
+                + "kept[#kept + 1] = store:freeze() end"),
+        Attack("decoded JSON", "moonpool.json.decode('[' .. ('[],'):rep(5000000) .. '0]')"),
+        Attack(
+            "decoded JSON that is kept",
+            "local text = '[' .. ('{\"a\":\"abcdefghij\"},'):rep(100000) .. '0]' " + keeping
+                + "while true do kept[#kept + 1] = moonpool.json.decode(text) end"),
+        Attack(
+            "encoded JSON that is longer than its values",
+            "local x, t = ('\\1'):rep(1000000), {} for i = 1, 60 do t[i] = x end moonpool.json.encode(t)"
+        ),
+        Attack(
+            "encoded JSON that is kept",
+            "local t = {} for i = 1, 200000 do t[i] = 'abcdefghijklmnop' end " + keeping
+                + "while true do kept[#kept + 1] = moonpool.json.encode(t) .. #kept end"),
+        Attack(
+            "data",
+            "local x = ('x'):rep(1 << 20) " + keeping
+                + "while true do kept[#kept + 1] = moonpool.data(x) end"),
+        Attack(
+            "small values in Swift",
+            keeping + "while true do kept[#kept + 1] = moonpool.decimal('1.5') end"),
+        Attack(
+            "observers",
+            objects + keeping
+                + "while true do kept[#kept + 1] = store:objects('Named'):observe(function() end) end"
+        ),
+        Attack(
+            "rows of observers",
+            numbers + keeping + "while true do kept[#kept + 1] = "
+                + "store:objects('Number'):where('n > 5'):sorted('n'):observe(function() end) store:refresh() end"
+        ),
+        Attack("timers", "while true do moonpool.after(1000, function() end) end"),
+        Attack(
+            "rows of results",
+            numbers + keeping + "while true do "
+                + "local rows = store:objects('Number'):where('n > ' .. #kept):sorted('n') "
+                + "local first = rows[1] kept[#kept + 1] = rows end"),
+        Attack(
+            "tables of results",
+            numbers + keeping
+                + "while true do kept[#kept + 1] = store:objects('Number'):to_table(2) end"),
+        Attack(
+            "queries",
+            objects + keeping + "while true do kept[#kept + 1] = "
+                + "store:objects('Named'):where('name == $1', ('q'):rep(1000) .. #kept) end"),
+        Attack(
+            "queued writes",
+            objects + "local x, n = ('x'):rep(1000), 0 "
+                + "while true do n = n + 1 store:write_async(function() return x .. n end) end"),
+        Attack(
+            "errors",
+            keeping + "while true do local _, e = pcall(moonpool.open, {}) kept[#kept + 1] = e end"),
+        Attack(
+            "stores",
+            keeping + "while true do kept[#kept + 1] = moonpool.open { in_memory = 'm' .. #kept, "
+                + "schema = { Named = { id = 'int primary', name = 'string' } } } end"),
+        Attack(
+            "workers",
+            keeping + "while true do kept[#kept + 1] = moonpool.worker('w' .. #kept, "
+                + "function() moonpool.on_message(function() end) end) end"),
+        Attack(
+            "messages to a worker that does not read them",
+            "local w = moonpool.worker('w', function() while true do end end) "
+                + "local text = ('x'):rep(10000) while true do w:post(text) end"),
+    ]
+
+    private static let empty = try! run("")  // because no attack can be judged without it
+
+    @Test(arguments: attacks)
+    func `a script never takes more than its limit`(_ attack: Attack) throws {
+        let base = Self.empty.peak
+        let (result, peak) = try Self.run(attack.code)
+        #expect(result == "limit_exceeded")
+        #expect(peak - base <= Self.limit, "\(peak) MB, an empty script \(base) MB")
+    }
+}
