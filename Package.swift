@@ -60,6 +60,12 @@ let package = Package(
             name: "CCrypto", pkgConfig: "libcrypto",
             providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
 
+        .target(name: "CNATS", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+        .target(
+            name: "Replication",
+            dependencies: ["CNATS", "ObjectStore", "Transfer", "DataFormats"],
+            swiftSettings: unsafeZone),
+
         .target(name: "SystemCalls", swiftSettings: unsafeZone),
         .target(name: "MemoryAccounts", swiftSettings: safe),
         .target(name: "StructLayouts", swiftSettings: unsafeZone),
@@ -135,7 +141,7 @@ let package = Package(
             name: "MoonpoolTool",
             dependencies: [
                 "REPL", "Reference", "ScriptHost", "StoreBindings", "LuaHost", "EventLoops",
-                "Transfer", "DataFormats", "ObjectStore",
+                "Replication", "Transfer", "DataFormats", "ObjectStore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: safe),
@@ -178,6 +184,10 @@ let package = Package(
             dependencies: [
                 "Transfer", "DataFormats", "ObjectStore", "RealmFixtures", "TestServers",
             ],
+            swiftSettings: unsafeZone),
+        .testTarget(
+            name: "ReplicationTests",
+            dependencies: ["Replication", "Transfer", "ObjectStore", "TestServers"],
             swiftSettings: unsafeZone),
         .testTarget(
             name: "ReferenceTests",

@@ -90,7 +90,7 @@ enum Texts {
         lines += wrap.lines(
             """
             Commands: run, attach, migrate, import, export, backup, check, compact, schema, stats, lint, luals, \
-            transcript, watch; see moonpool --help
+            transcript, watch, publish, follow; see moonpool --help
             """, hanging: "  ")
         return lines.joined(separator: "\n") + "\n"
     }

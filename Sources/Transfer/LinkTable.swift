@@ -73,6 +73,12 @@ struct LinkTable {
         }
     }
 
+    /// Lets an object that was created be found by its own number.
+    mutating func noteOwn(_ key: ObjectKey, _ classSchema: ClassSchema) {
+        let bound = ownNumbers[classSchema.table] ?? 0
+        ownNumbers[classSchema.table] = max(bound, key.rawValue + 1)
+    }
+
     /// Returns the object that has this number in the file, or as its own number; nil if there is none.
     func known(_ number: Int64, _ classSchema: ClassSchema) -> ObjectReference? {
         let table = classSchema.table

@@ -61,7 +61,9 @@ package final class PostgresServer: Sendable {
         posix_spawn_file_actions_init(&actions)
         posix_spawn_file_actions_adddup2(&actions, ends[0], 0)
         var process: pid_t = 0
-        posix_spawnp(&process, "sh", &actions, nil, arguments, environ)
+        var attributes = ServerProcess.attributes()
+        posix_spawnp(&process, "sh", &actions, &attributes, arguments, environ)
+        posix_spawnattr_destroy(&attributes)
         close(ends[0])
         try waitUntilReady()
     }

@@ -56,7 +56,7 @@ extension WriteSession {
     }
 
     /// Brings a row back that an earlier version has deleted: every column zero, null or empty until it is set.
-    private func revive(_ table: TableID, _ key: ObjectKey) throws(StorageError) {
+    func revive(_ table: TableID, _ key: ObjectKey) throws(StorageError) {
         let overlay = overlay(table)
         let (cluster, row) = place(key)
         guard !overlay.wasPresent(cluster, row) else { throw misfit() }

@@ -128,10 +128,12 @@ package final class WriteSession {
 
     /// Stores a small named blob.
     ///
-    /// The schema counts as changed.
-    package func setMetadata(_ name: String, _ value: [UInt8]) throws(StorageError) {
+    /// The schema counts as changed, unless `changesSchema` is false.
+    package func setMetadata(
+        _ name: String, _ value: [UInt8], changesSchema: Bool = true
+    ) throws(StorageError) {
         try Metadata.write("user." + name, value, in: transaction.handle, file.tables.meta)
-        isSchemaChanged = true
+        if changesSchema { isSchemaChanged = true }
     }
 
     func metadata(_ name: String) throws(StorageError) -> [UInt8]? {

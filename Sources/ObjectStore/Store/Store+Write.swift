@@ -64,6 +64,7 @@ extension Store {
         }
         do {
             if let left { try didLeave(left) }
+            try checkRole()
         } catch {
             view.snapshot.cancelWrite()
             throw error

@@ -81,6 +81,11 @@ public final class Store {
     /// What migrates the file when the store is opened.
     let migrationFunction: ((Migration) throws -> Void)?
 
+    /// Whether the file follows a stream, so that only its follower may write.
+    package internal(set) var isFollower = false
+    /// Whether this store applies the commits of the stream that the file follows.
+    package var isReplicating = false
+
     /// Opens a store on the calling thread, which must be the scheduler's.
     ///
     /// Creates the file if there is none, and classes that are missing from it. Takes about a
@@ -117,6 +122,7 @@ public final class Store {
         announcedVersion = snapshot.version
         link.store = self
         do {
+            try readRole()
             try SchemaOpening(self).prepare()
         } catch {
             // A migration may have kept the store.
@@ -305,6 +311,7 @@ extension Store {
     private func reloadSchema() throws {
         guard view.snapshot.mayHaveNewSchema else { return }
         if let bytes = try SchemaCatalog.bytes(view.snapshot), bytes != catalog { try adopt(bytes) }
+        try readRole()
         view.snapshot.mayHaveNewSchema = false
     }
 

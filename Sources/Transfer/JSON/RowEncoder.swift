@@ -8,13 +8,17 @@ import ObjectStore
 package struct RowEncoder {
     let view: StoreView
     private let normalizesNumbers: Bool
+    private let linksByNumber: Bool
 
     /// For the objects of a version.
     ///
     /// `normalizesNumbers` is for databases that keep JSON numbers as decimals, which have no negative zero and do not
     /// distinguish 1e20 from an integer: such numbers are written as text.
-    package init(view: StoreView, normalizesNumbers: Bool = false) {
+    ///
+    /// `linksByNumber` writes links as `{"$key": n}` whether or not a class has a primary key.
+    package init(view: StoreView, normalizesNumbers: Bool = false, linksByNumber: Bool = false) {
         self.view = view
+        self.linksByNumber = linksByNumber
         self.normalizesNumbers = normalizesNumbers
     }
 
@@ -60,7 +64,7 @@ package struct RowEncoder {
             json.beginObject()
             try members(of: reference.key, in: target, to: &json)
             json.endObject()
-        } else if let key = target.primaryKey {
+        } else if !linksByNumber, let key = target.primaryKey {
             plain(try view.value(key, of: reference.key, in: target), to: &json)
         } else {
             json.beginObject()

@@ -1,0 +1,88 @@
+import ArgumentParser
+import DataFormats
+import EventLoops
+import ObjectStore
+import Replication
+
+/// `moonpool follow ADDRESS STORE`.
+struct FollowCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "follow",
+        abstract: "Make a store follow a NATS JetStream stream.",
+        discussion: """
+            Begins with the newest snapshot of the stream and applies each commit in one transaction, exactly once. Any \
+            process can open the store and observe it; writes are refused:
+
+              moonpool follow nats://a:4222,nats://b:4222 copy.moonpool --stream zoo
+
+            Runs until interrupted, and continues where it ended when it is started again. A follower that is behind the \
+            kept stream takes the newest snapshot. --promote ends following and publishes instead; --detach makes the store an \
+            ordinary one. Needs the Debian package libnats3.4.
+            """)
+
+    @Argument(help: "The addresses of NATS servers, separated by commas; with --detach, the store.")
+    var servers: String
+
+    @Argument(
+        help: "The store; created if it does not exist.",
+        completion: .file(extensions: ["moonpool"]))
+    var store: String?
+
+    @OptionGroup var nats: NatsOptionGroup
+
+    @Flag(help: "Follow up to the last message, and stop.")
+    var once = false
+
+    @Flag(help: "Replace a store that has other data or another history.")
+    var rebuild = false
+
+    @Flag(help: "Follow up to the last message, and publish from then on; the old publisher stops.")
+    var promote = false
+
+    @Flag(help: "End following: the store becomes an ordinary one.")
+    var detach = false
+
+    func run() throws {
+        CommandInterruption.begin()
+        ProcessServices.ignorePipeSignal()
+        try ReplicationCommand.shown {
+            guard !detach else {
+                let path = store ?? servers
+                try StoreFiles.requireStore(path)
+                return try Follower.detach(path)
+            }
+            guard let store else {
+                throw StoreError(.invalidArgument, "name the store that follows")
+            }
+            guard ReplicationCommand.isAddress(servers) else {
+                throw StoreError(
+                    .invalidArgument,
+                    "expected an address such as nats://host:4222, got '\(servers)'")
+            }
+            let stream = try nats.streamName()
+            var options = Follower.Options()
+            options.failsFast = nats.failFast
+            options.stopsAtEnd = once || promote
+            options.rebuilds = rebuild
+            let follower = try Follower(
+                store, nats.options(servers), stream: stream, options: options,
+                report: ReplicationCommand.report)
+            try follower.run()
+            let end = follower.status.snapshot
+            follower.close()
+            guard promote else {
+                return ProcessServices.writeOutput(
+                    "followed up to version \(end.version), message \(end.sequence)\n")
+            }
+            try Publisher.beginLineage(store, stream)
+            ReplicationCommand.report("promoted at message \(end.sequence)")
+            var publishing = Publisher.Options()
+            publishing.failsFast = nats.failFast
+            publishing.stopsAtEnd = once
+            try Publisher(
+                store, nats.options(servers), stream: stream, options: publishing,
+                report: ReplicationCommand.report
+            ).run()
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import ArgumentParser
+import DataFormats
+import EventLoops
+import ObjectStore
+import Replication
+
+/// How commands connect to NATS.
+struct NatsOptionGroup: ParsableArguments {
+    @Option(help: "The name of the stream.")
+    var stream: String?
+
+    @Flag(help: "Stop when no server can be reached, instead of trying again.")
+    var failFast = false
+
+    @Option(help: "A file with credentials: a user's JWT and seed.", completion: .file())
+    var credentials: String?
+
+    @Option(help: "A token, unless the address has one: nats://TOKEN@host.")
+    var token: String?
+
+    @Option(help: "The user, unless the address has one: nats://user:password@host.")
+    var user: String?
+
+    @Option(help: "The password of --user.")
+    var password: String?
+
+    @Option(
+        help: "A file with the certificates to trust, for TLS.", completion: .file())
+    var tlsCa: String?
+
+    @Option(help: "A file with the certificate of this client, for TLS.", completion: .file())
+    var tlsCert: String?
+
+    @Option(help: "A file with the key of --tls-cert.", completion: .file())
+    var tlsKey: String?
+
+    /// The stream's name.
+    ///
+    /// Throws `invalid_argument` if none is given.
+    func streamName() throws -> String {
+        guard let stream else {
+            throw StoreError(.invalidArgument, "add --stream NAME")
+        }
+        return stream
+    }
+
+    /// The options for servers in one text, separated by commas.
+    func options(_ servers: String) throws -> NatsOptions {
+        guard (tlsCert == nil) == (tlsKey == nil) else {
+            throw StoreError(.invalidArgument, "--tls-cert and --tls-key need each other")
+        }
+        var options = NatsOptions(servers)
+        options.credentials = credentials
+        options.token = token
+        options.user = user
+        options.password = password
+        options.authority = tlsCa
+        if let tlsCert, let tlsKey { options.certificate = (tlsCert, tlsKey) }
+        return options
+    }
+}
+
+/// Runs replication for commands.
+enum ReplicationCommand {
+    /// Whether a text is the address of NATS servers.
+    static func isAddress(_ text: String) -> Bool {
+        text.hasPrefix("nats://") || text.hasPrefix("tls://")
+    }
+
+    /// Reports an event on standard error.
+    static func report(_ text: String) { ProcessServices.writeError("moonpool: \(text)\n") }
+
+    /// Runs the work.
+    ///
+    /// An error prints a line on standard error and exits with code 1.
+    static func shown(_ work: () throws -> Void) throws {
+        do {
+            try CommandFailure.shown(work)
+        } catch let error as ReplicationError {
+            report(error.description)
+            throw ExitCode(1)
+        }
+    }
+}

@@ -1,0 +1,131 @@
+import ColumnStorage
+
+// What replication needs of a store: changes since a version, objects with given keys, the schema with its numbers, and a
+// record that says what the store is a copy of.
+
+extension Store {
+    /// What has happened since a version; nil if the history does not reach back that far.
+    ///
+    /// Only the newer version can be read: ``VersionChange/older`` is the same one. Costs what was changed. Throws `closed`,
+    /// `wrong_thread`, `file_corrupt`.
+    package func replicatedChanges(since version: UInt64) throws -> VersionChange? {
+        try check()
+        let newer = try frozenView()
+        guard version <= newer.version else { return nil }
+        let changes = try StoreError.wrapping { () throws(StorageError) in
+            try view.snapshot.changes(from: version, to: newer.version)
+        }
+        return changes.map { VersionChange(VersionStep(from: newer, to: newer, changes: $0)) }
+    }
+
+    // MARK: Record
+
+    private static var recordName: String { "replication" }
+    /// The mark of a file that follows a stream.
+    private static var followerName: String { "follower" }
+
+    /// The record of replication; nil for a store that has never been replicated.
+    package func replicationRecord() throws -> [UInt8]? {
+        try check()
+        return try StoreError.wrapping { () throws(StorageError) in
+            try view.snapshot.metadata(Self.recordName)
+        }
+    }
+
+    /// Sets the record of replication in the open write transaction.
+    ///
+    /// `changesRole` makes other stores of the file look whether they may write, which a follower's may not.
+    package func setReplicationRecord(
+        _ bytes: [UInt8], isFollower: Bool, changesRole: Bool
+    ) throws {
+        let session = try writing("the replication record")
+        try StoreError.wrapping { () throws(StorageError) in
+            try session.setMetadata(Self.recordName, bytes, changesSchema: changesRole)
+            if changesRole {
+                try session.setMetadata(
+                    Self.followerName, isFollower ? [1] : [], changesSchema: true)
+            }
+        }
+        if changesRole { self.isFollower = isFollower }
+    }
+
+    /// Finds out whether the file follows a stream.
+    func readRole() throws {
+        let mark = try StoreError.wrapping { () throws(StorageError) in
+            try view.snapshot.metadata(Self.followerName)
+        }
+        isFollower = mark?.isEmpty == false
+    }
+
+    /// Throws `read_only` if the file follows a stream, and this store does not apply its commits.
+    func checkRole() throws {
+        guard isFollower, !isReplicating else { return }
+        throw StoreError(
+            .readOnly,
+            "\(title) follows a stream and cannot be written; write to the publisher, or end following with: "
+                + "moonpool follow STORE --detach")
+    }
+
+    // MARK: Schema
+
+    /// The schema with the numbers of its tables and columns, by which renames are known.
+    package func schemaCatalog() -> [UInt8] { SchemaCatalog.encode(view.schema) }
+
+    /// Gives the store the schema of another one in the open write transaction, with the same numbers.
+    ///
+    /// Renamed classes and properties keep their values; values of those that are gone are lost. Throws
+    /// `file_format_too_new`, `file_corrupt`, and what a write may throw.
+    package func adoptSchemaCatalog(_ bytes: [UInt8]) throws {
+        let session = try writing("the schema")
+        let schema = try SchemaCatalog.decode(bytes, of: view.snapshot.file)
+        let gone = view.schema.classes.filter { schema.find(table: $0.table) == nil }
+        let tables = schema.classes.map { schema.tableDefinition(of: $0) }
+        for table in tables where view.snapshot.definition(of: table.id) != table {
+            try StoreError.wrapping { () throws(StorageError) in try session.define(table) }
+        }
+        adoptInWrite(schema)
+        for classSchema in gone {
+            try StoreError.wrapping { () throws(StorageError) in
+                try session.removeTable(classSchema.table)
+            }
+        }
+        try StoreError.wrapping { () throws(StorageError) in
+            try session.setMetadata(SchemaCatalog.name, bytes)
+        }
+        catalog = bytes
+    }
+
+    // MARK: Objects
+
+    /// Creates an object with a given key, from values in schema order, nil for those not given; false if there is one
+    /// with this key.
+    ///
+    /// Values that are not given are zero, nil or empty; defaults do not apply. Throws `not_in_write`, `duplicate_key`,
+    /// `type_mismatch`.
+    package func create(
+        _ classSchema: ClassSchema, at key: ObjectKey, positional values: [Value?]
+    ) throws -> Bool {
+        let writer = try ObjectWriter(self, changing: "'\(classSchema.name)'")
+        if let position = classSchema.primaryKeyPosition, let value = values[position],
+            let existing = try object(classSchema.name, primaryKey: value), existing.key != key
+        {
+            throw StoreError(
+                .duplicateKey,
+                "'\(classSchema.name)' has an object with the primary key \(value.summary) already")
+        }
+        let isNew = try StoreError.wrapping { () throws(StorageError) in
+            try writer.session.insert(classSchema.table, at: key)
+        }
+        guard isNew else { return false }
+        for (property, value) in zip(classSchema.properties, values) where !property.isBacklinks {
+            var given = value
+            if given == nil, property.isSingle, property.type != .object, property.type != .mixed {
+                given = property.isOptional ? .null : property.type.zero
+            }
+            guard let given else { continue }
+            try writer.write(
+                ValueConversion.stored(given, property, classSchema), property, key, classSchema)
+        }
+        return true
+    }
+}

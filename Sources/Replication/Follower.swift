@@ -1,0 +1,263 @@
+import DataFormats
+import ObjectStore
+import Transfer
+
+/// Makes a store follow a stream that a ``Publisher`` writes.
+///
+///     let follower = try Follower("copy.moonpool", NatsOptions("nats://localhost:4222"), stream: "zoo")
+///     try follower.run()
+///
+/// Each commit is one write transaction, together with its sequence number: whatever is killed, it is applied once. Other
+/// writes to the store are refused. Blocks the calling thread, which must be the one that made the follower.
+package final class Follower {
+    /// How a stream is followed.
+    package struct Options: Sendable {
+        /// Stop when a server cannot be reached, instead of trying again.
+        package var failsFast = false
+        /// Stop at the message that is the last one when following begins.
+        package var stopsAtEnd = false
+        /// Replace a store that follows something else, or has another history.
+        package var rebuilds = false
+
+        package init() {}
+    }
+
+    /// What the follower is doing.
+    package let status: ReplicationStatus
+    private let store: Store
+    private let servers: NatsOptions
+    private let options: Options
+    private let streamName: String
+    private let report: (String) -> Void
+    private var record: ReplicationRecord?
+    /// The commit whose parts are being applied.
+    private var reader: ReplicationReader?
+    private var nextPart: UInt64 = 1
+
+    /// Opens a store for following, and creates it if it does not exist.
+    ///
+    /// Throws what opening a store throws, and `ReplicationError.fatal` for a store that has data and is no follower.
+    package init(
+        _ path: String, _ servers: NatsOptions, stream: String, options: Options = Options(),
+        status: ReplicationStatus = ReplicationStatus(),
+        report: @escaping (String) -> Void = { _ in }
+    ) throws {
+        try JetStream.check(stream)
+        self.servers = servers
+        self.options = options
+        self.status = status
+        self.report = report
+        streamName = stream
+        if options.rebuilds { try Self.remove(path, servers, stream) }
+        store = try Store(StoreConfiguration(.file(path)), scheduler: ReplicationThread())
+        store.isReplicating = true
+        record = try ReplicationRecord.read(store)
+        if let record, record.role == .publisher {
+            throw ReplicationError.fatal(
+                "'\(path)' publishes to the stream '\(record.stream)'; add --rebuild to replace it")
+        }
+        if record == nil, !store.view.schema.classes.isEmpty {
+            store.close()
+            throw ReplicationError.fatal(
+                "'\(path)' has data and does not follow a stream; add --rebuild to replace it")
+        }
+    }
+
+    /// Removes a store that is to be replaced, once the stream is known to have a snapshot.
+    private static func remove(_ path: String, _ servers: NatsOptions, _ name: String) throws {
+        let stream = JetStream(try NatsConnection(servers), name)
+        guard try stream.lastMessage(of: stream.completions) != nil else {
+            throw ReplicationError.fatal(
+                "the stream '\(name)' has no snapshot to rebuild the store from")
+        }
+        for suffix in ["", "-lock", "-log"] { FileOrigin.remove(path + suffix) }
+    }
+
+    /// Makes a follower an ordinary store.
+    package static func detach(_ path: String) throws {
+        let store = try Store(StoreConfiguration(.file(path)), scheduler: ReplicationThread())
+        defer { store.close() }
+        guard try ReplicationRecord.read(store)?.role == .follower else {
+            throw ReplicationError.fatal("'\(path)' does not follow a stream")
+        }
+        store.isReplicating = true
+        try store.write { try ReplicationRecord.remove(from: store) }
+    }
+
+    /// Ends following and releases the store.
+    package func close() { store.close() }
+
+    /// Follows until the status says to stop.
+    ///
+    /// Throws `ReplicationError.fatal` where trying again does not help, and what writing to the store throws.
+    package func run() throws {
+        var pause = BackOff()
+        while !status.isStopping {
+            do {
+                if try follow(&pause) { return }
+            } catch let error as ReplicationError {
+                try abandon()
+                status.update {
+                    $0.isConnected = false
+                    $0.lastError = error.description
+                }
+                guard case .temporary(let reason) = error, !options.failsFast else { throw error }
+                let milliseconds = pause.next()
+                report("\(reason); trying again in \(milliseconds) ms")
+                Pause.milliseconds(milliseconds)
+            }
+        }
+        try abandon()
+    }
+
+    /// Rolls back a commit whose last part has not come.
+    private func abandon() throws {
+        reader = nil
+        nextPart = 1
+        if store.isInWrite { try store.cancelWrite() }
+    }
+
+    /// Follows over one connection; true if the end was reached and that is all.
+    private func follow(_ pause: inout BackOff) throws -> Bool {
+        let stream = JetStream(try NatsConnection(servers), streamName)
+        guard let state = try stream.state() else {
+            throw ReplicationError.temporary("the stream '\(streamName)' does not exist")
+        }
+        let start = try self.start(stream, state)
+        let end = state.last
+        let messages = try stream.consume(from: start)
+        status.update {
+            $0.isConnected = true
+            $0.sequence = start - 1
+            $0.lag = end - min(end, start - 1)
+        }
+        pause.reset()
+        if options.stopsAtEnd, start > end { return true }
+        var delivered: UInt64 = 0
+        var lastMessage = ContinuousClock.now
+        while !status.isStopping {
+            guard let message = try messages.next(within: 200) else {
+                guard ContinuousClock.now - lastMessage < .seconds(10) else {
+                    throw ReplicationError.temporary("the stream '\(streamName)' has fallen silent")
+                }
+                continue
+            }
+            lastMessage = .now
+            if message.headers(MessageHeader.status) != nil {
+                // A heartbeat, or a question whether messages are read: the answer lets more come.
+                let question =
+                    message.reply.isEmpty ? message.headers(MessageHeader.stalled) : message.reply
+                if let question, !question.isEmpty { try stream.connection.publish(question) }
+                continue
+            }
+            guard let place = Place(message.reply) else { continue }
+            guard place.delivery == delivered + 1 else {
+                throw ReplicationError.temporary("messages were lost on their way")
+            }
+            delivered = place.delivery
+            try take(message, place, stream)
+            status.update { $0.lag = place.pending }
+            if options.stopsAtEnd, place.sequence >= end, reader == nil { return true }
+        }
+        return true
+    }
+
+    /// Where a message is in its stream, as its reply subject says.
+    private struct Place {
+        let sequence: UInt64
+        let delivery: UInt64
+        let pending: UInt64
+
+        init?(_ subject: String) {
+            // $JS.ACK.[domain.account.]stream.consumer.count.sequence.delivery.time.pending[.token]
+            let words = subject.split(separator: ".")
+            guard words.count >= 9 else { return nil }
+            let start = words.count >= 11 ? 5 + 2 : 5
+            guard let sequence = UInt64(words[start]), let delivery = UInt64(words[start + 1]),
+                let pending = UInt64(words[start + 3])
+            else { return nil }
+            self.sequence = sequence
+            self.delivery = delivery
+            self.pending = pending
+        }
+    }
+
+    /// The sequence number to begin with: after the last applied message, or that of the newest snapshot.
+    private func start(_ stream: JetStream, _ state: JetStream.State) throws -> UInt64 {
+        if let record, record.sequence > 0 {
+            guard record.sequence <= state.last else {
+                throw ReplicationError.fatal(
+                    "the stream '\(streamName)' ends at \(state.last), before the store's position "
+                        + "\(record.sequence): it was created again; add --rebuild to replace the store"
+                )
+            }
+            if record.sequence + 1 >= state.first { return record.sequence + 1 }
+        }
+        guard let last = try stream.lastMessage(of: stream.completions),
+            let first = last.headers[MessageHeader.first].flatMap({ UInt64($0) })
+        else {
+            throw ReplicationError.temporary("the stream '\(streamName)' has no snapshot yet")
+        }
+        try checkIdentity(last.headers[MessageHeader.store])
+        return first
+    }
+
+    private func checkIdentity(_ identity: String?) throws {
+        guard let record, identity != record.identity else { return }
+        throw ReplicationError.fatal(
+            "the stream '\(streamName)' has the commits of another store than the one that was followed; "
+                + "add --rebuild to replace this one")
+    }
+
+    // MARK: Commits
+
+    private func take(_ message: NatsMessage, _ place: Place, _ stream: JetStream) throws {
+        guard let identity = message.headers(MessageHeader.store),
+            let lineage = message.headers(MessageHeader.lineage),
+            let version = message.headers(MessageHeader.version).flatMap({ UInt64($0) }),
+            let part = message.headers(MessageHeader.part).flatMap({ UInt64($0) })
+        else {
+            throw ReplicationError.fatal("the stream '\(streamName)' was not written by Moonpool")
+        }
+        try checkIdentity(identity)
+        let since = message.headers(MessageHeader.since).flatMap { UInt64($0) }
+        if part == 1 {
+            try abandon()
+            try checkOrder(lineage, since)
+            try store.beginWrite()
+            reader = ReplicationReader(store)
+        } else if part != nextPart || reader == nil {
+            // The rest of a commit whose publisher ended, or of a snapshot that is not needed.
+            return try abandon()
+        }
+        nextPart = part + 1
+        try reader?.take(message.data)
+        guard message.headers(MessageHeader.last) == "1" else { return }
+        try reader?.finish()
+        reader = nil
+        nextPart = 1
+        let isNew = record?.role != .follower
+        let next = ReplicationRecord(
+            role: .follower, identity: identity, lineage: lineage, origin: "", stream: streamName,
+            sequence: place.sequence, version: version)
+        try next.write(to: store, changesRole: isNew)
+        try store.commitWrite()
+        record = next
+        status.update {
+            $0.sequence = place.sequence
+            $0.version = version
+            $0.commits += 1
+        }
+        if since == nil { report("took a snapshot of version \(version)") }
+    }
+
+    /// Throws where a commit does not follow the last one that was applied.
+    private func checkOrder(_ lineage: String, _ since: UInt64?) throws {
+        guard let since else { return }
+        guard let record, record.lineage == lineage, record.version == since else {
+            throw ReplicationError.fatal(
+                "a commit of the stream '\(streamName)' follows version \(since) of another history than the "
+                    + "store's; add --rebuild to replace the store")
+        }
+    }
+}

@@ -1,0 +1,178 @@
+import DataFormats
+import Transfer
+
+/// A stream of JetStream, by its documented subjects and JSON.
+final class JetStream {
+    let connection: NatsConnection
+    let name: String
+
+    init(_ connection: NatsConnection, _ name: String) {
+        self.connection = connection
+        self.name = name
+    }
+
+    /// The subject of commits.
+    var commits: String { "moonpool.\(name).commit" }
+    /// The subject of all parts of a snapshot but the last.
+    var snapshots: String { "moonpool.\(name).snapshot" }
+    /// The subject of the last part of a snapshot.
+    var completions: String { "moonpool.\(name).complete" }
+
+    /// Throws `fatal` for a name that a stream cannot have.
+    static func check(_ name: String) throws {
+        let isName =
+            !name.isEmpty
+            && name.utf8.allSatisfy { byte in
+                (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte)
+                    || (0x61...0x7A).contains(byte) || byte == 0x2D || byte == 0x5F
+            }
+        guard isName else {
+            throw ReplicationError.fatal(
+                "'\(name)' is not a valid stream name; use letters, digits, '-' and '_'")
+        }
+    }
+
+    /// What the server says about the stream.
+    struct State {
+        let first: UInt64
+        let last: UInt64
+        let messages: UInt64
+    }
+
+    /// The state of the stream; nil if it does not exist.
+    func state() throws -> State? {
+        let answer = try ask("STREAM.INFO.\(name)", "")
+        guard let answer else { return nil }
+        return State(
+            first: answer.number("state", "first_seq"), last: answer.number("state", "last_seq"),
+            messages: answer.number("state", "messages"))
+    }
+
+    /// Creates the stream.
+    func create(replicas: Int) throws {
+        let body = """
+            {"name":"\(name)","subjects":["moonpool.\(name).*"],"retention":"limits","storage":"file",\
+            "num_replicas":\(replicas),"discard":"old","max_msgs":-1,"max_bytes":-1,"max_age":0,\
+            "max_msg_size":-1,"max_consumers":-1,"duplicate_window":120000000000}
+            """
+        guard try ask("STREAM.CREATE.\(name)", body) != nil else {
+            throw ReplicationError.temporary("the stream '\(name)' could not be created")
+        }
+    }
+
+    /// Removes the messages before a sequence number.
+    func purge(before sequence: UInt64) throws {
+        // The server removes all messages where it is asked to keep those from the first one on.
+        guard sequence > 1 else { return }
+        _ = try ask("STREAM.PURGE.\(name)", "{\"seq\":\(sequence)}")
+    }
+
+    /// A stored message.
+    struct Stored {
+        let sequence: UInt64
+        let subject: String
+        let headers: [String: String]
+    }
+
+    /// The message with a sequence number, or the last one of a subject; nil if there is none.
+    func message(_ sequence: UInt64) throws -> Stored? { try message("{\"seq\":\(sequence)}") }
+
+    /// The last message of a subject; nil if there is none.
+    func lastMessage(of subject: String) throws -> Stored? {
+        try message("{\"last_by_subj\":\"\(subject)\"}")
+    }
+
+    private func message(_ body: String) throws -> Stored? {
+        guard let answer = try ask("STREAM.MSG.GET.\(name)", body) else { return nil }
+        var headers: [String: String] = [:]
+        let bytes = Base64.decode(answer.text("message", "hdrs")) ?? []
+        for line in String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline) {
+            guard let colon = line.firstIndex(of: ":") else { continue }
+            headers[String(line[..<colon])] = String(
+                line[line.index(after: colon)...].drop { $0 == " " })
+        }
+        return Stored(
+            sequence: answer.number("message", "seq"), subject: answer.text("message", "subject"),
+            headers: headers)
+    }
+
+    /// Begins to receive the messages from a sequence number on.
+    ///
+    /// The server ends the consumer half a minute after the connection.
+    func consume(from sequence: UInt64) throws -> NatsSubscription {
+        let inbox = try connection.makeInbox()
+        let subscription = try connection.subscribe(inbox)
+        let body = """
+            {"stream_name":"\(name)","config":{"deliver_policy":"by_start_sequence","opt_start_seq":\(sequence),\
+            "ack_policy":"none","max_deliver":1,"replay_policy":"instant","deliver_subject":"\(inbox)",\
+            "flow_control":true,"idle_heartbeat":2000000000,"num_replicas":1,"mem_storage":true,\
+            "inactive_threshold":30000000000}}
+            """
+        guard try ask("CONSUMER.CREATE.\(name)", body) != nil else {
+            throw ReplicationError.temporary("the stream '\(name)' does not exist")
+        }
+        return subscription
+    }
+
+    // MARK: Answers
+
+    /// An answer of the server.
+    struct Answer {
+        private let tape = JSONTape()
+
+        init(_ bytes: [UInt8]) throws { try JSONText.read(bytes, onto: tape) }
+
+        private func node(_ path: [String]) -> JSONNode? {
+            var node = JSONNode(tape)
+            for name in path {
+                var found: JSONNode?
+                guard node.kind == .object else { return nil }
+                node.forEachMember { if $0 == name { found = $1 } }
+                guard let found else { return nil }
+                node = found
+            }
+            return node
+        }
+
+        func number(_ path: String...) -> UInt64 {
+            guard let node = node(path), node.kind == .int else { return 0 }
+            return UInt64(clamping: node.tape.int(node.index))
+        }
+
+        func text(_ path: String...) -> String {
+            guard let node = node(path), node.kind == .string else { return "" }
+            return node.text
+        }
+
+        var hasError: Bool { node(["error"]) != nil }
+    }
+
+    private enum ErrorCode {
+        static let streamNotFound: UInt64 = 10059
+        static let messageNotFound: UInt64 = 10037
+        static let noJetStream: UInt64 = 10039
+        static let wrongLastSequence: UInt64 = 10071
+    }
+
+    /// Whether an answer to a message says that another one came before it.
+    static func isFenced(_ answer: Answer) -> Bool {
+        answer.number("error", "err_code") == ErrorCode.wrongLastSequence
+    }
+
+    /// The server's reason for refusing.
+    static func reason(_ answer: Answer) -> String { answer.text("error", "description") }
+
+    /// Asks the JetStream API; nil if what is asked for does not exist.
+    private func ask(_ subject: String, _ body: String) throws -> Answer? {
+        let answer = try Answer(try connection.request("$JS.API.\(subject)", body))
+        guard answer.hasError else { return answer }
+        switch answer.number("error", "err_code") {
+        case ErrorCode.streamNotFound, ErrorCode.messageNotFound: return nil
+        case ErrorCode.noJetStream:
+            throw ReplicationError.fatal(
+                "JetStream is not enabled on the NATS server; start it with: nats-server --jetstream"
+            )
+        default: throw ReplicationError.temporary("NATS: \(Self.reason(answer))")
+        }
+    }
+}

@@ -1,0 +1,322 @@
+import CNATS
+import DataFormats
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The NATS client library, which is loaded when a program first connects.
+enum NatsLibrary {
+    private struct Loaded: @unchecked Sendable {
+        // Written once, before any other thread sees it.
+        let functions: NatsFunctions?
+    }
+
+    private static let loaded: Loaded = {
+        var functions = NatsFunctions()
+        return Loaded(functions: nats_load(&functions) ? functions : nil)
+    }()
+
+    /// Whether the library is installed.
+    static var isInstalled: Bool { loaded.functions != nil }
+
+    /// Returns the functions of the library.
+    ///
+    /// Throws `ReplicationError.fatal` with the package to install.
+    static func functions() throws -> NatsFunctions {
+        guard let functions = loaded.functions else {
+            throw ReplicationError.fatal(
+                "replication needs the library libnats; install the Debian package libnats3.4, as in: "
+                    + "apt-get install libnats3.4")
+        }
+        return functions
+    }
+}
+
+/// An error of replication.
+package enum ReplicationError: Error, CustomStringConvertible {
+    /// The server cannot be reached or does not answer: trying again may help.
+    case temporary(String)
+    /// Trying again does not help.
+    case fatal(String)
+
+    /// What is wrong, and what to do.
+    package var description: String {
+        switch self {
+        case .temporary(let reason), .fatal(let reason): reason
+        }
+    }
+}
+
+/// How to connect to NATS servers.
+package struct NatsOptions: Sendable {
+    /// Addresses of servers of one cluster: `nats://host:4222`, `tls://host:4222`.
+    package var servers: [String]
+    /// A file with credentials: a user's JWT and seed.
+    package var credentials: String?
+    /// A token, unless the address has one.
+    package var token: String?
+    /// The user, unless the address has one.
+    package var user: String?
+    /// The user's password.
+    package var password: String?
+    /// A file with the certificates that are trusted; implies TLS.
+    package var authority: String?
+    /// Files with the client's certificate and key; implies TLS.
+    package var certificate: (file: String, key: String)?
+
+    /// Servers in one text, separated by commas.
+    package init(_ addresses: String) {
+        servers = addresses.split(separator: ",").map(String.init)
+    }
+}
+
+/// A message of NATS.
+struct NatsMessage {
+    let subject: String
+    let reply: String
+    let headers: (String) -> String?
+    let data: [UInt8]
+}
+
+/// A connection to a NATS server.
+///
+/// Does not reconnect by itself, so that its user learns that messages may be lost. Confined to one thread.
+final class NatsConnection {
+    private let functions: NatsFunctions
+    private let handle: OpaquePointer
+
+    /// Connects within five seconds.
+    ///
+    /// Throws `temporary` if no server can be reached, `fatal` for options that the library refuses.
+    init(_ options: NatsOptions) throws {
+        functions = try NatsLibrary.functions()
+        handle = try Self.connect(options, functions)
+    }
+
+    private static func connect(
+        _ options: NatsOptions, _ functions: NatsFunctions
+    ) throws -> OpaquePointer {
+        var made: OpaquePointer?
+        guard functions.options_create(&made) == 0, let settings = made else {
+            throw ReplicationError.fatal("not enough memory")
+        }
+        defer { functions.options_destroy(settings) }
+        try apply(options, to: settings, functions)
+        var connection: OpaquePointer?
+        let status = functions.connect(&connection, settings)
+        guard status == 0, let connection else {
+            throw ReplicationError.temporary(
+                "cannot connect to \(display(options.servers)): \(text(of: status, functions))")
+        }
+        return connection
+    }
+
+    deinit { functions.destroy(handle) }
+
+    /// What the library says about a status.
+    private static func text(of status: Int32, _ functions: NatsFunctions) -> String {
+        functions.status_text(status).map { String(cString: $0) } ?? "status \(status)"
+    }
+
+    private static func apply(
+        _ options: NatsOptions, to settings: OpaquePointer, _ functions: NatsFunctions
+    ) throws {
+        func check(_ status: Int32, _ what: String) throws {
+            guard status != 0 else { return }
+            throw ReplicationError.fatal(
+                "\(what): \(Self.text(of: status, functions))")
+        }
+        var copies = options.servers.map { UnsafePointer(strdup($0)) as UnsafePointer<CChar>? }
+        defer { copies.forEach { free(UnsafeMutableRawPointer(mutating: $0)) } }
+        try check(
+            functions.options_set_servers(settings, &copies, Int32(copies.count)),
+            "invalid address \(display(options.servers))")
+        _ = functions.options_set_name(settings, "moonpool")
+        _ = functions.options_set_timeout(settings, 5000)
+        _ = functions.options_set_ping_interval(settings, 5000)
+        _ = functions.options_set_allow_reconnect(settings, false)
+        if let file = options.credentials {
+            try check(
+                functions.options_set_credentials(settings, file, nil), "credentials '\(file)'")
+        }
+        if let token = options.token {
+            try check(functions.options_set_token(settings, token), "token")
+        }
+        if let user = options.user {
+            try check(functions.options_set_user(settings, user, options.password ?? ""), "user")
+        }
+        if options.authority != nil || options.certificate != nil {
+            try check(functions.options_set_secure(settings, true), "TLS")
+        }
+        if let file = options.authority {
+            try check(functions.options_load_authority(settings, file), "certificates '\(file)'")
+        }
+        if let (file, key) = options.certificate {
+            try check(
+                functions.options_load_certificate(settings, file, key), "certificate '\(file)'")
+        }
+    }
+
+    /// Addresses without users and passwords.
+    static func display(_ servers: [String]) -> String {
+        servers.map { address in
+            guard let at = address.lastIndex(of: "@") else { return address }
+            let scheme = address.prefix { $0 != "/" }
+            return "\(scheme)//\(address[address.index(after: at)...])"
+        }.joined(separator: ",")
+    }
+
+    /// The most bytes that a message may have.
+    var messageLimit: Int { Int(functions.max_payload(handle)) }
+
+    private func check(_ status: Int32) throws {
+        guard status != 0 else { return }
+        throw ReplicationError.temporary(
+            "the connection to NATS failed: \(Self.text(of: status, functions))")
+    }
+
+    // MARK: Sending
+
+    /// Sends a message.
+    func publish(
+        _ subject: String, reply: String? = nil, headers: [(String, String)] = [],
+        _ data: [UInt8] = []
+    ) throws {
+        var made: OpaquePointer?
+        let status = data.withUnsafeBytes { bytes in
+            functions.message_create(
+                &made, subject, reply, bytes.assumingMemoryBound(to: CChar.self).baseAddress,
+                Int32(bytes.count))
+        }
+        try check(status)
+        guard let message = made else { return }
+        defer { functions.message_destroy(message) }
+        for (name, value) in headers { try check(functions.header_set(message, name, value)) }
+        try check(functions.publish(handle, message))
+    }
+
+    /// Sends what is buffered, and waits until the server has taken it.
+    func flush() throws { try check(functions.flush(handle, 5000)) }
+
+    /// Sends a request and waits for the answer.
+    func request(_ subject: String, _ body: String) throws -> [UInt8] {
+        var made: OpaquePointer?
+        let body = Array(body.utf8)
+        let status = body.withUnsafeBytes { bytes in
+            functions.request(&made, handle, subject, bytes.baseAddress, Int32(bytes.count), 5000)
+        }
+        try check(status)
+        guard let message = made else { return [] }
+        defer { functions.message_destroy(message) }
+        return data(of: message)
+    }
+
+    // MARK: Receiving
+
+    /// An inbox: a subject that only this connection knows.
+    func makeInbox() throws -> String {
+        var made: UnsafeMutablePointer<CChar>?
+        try check(functions.inbox_create(&made))
+        guard let made else { return "" }
+        defer { functions.inbox_destroy(made) }
+        return String(cString: made)
+    }
+
+    /// Subscribes to a subject.
+    func subscribe(_ subject: String) throws -> NatsSubscription {
+        var made: OpaquePointer?
+        try check(functions.subscribe(&made, handle, subject))
+        guard let made else { throw ReplicationError.fatal("not enough memory") }
+        // The default would drop messages of a snapshot that come faster than they are read.
+        _ = functions.set_pending_limits(made, -1, -1)
+        return NatsSubscription(self, made)
+    }
+
+    fileprivate func next(_ subscription: OpaquePointer, _ milliseconds: Int64) throws
+        -> NatsMessage?
+    {
+        var made: OpaquePointer?
+        let status = functions.next_message(&made, subscription, milliseconds)
+        guard status == 0, let message = made else {
+            // A connection that has ended gives no more messages.
+            if functions.status(handle) != Self.connected { try check(status == 0 ? 1 : status) }
+            if status != Self.timeout { try check(status) }
+            return nil
+        }
+        defer { functions.message_destroy(message) }
+        var headers: [String: String] = [:]
+        for name in MessageHeader.all {
+            var value: UnsafePointer<CChar>?
+            if functions.header_get(message, name, &value) == 0, let value {
+                headers[name] = String(cString: value)
+            }
+        }
+        return NatsMessage(
+            subject: functions.message_subject(message).map { String(cString: $0) } ?? "",
+            reply: functions.message_reply(message).map { String(cString: $0) } ?? "",
+            headers: { [headers] in headers[$0] }, data: data(of: message))
+    }
+
+    private static let connected: Int32 = 2
+    private static let timeout: Int32 = 26
+
+    fileprivate func end(_ subscription: OpaquePointer) {
+        functions.subscription_destroy(subscription)
+    }
+
+    private func data(of message: OpaquePointer) -> [UInt8] {
+        Array(
+            UnsafeRawBufferPointer(
+                start: functions.message_data(message), count: Int(functions.message_count(message))
+            ))
+    }
+}
+
+/// A subscription to a subject; ends with its last reference.
+final class NatsSubscription {
+    private let connection: NatsConnection
+    private let handle: OpaquePointer
+
+    fileprivate init(_ connection: NatsConnection, _ handle: OpaquePointer) {
+        self.connection = connection
+        self.handle = handle
+    }
+
+    deinit { connection.end(handle) }
+
+    /// The next message; nil if none comes in this time.
+    func next(within milliseconds: Int64) throws -> NatsMessage? {
+        try connection.next(handle, milliseconds)
+    }
+}
+
+/// The headers of messages that replication reads and writes.
+enum MessageHeader {
+    static let identifier = "Nats-Msg-Id"
+    static let expectedSequence = "Nats-Expected-Last-Sequence"
+    static let status = "Status"
+    static let stalled = "Nats-Consumer-Stalled"
+    /// The identity of the store.
+    static let store = "Moonpool-Store"
+    /// The lineage of the file.
+    static let lineage = "Moonpool-Lineage"
+    /// The process that publishes.
+    static let publisher = "Moonpool-Publisher"
+    /// The version that a commit or snapshot makes.
+    static let version = "Moonpool-Version"
+    /// The version before a commit; a snapshot has none.
+    static let since = "Moonpool-Since"
+    /// The number of a part, from 1.
+    static let part = "Moonpool-Part"
+    /// `1` for the last part.
+    static let last = "Moonpool-Last"
+    /// The sequence number of the first part.
+    static let first = "Moonpool-First"
+
+    static let all = [
+        status, stalled, store, lineage, publisher, version, since, part, last, first,
+    ]
+}

@@ -1,0 +1,372 @@
+import DataFormats
+import ObjectStore
+import Transfer
+
+/// Publishes the commits of a store to a stream of NATS JetStream, in order and exactly once.
+///
+///     let publisher = try Publisher("zoo.moonpool", NatsOptions("nats://localhost:4222"), stream: "zoo")
+///     try publisher.run()
+///
+/// Each step is one commit, or several that were made while the one before was sent. Where the stream ends says where to go
+/// on: nothing is written to the store for it. Blocks the calling thread, which must be the one that made the publisher.
+package final class Publisher {
+    /// How a stream is published.
+    package struct Options: Sendable {
+        /// How many servers keep the stream, if it is created.
+        package var replicas = 1
+        /// Stop when a server cannot be reached, instead of trying again.
+        package var failsFast = false
+        /// Stop when everything has been published.
+        package var stopsAtEnd = false
+        /// After how many commits another snapshot is published.
+        package var snapshotInterval = 100_000
+
+        package init() {}
+    }
+
+    /// What the publisher is doing.
+    package let status: ReplicationStatus
+    private let store: Store
+    private let servers: NatsOptions
+    private let options: Options
+    private let streamName: String
+    private let report: (String) -> Void
+    private let identifier = UUIDValue.random().description
+    private var record: ReplicationRecord
+    /// The schema that followers have; nil if not known.
+    private var knownSchema: Schema?
+
+    // MARK: The stream, as far as it is known
+
+    private var stream: JetStream?
+    private var acknowledgments: NatsSubscription?
+    private var inbox = ""
+    /// The sequence number of the last message that was sent.
+    private var sent: UInt64 = 0
+    /// The sequence number of the last message that the server has stored.
+    private var stored: UInt64 = 0
+    /// The version of the store that the messages sent lead to; nil where followers need a snapshot.
+    private var position: UInt64?
+    private var commitsSinceSnapshot = 0
+    private var lastAnswer = ContinuousClock.now
+
+    /// Opens a store for publishing.
+    ///
+    /// `report` receives what happens, for people. Throws what opening a store throws, and `ReplicationError.fatal` for a
+    /// follower.
+    package init(
+        _ path: String, _ servers: NatsOptions, stream: String, options: Options = Options(),
+        status: ReplicationStatus = ReplicationStatus(),
+        report: @escaping (String) -> Void = { _ in }
+    ) throws {
+        try JetStream.check(stream)
+        self.servers = servers
+        self.options = options
+        self.status = status
+        self.report = report
+        streamName = stream
+        store = try Store(
+            StoreConfiguration(.file(path)), scheduler: ReplicationThread())
+        record = try Self.record(store, path, stream)
+    }
+
+    /// The record of a publishing store, made if there is none.
+    private static func record(
+        _ store: Store, _ path: String, _ stream: String
+    ) throws -> ReplicationRecord {
+        let origin = FileOrigin.of(path)
+        if let record = try ReplicationRecord.read(store) {
+            guard record.role == .publisher else {
+                throw ReplicationError.fatal(
+                    "'\(path)' follows the stream '\(record.stream)'; make it the publisher with "
+                        + "moonpool follow … --promote")
+            }
+            guard record.origin == origin else {
+                throw ReplicationError.fatal(
+                    "'\(path)' is a copy of a store that publishes, and may differ from it; use "
+                        + "moonpool publish … --new-lineage if the other one no longer publishes")
+            }
+            return record
+        }
+        let record = ReplicationRecord(
+            role: .publisher, identity: UUIDValue.random().description,
+            lineage: UUIDValue.random().description, origin: origin, stream: stream)
+        try store.write { try record.write(to: store, changesRole: true) }
+        return record
+    }
+
+    /// Begins a new lineage of a copied or promoted store.
+    package static func beginLineage(_ path: String, _ stream: String) throws {
+        let store = try Store(StoreConfiguration(.file(path)), scheduler: ReplicationThread())
+        defer { store.close() }
+        guard var record = try ReplicationRecord.read(store) else { return }
+        store.isReplicating = true
+        record.role = .publisher
+        record.previousLineage = record.lineage
+        record.lineage = UUIDValue.random().description
+        record.origin = FileOrigin.of(path)
+        record.stream = stream
+        try store.write { try record.write(to: store, changesRole: true) }
+    }
+
+    /// Publishes until the status says to stop.
+    ///
+    /// Throws `ReplicationError.fatal` where trying again does not help, and what reading the store throws.
+    package func run() throws {
+        var pause = BackOff()
+        while !status.isStopping {
+            do {
+                if stream == nil {
+                    try connect()
+                    pause.reset()
+                }
+                if try publishNext() { continue }
+                if options.stopsAtEnd, sent == stored, position == store.version { return }
+            } catch let error as ReplicationError {
+                try recover(from: error, &pause)
+            }
+        }
+    }
+
+    private func recover(from error: ReplicationError, _ pause: inout BackOff) throws {
+        stream = nil
+        acknowledgments = nil
+        status.update {
+            $0.isConnected = false
+            $0.lastError = error.description
+        }
+        guard case .temporary(let reason) = error, !options.failsFast else { throw error }
+        let milliseconds = pause.next()
+        report("\(reason); trying again in \(milliseconds) ms")
+        Pause.milliseconds(milliseconds)
+    }
+
+    // MARK: Connecting
+
+    private func connect() throws {
+        let connection = try NatsConnection(servers)
+        let stream = JetStream(connection, streamName)
+        inbox = try connection.makeInbox()
+        acknowledgments = try connection.subscribe(inbox)
+        if try stream.state() == nil {
+            try stream.create(replicas: options.replicas)
+            report("created the stream '\(streamName)'")
+        }
+        try takePosition(of: stream)
+        self.stream = stream
+        lastAnswer = .now
+        status.update { $0.isConnected = true }
+    }
+
+    /// Finds out what the stream ends with.
+    private func takePosition(of stream: JetStream) throws {
+        guard let state = try stream.state() else {
+            throw ReplicationError.temporary("the stream '\(streamName)' does not exist")
+        }
+        sent = state.last
+        stored = state.last
+        knownSchema = nil
+        position = nil
+        guard state.last > 0, let message = try stream.message(state.last) else { return }
+        let headers = message.headers
+        guard let identity = headers[MessageHeader.store] else {
+            throw ReplicationError.fatal("the stream '\(streamName)' was not written by Moonpool")
+        }
+        guard identity == record.identity else {
+            throw ReplicationError.fatal(
+                "the stream '\(streamName)' has the commits of another store; use another stream")
+        }
+        guard headers[MessageHeader.lineage] == record.lineage else {
+            guard headers[MessageHeader.lineage] == record.previousLineage else {
+                throw ReplicationError.fatal(
+                    "another copy of this store publishes to the stream '\(streamName)'; "
+                        + "only one can: follow the stream with this one, or publish to another stream"
+                )
+            }
+            return
+        }
+        let version = headers[MessageHeader.version].flatMap { UInt64($0) } ?? 0
+        guard version <= store.version else {
+            throw ReplicationError.fatal(
+                "the stream '\(streamName)' is at version \(version), and the store at \(store.version): it "
+                    + "was restored from an older backup; begin a new lineage with --new-lineage")
+        }
+        if headers[MessageHeader.last] == "1" {
+            position = version
+        } else {
+            // The publisher ended between two parts; readers drop the parts that came.
+            position = headers[MessageHeader.since].flatMap { UInt64($0) }
+        }
+    }
+
+    // MARK: Publishing
+
+    /// How many messages may wait for the server.
+    private static let window: UInt64 = 512
+
+    /// Publishes what is new and takes answers; false after there was nothing to do for a moment.
+    private func publishNext() throws -> Bool {
+        guard let stream else { return false }
+        store.fileMayHaveChanged()
+        try store.refresh()
+        var hasWork = try takeAnswers(within: 0)
+        if sent - stored < Self.window {
+            if position != store.version {
+                try publishStep(stream)
+                hasWork = true
+            }
+        } else {
+            hasWork = try takeAnswers(within: 100) || hasWork
+        }
+        status.update {
+            $0.sequence = stored
+            $0.version = position ?? 0
+            $0.lag = store.version - min(store.version, position ?? 0)
+        }
+        guard !hasWork else { return true }
+        if sent > stored {
+            _ = try takeAnswers(within: 1)
+            guard ContinuousClock.now - lastAnswer < .seconds(10) else {
+                throw ReplicationError.temporary("the NATS server does not answer")
+            }
+            return true
+        }
+        lastAnswer = .now
+        Pause.milliseconds(1)
+        return false
+    }
+
+    private func publishStep(_ stream: JetStream) throws {
+        guard let since = position, commitsSinceSnapshot < options.snapshotInterval,
+            let change = try store.replicatedChanges(since: since)
+        else { return try publishSnapshot(stream) }
+        let version = change.newer.version
+        var parts = Parts(self, stream, subject: stream.commits, version: version, since: since)
+        var lines = ReplicationLines(partSize: partSize(stream)) { try parts.add($0) }
+        let last = try lines.commit(
+            change, since: since, catalog: store.schemaCatalog(), known: knownSchema)
+        try parts.finish(last)
+        position = version
+        knownSchema = change.newer.schema
+        commitsSinceSnapshot += 1
+        status.update { $0.commits += 1 }
+    }
+
+    private func publishSnapshot(_ stream: JetStream) throws {
+        let before = try stream.lastMessage(of: stream.completions)
+        let view = try store.frozenView()
+        var parts = Parts(
+            self, stream, subject: stream.snapshots, version: view.version, since: nil)
+        var lines = ReplicationLines(partSize: partSize(stream)) { try parts.add($0) }
+        let last = try lines.snapshot(view, catalog: store.schemaCatalog())
+        try parts.finish(last)
+        position = view.version
+        knownSchema = view.schema
+        commitsSinceSnapshot = 0
+        status.update { $0.commits += 1 }
+        report("published a snapshot of version \(view.version)")
+        // Followers may be reading what is before this one, but hardly what is before the last.
+        if let first = before?.headers[MessageHeader.first].flatMap({ UInt64($0) }) {
+            try stream.purge(before: first)
+        }
+    }
+
+    /// Lines are cut where a part exceeds this size, so that parts stay below the server's limit.
+    private func partSize(_ stream: JetStream) -> Int {
+        min(256 << 10, max(stream.connection.messageLimit / 4, 16 << 10))
+    }
+
+    /// The parts of a commit or snapshot on their way.
+    private struct Parts {
+        private let publisher: Publisher
+        private let stream: JetStream
+        private let subject: String
+        private let version: UInt64
+        private let since: UInt64?
+        private var count = 0
+        private var first: UInt64 = 0
+
+        init(
+            _ publisher: Publisher, _ stream: JetStream, subject: String, version: UInt64,
+            since: UInt64?
+        ) {
+            self.publisher = publisher
+            self.stream = stream
+            self.subject = subject
+            self.version = version
+            self.since = since
+        }
+
+        mutating func add(_ part: [UInt8]) throws { try send(part, subject, isLast: false) }
+
+        mutating func finish(_ part: [UInt8]) throws {
+            try send(part, since == nil ? stream.completions : subject, isLast: true)
+        }
+
+        private mutating func send(_ part: [UInt8], _ subject: String, isLast: Bool) throws {
+            while publisher.sent - publisher.stored >= Publisher.window {
+                guard try publisher.takeAnswers(within: 10_000) else {
+                    throw ReplicationError.temporary("the NATS server does not answer")
+                }
+            }
+            guard part.count <= stream.connection.messageLimit else {
+                throw ReplicationError.fatal(
+                    "an object of \(part.count) bytes exceeds the server's limit of "
+                        + "\(stream.connection.messageLimit); raise max_payload in its configuration"
+                )
+            }
+            count += 1
+            if count == 1 { first = publisher.sent + 1 }
+            let record = publisher.record
+            var identifier = "\(record.identity)-\(record.lineage)-\(version)"
+            if count > 1 || !isLast || since == nil { identifier += "-\(publisher.sent)" }
+            var headers = [
+                (MessageHeader.identifier, identifier),
+                (MessageHeader.expectedSequence, String(publisher.sent)),
+                (MessageHeader.store, record.identity), (MessageHeader.lineage, record.lineage),
+                (MessageHeader.publisher, publisher.identifier),
+                (MessageHeader.version, String(version)), (MessageHeader.part, String(count)),
+                (MessageHeader.first, String(first)),
+            ]
+            if let since { headers.append((MessageHeader.since, String(since))) }
+            if isLast { headers.append((MessageHeader.last, "1")) }
+            try stream.connection.publish(
+                subject, reply: publisher.inbox, headers: headers, part)
+            publisher.sent += 1
+        }
+    }
+
+    // MARK: Answers
+
+    /// Takes the server's answers; false if none came in this time.
+    private func takeAnswers(within milliseconds: Int64) throws -> Bool {
+        guard let acknowledgments else { return false }
+        var hasAnswer = false
+        var wait = milliseconds
+        while sent > stored, let message = try acknowledgments.next(within: wait) {
+            hasAnswer = true
+            wait = 0
+            lastAnswer = .now
+            guard message.headers(MessageHeader.status) == nil else {
+                throw ReplicationError.temporary("the stream '\(streamName)' has no leader")
+            }
+            let answer = try JetStream.Answer(message.data)
+            guard !answer.hasError else { try refused(answer); continue }
+            stored = max(stored, answer.number("seq"))
+        }
+        return hasAnswer
+    }
+
+    private func refused(_ answer: JetStream.Answer) throws {
+        guard JetStream.isFenced(answer), let stream else {
+            throw ReplicationError.temporary("NATS: \(JetStream.reason(answer))")
+        }
+        let last = try stream.state()?.last ?? 0
+        let publisher = try stream.message(last)?.headers[MessageHeader.publisher]
+        guard publisher == identifier else {
+            throw ReplicationError.fatal(
+                "another process publishes to the stream '\(streamName)'; only one can")
+        }
+        throw ReplicationError.temporary("a message was lost on its way to the stream")
+    }
+}

@@ -1,0 +1,60 @@
+import DataFormats
+import ObjectStore
+
+/// What a store is in replication, as its file records it.
+struct ReplicationRecord: Equatable {
+    enum Role: String {
+        case publisher, follower
+    }
+
+    var role: Role
+    /// The identity of the data, which all copies share.
+    var identity: String
+    /// The line of versions that one file publishes; a new one begins with each promotion.
+    var lineage: String
+    /// Where the file was when it began its lineage: a copy of it is elsewhere.
+    var origin: String
+    var stream: String
+    /// For a follower: the last message that it has applied, and the publisher's version after it.
+    var sequence: UInt64 = 0
+    var version: UInt64 = 0
+    /// For a publisher that was promoted: the lineage that it followed before.
+    var previousLineage = ""
+
+    /// Reads the record of a store; nil for one that has never been replicated.
+    static func read(_ store: Store) throws -> ReplicationRecord? {
+        guard let bytes = try store.replicationRecord(), !bytes.isEmpty else { return nil }
+        let answer = try JetStream.Answer(bytes)
+        guard let role = Role(rawValue: answer.text("role")) else { return nil }
+        return ReplicationRecord(
+            role: role, identity: answer.text("identity"), lineage: answer.text("lineage"),
+            origin: answer.text("origin"), stream: answer.text("stream"),
+            sequence: answer.number("sequence"), version: answer.number("version"),
+            previousLineage: answer.text("previous"))
+    }
+
+    /// Sets the record in the open write transaction.
+    func write(to store: Store, changesRole: Bool) throws {
+        var json = JSONWriter()
+        json.beginObject()
+        for (name, text) in [
+            ("role", role.rawValue), ("identity", identity), ("lineage", lineage),
+            ("origin", origin), ("stream", stream), ("previous", previousLineage),
+        ] {
+            json.key(name)
+            json.string(text)
+        }
+        json.key("sequence")
+        json.int(Int64(clamping: sequence))
+        json.key("version")
+        json.int(Int64(clamping: version))
+        json.endObject()
+        try store.setReplicationRecord(
+            json.bytes, isFollower: role == .follower, changesRole: changesRole)
+    }
+
+    /// Ends replication in the open write transaction.
+    static func remove(from store: Store) throws {
+        try store.setReplicationRecord([], isFollower: false, changesRole: true)
+    }
+}

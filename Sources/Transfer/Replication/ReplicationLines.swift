@@ -1,0 +1,193 @@
+import DataFormats
+import ObjectStore
+
+/// Writes commits and snapshots of a store as JSON Lines that make an exact copy: objects keep their keys, and links lead to
+/// keys.
+///
+///     {"$replica":1,"version":12,"since":11}
+///     {"schema":{"Dog":{"id":"int primary"}},"catalog":"AQEB…"}
+///     {"deleted":"Dog","object":7}
+///     {"inserted":"Dog","object":9,"values":{"id":3,"age":null}}
+///     {"modified":"Dog","object":9,"values":{"owner":{"$key":4}}}
+///
+/// The first line says whether the lines are those of a commit, `"since"` the version before, or a `"snapshot"`. Deletions come
+/// first, then insertions with the values that lead to no other object, then what is modified, with the links of the new
+/// objects. `catalog` is the schema with the numbers of its tables and columns, by which renames are known. Lines can be cut
+/// into parts between any two of them.
+package struct ReplicationLines {
+    /// The number of the format.
+    package static let format: Int64 = 1
+
+    /// How many bytes a part holds before it is handed on.
+    private let partSize: Int
+    private var json = JSONWriter()
+    private let take: (_ part: [UInt8]) throws -> Void
+
+    /// `take` receives parts of about `partSize` bytes, whole lines each.
+    package init(partSize: Int = 256 << 10, _ take: @escaping (_ part: [UInt8]) throws -> Void) {
+        self.partSize = partSize
+        self.take = take
+    }
+
+    /// Writes what a step has done; the last part is returned.
+    ///
+    /// `known` is the schema that the reader has; nil makes the lines repeat all values of classes whose properties may be
+    /// new.
+    package mutating func commit(
+        _ change: VersionChange, since: UInt64, catalog: [UInt8], known: Schema?
+    ) throws -> [UInt8] {
+        let view = change.newer
+        begin(view.version)
+        json.key("since")
+        json.int(Int64(clamping: since))
+        try end()
+        if change.changesSchema { try schema(view, catalog) }
+        let classes = change.classes
+        for entry in classes where view.schema.find(table: entry.classSchema.table) != nil {
+            for object in entry.deleted {
+                line("deleted", entry.classSchema, object)
+                try end()
+            }
+        }
+        for entry in classes {
+            for object in entry.inserted { try inserted(object, entry.classSchema, view) }
+        }
+        for entry in classes {
+            let linking = entry.classSchema.properties.filter(Self.isLinking)
+            for object in entry.inserted { try modified(object, linking, entry.classSchema, view) }
+            for row in entry.modified {
+                try modified(row.object, row.properties, entry.classSchema, view)
+            }
+        }
+        if change.changesSchema { try newProperties(view, known) }
+        return finished()
+    }
+
+    /// Writes all objects of a version; the last part is returned.
+    package mutating func snapshot(_ view: StoreView, catalog: [UInt8]) throws -> [UInt8] {
+        begin(view.version)
+        json.key("snapshot")
+        json.bool(true)
+        try end()
+        try schema(view, catalog)
+        let classes = view.schema.classes.filter { !$0.isEmbedded }.sorted { $0.name < $1.name }
+        for classSchema in classes {
+            for object in try Self.objects(of: classSchema, view) {
+                try inserted(object, classSchema, view)
+            }
+        }
+        for classSchema in classes {
+            let linking = classSchema.properties.filter(Self.isLinking)
+            guard !linking.isEmpty else { continue }
+            for object in try Self.objects(of: classSchema, view) {
+                try modified(object, linking, classSchema, view)
+            }
+        }
+        return finished()
+    }
+
+    /// Whether values of a property may lead to other objects.
+    private static func isLinking(_ property: Property) -> Bool {
+        !property.isBacklinks && (property.type == .object || property.type == .mixed)
+    }
+
+    private static func objects(
+        of classSchema: ClassSchema, _ view: StoreView
+    ) throws -> some Sequence<ObjectReference> {
+        try Results(.frozen(view), all: classSchema).keys().lazy.map {
+            ObjectReference(table: classSchema.table, key: $0)
+        }
+    }
+
+    /// Repeats the values of properties that the reader does not have yet.
+    private mutating func newProperties(_ view: StoreView, _ known: Schema?) throws {
+        for classSchema in view.schema.classes where !classSchema.isEmbedded {
+            let old = known?.find(table: classSchema.table)
+            if known != nil, old == nil { continue }
+            let new = classSchema.properties.filter { property in
+                !property.isBacklinks && !property.isPrimary
+                    && old?.property(in: property.column) == nil
+            }
+            guard !new.isEmpty else { continue }
+            for object in try Self.objects(of: classSchema, view) {
+                try modified(object, new, classSchema, view)
+            }
+        }
+    }
+
+    // MARK: Lines
+
+    private mutating func inserted(
+        _ object: ObjectReference, _ classSchema: ClassSchema, _ view: StoreView
+    ) throws {
+        line("inserted", classSchema, object)
+        try values(
+            object, classSchema.properties.filter { !Self.isLinking($0) }, classSchema, view)
+        try end()
+    }
+
+    private mutating func modified(
+        _ object: ObjectReference, _ properties: [Property], _ classSchema: ClassSchema,
+        _ view: StoreView
+    ) throws {
+        guard !properties.isEmpty else { return }
+        line("modified", classSchema, object)
+        try values(object, properties, classSchema, view)
+        try end()
+    }
+
+    private mutating func values(
+        _ object: ObjectReference, _ properties: [Property], _ classSchema: ClassSchema,
+        _ view: StoreView
+    ) throws {
+        let encoder = RowEncoder(view: view, linksByNumber: true)
+        json.key("values")
+        json.beginObject()
+        for property in properties where !property.isBacklinks {
+            json.key(property.name)
+            try encoder.write(
+                try view.value(property, of: object.key, in: classSchema), property, to: &json)
+        }
+        json.endObject()
+    }
+
+    private mutating func begin(_ version: UInt64) {
+        json.beginObject()
+        json.key("$replica")
+        json.int(Self.format)
+        json.key("version")
+        json.int(Int64(clamping: version))
+    }
+
+    private mutating func line(
+        _ change: String, _ classSchema: ClassSchema, _ object: ObjectReference
+    ) {
+        json.beginObject()
+        json.key(change)
+        json.string(classSchema.name)
+        json.key("object")
+        json.int(object.key.rawValue)
+    }
+
+    private mutating func schema(_ view: StoreView, _ catalog: [UInt8]) throws {
+        json.beginObject()
+        json.key("schema")
+        SchemaJSON.write(view.schema.classes.sorted { $0.name < $1.name }, to: &json)
+        json.key("catalog")
+        json.string(Base64.encode(catalog))
+        try end()
+    }
+
+    private mutating func end() throws {
+        json.endObject()
+        json.newLine()
+        guard json.bytes.count >= partSize else { return }
+        try take(json.bytes)
+        json.removeAll()
+    }
+
+    private mutating func finished() -> [UInt8] {
+        defer { json.removeAll() }
+        return json.bytes
+    }
+}

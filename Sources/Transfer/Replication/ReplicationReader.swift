@@ -1,0 +1,146 @@
+import DataFormats
+import ObjectStore
+
+/// Makes a store the copy that ``ReplicationLines`` describe.
+///
+///     let reader = ReplicationReader(store)
+///     try store.write { for part in parts { try reader.take(part) } try reader.finish() }
+///
+/// All parts of a commit or snapshot are taken in one write transaction. Confined to the thread of the store.
+package final class ReplicationReader {
+    private let store: Store
+    private let importer: Importer
+    private var hasHeader = false
+    private var isSnapshot = false
+    /// The objects that a snapshot has, where the store had some before.
+    private var seen: [String: Set<ObjectKey>] = [:]
+    private var wasEmpty = true
+    private let tape = JSONTape()
+
+    /// Reads one commit or snapshot into a store.
+    package init(_ store: Store) {
+        self.store = store
+        importer = Importer(into: store)
+    }
+
+    /// Does what a part says, in the open write transaction.
+    ///
+    /// Throws a `FormatError` for lines that do not fit the store, and what writing throws.
+    package func take(_ part: [UInt8]) throws {
+        var start = part.startIndex
+        while start < part.endIndex {
+            let end = part[start...].firstIndex(of: 0x0A) ?? part.endIndex
+            if end > start {
+                try JSONText.read(Array(part[start..<end]), onto: tape)
+                try take(JSONNode(tape))
+            }
+            start = end + 1
+        }
+    }
+
+    /// Ends the commit or snapshot: objects that a snapshot does not have are deleted.
+    package func finish() throws {
+        guard hasHeader else { throw FormatError("the commit is empty") }
+        guard isSnapshot, !wasEmpty else { return }
+        for classSchema in store.view.schema.classes where !classSchema.isEmbedded {
+            let kept = seen[classSchema.name] ?? []
+            let all = try store.objects(classSchema.name).keys()
+            try store.delete(all.filter { !kept.contains($0) }, of: classSchema)
+        }
+    }
+
+    private func take(_ line: JSONNode) throws {
+        var members: [String: JSONNode] = [:]
+        line.forEachMember { members[$0] = $1 }
+        if let format = members["$replica"] {
+            guard format.kind == .int, format.tape.int(format.index) == ReplicationLines.format
+            else {
+                throw FormatError(
+                    "the commit has format \(format.description); update Moonpool to follow it")
+            }
+            hasHeader = true
+            isSnapshot = members["snapshot"] != nil
+            wasEmpty = store.view.schema.classes.allSatisfy { store.view.table($0).count == 0 }
+            importer.links.takeOwnNumbers()
+            return
+        }
+        guard hasHeader else { throw FormatError("the first line is not {\"$replica\":1,…}") }
+        if members["schema"] != nil {
+            guard let catalog = members["catalog"], catalog.kind == .string,
+                let bytes = Base64.decode(catalog.text)
+            else { throw FormatError("the schema has no catalog") }
+            if bytes != store.schemaCatalog() { try store.adoptSchemaCatalog(bytes) }
+            importer.links.takeOwnNumbers()
+            return
+        }
+        guard let number = members["object"], number.kind == .int else {
+            throw FormatError("the line has no \"object\"")
+        }
+        let key = ObjectKey(rawValue: number.tape.int(number.index))
+        if let name = members["deleted"] { return try delete(key, of: name.text) }
+        guard let name = members["inserted"] ?? members["modified"], name.kind == .string,
+            let values = members["values"], values.kind == .object
+        else { throw FormatError("the line is neither deleted, inserted nor modified") }
+        let classSchema = try store.view.schema.require(name.text)
+        let decoder = JSONRowDecoder(importer, RowPlace(table: nil, line: 0))
+        importer.links.startRow()
+        if members["inserted"] != nil {
+            try insert(key, classSchema, values, decoder)
+        } else {
+            try modify(key, classSchema, values, decoder)
+        }
+    }
+
+    private func delete(_ key: ObjectKey, of name: String) throws {
+        let classSchema = try store.view.schema.require(name)
+        try store.delete([key], of: classSchema)
+    }
+
+    private func insert(
+        _ key: ObjectKey, _ classSchema: ClassSchema, _ values: JSONNode, _ decoder: JSONRowDecoder
+    ) throws {
+        var row = [Value?](repeating: nil, count: classSchema.properties.count)
+        try values.forEachMember { name, node in
+            let property = try classSchema.requireProperty(name)
+            guard let position = classSchema.position(of: name) else { return }
+            row[position] = try decoder.value(node, property, classSchema)
+        }
+        if isSnapshot, !wasEmpty { seen[classSchema.name, default: []].insert(key) }
+        if try store.create(classSchema, at: key, positional: row) {
+            importer.links.noteOwn(key, classSchema)
+            return
+        }
+        guard isSnapshot else {
+            throw FormatError("the store has a '\(classSchema.name)' \(key.rawValue) already")
+        }
+        var named: [String: Value] = [:]
+        for (property, value) in zip(classSchema.properties, row) where !property.isPrimary {
+            named[property.name] = value
+        }
+        try update(key, classSchema, named, mode: .modified)
+    }
+
+    private func modify(
+        _ key: ObjectKey, _ classSchema: ClassSchema, _ values: JSONNode, _ decoder: JSONRowDecoder
+    ) throws {
+        var named: [String: Value] = [:]
+        try values.forEachMember { name, node in
+            let property = try classSchema.requireProperty(name)
+            if !property.isPrimary {
+                named[name] = try decoder.value(node, property, classSchema)
+            }
+        }
+        if let missing = importer.links.missing.first { throw FormatError(missing.reason) }
+        try update(key, classSchema, named, mode: isSnapshot ? .modified : .all)
+    }
+
+    private func update(
+        _ key: ObjectKey, _ classSchema: ClassSchema, _ values: [String: Value], mode: UpdateMode
+    ) throws {
+        let reference = ObjectReference(table: classSchema.table, key: key)
+        guard store.view.isPresent(reference), let object = store.object(reference) else {
+            throw FormatError("the store has no '\(classSchema.name)' \(key.rawValue)")
+        }
+        try store.update(object, values, mode: mode)
+    }
+}

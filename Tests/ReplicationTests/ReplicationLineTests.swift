@@ -1,0 +1,135 @@
+import ObjectStore
+import Replication
+import Testing
+import Transfer
+
+/// Commits and snapshots as lines make exact copies, without any server.
+@Suite struct ReplicationLineTests {
+    private func lines(_ store: Store, since: UInt64?, known: Schema?) throws -> [[UInt8]] {
+        var parts: [[UInt8]] = []
+        var lines = ReplicationLines(partSize: 2000) { parts.append($0) }
+        if let since {
+            let change = try #require(try store.replicatedChanges(since: since))
+            parts.append(
+                try lines.commit(change, since: since, catalog: store.schemaCatalog(), known: known)
+            )
+        } else {
+            parts.append(try lines.snapshot(store.frozenView(), catalog: store.schemaCatalog()))
+        }
+        return parts
+    }
+
+    private func apply(_ parts: [[UInt8]], to store: Store) throws {
+        try store.write {
+            let reader = ReplicationReader(store)
+            for part in parts { try reader.take(part) }
+            try reader.finish()
+        }
+    }
+
+    @Test(arguments: 0..<6)
+    func `a copy that follows random commits has the same export`(seed: Int) throws {
+        let world = ReplicationWorld()
+        let source = try world.open("source", ReplicationWorld.schema(RandomCommits.schema))
+        let copy = try world.open("copy")
+        var commits = RandomCommits(seed: UInt64(seed))
+        for _ in 0..<10 { try commits.commit(source) }
+        try apply(lines(source, since: nil, known: nil), to: copy)
+        var version = source.version
+        for round in 0..<60 {
+            for _ in 0..<(round % 3 + 1) { try commits.commit(source) }
+            let parts = try lines(source, since: version, known: source.schema)
+            version = source.version
+            try apply(parts, to: copy)
+            guard round % 10 == 9 else { continue }
+            #expect(
+                try ReplicationWorld.export(copy, world.folder + "/b")
+                    == ReplicationWorld.export(source, world.folder + "/a"))
+        }
+        // A snapshot that comes later changes nothing in a copy that is up to date, and repairs one that is behind.
+        for _ in 0..<10 { try commits.commit(source) }
+        try apply(lines(source, since: nil, known: nil), to: copy)
+        #expect(
+            try ReplicationWorld.export(copy, world.folder + "/b")
+                == ReplicationWorld.export(source, world.folder + "/a"))
+        let empty = try world.open("empty")
+        try apply(lines(source, since: nil, known: nil), to: empty)
+        #expect(
+            try ReplicationWorld.export(empty, world.folder + "/b")
+                == ReplicationWorld.export(source, world.folder + "/a"))
+    }
+
+    @Test func `renamed, new and removed properties and classes travel`() throws {
+        let world = ReplicationWorld()
+        let source = try world.open(
+            "source",
+            ReplicationWorld.schema([
+                "Dog": ["id": "int primary", "name": "string", "age": "int"],
+                "Cat": ["name": "string"],
+            ]))
+        let copy = try world.open("copy")
+        try source.write {
+            for id in 0..<600 {
+                try source.create(
+                    "Dog",
+                    .dictionary(["id": .int(Int64(id)), "name": .string("n\(id)"), "age": .int(1)]))
+            }
+            try source.create("Cat", .dictionary(["name": .string("c")]))
+        }
+        try apply(lines(source, since: nil, known: nil), to: copy)
+        var version = source.version
+        let known = source.schema
+        try source.redefine(
+            ReplicationWorld.schema([
+                "Dog": ["id": "int primary", "title": "string", "weight": "double"]
+            ])
+        ) { migration in
+            try migration.renameProperty("Dog", from: "name", to: "title")
+            try migration.each("Dog") { old, new in try new.set("weight", .double(2.5)) }
+        }
+        try apply(lines(source, since: version, known: known), to: copy)
+        #expect(
+            try ReplicationWorld.export(copy, world.folder + "/b")
+                == ReplicationWorld.export(source, world.folder + "/a"))
+        version = source.version
+        try source.write {
+            try source.deleteAll("Cat")
+            try source.create(
+                "Dog", .dictionary(["id": .int(1000), "title": .string("t"), "weight": .double(1)]))
+        }
+        try apply(lines(source, since: version, known: source.schema), to: copy)
+        #expect(
+            try ReplicationWorld.export(copy, world.folder + "/b")
+                == ReplicationWorld.export(source, world.folder + "/a"))
+    }
+
+    @Test func `keys that were left out and keys that return are the same in a copy`() throws {
+        let world = ReplicationWorld()
+        let source = try world.open("source", ReplicationWorld.schema(["Dog": ["n": "int"]]))
+        let copy = try world.open("copy")
+        try source.write {
+            for n in 0..<3000 { try source.create("Dog", .dictionary(["n": .int(Int64(n))])) }
+        }
+        try source.write {
+            let all = try source.objects("Dog").keys().array
+            try source.delete(Array(all[10..<2995]), of: source.schema.require("Dog"))
+        }
+        try apply(lines(source, since: nil, known: nil), to: copy)
+        let version = source.version
+        try source.write { try source.create("Dog", .dictionary(["n": .int(-1)])) }
+        try apply(lines(source, since: version, known: source.schema), to: copy)
+        #expect(
+            try ReplicationWorld.export(copy, world.folder + "/b")
+                == ReplicationWorld.export(source, world.folder + "/a"))
+        let before = source.version
+        try source.write { try source.deleteAll("Dog") }
+        try apply(lines(source, since: before, known: source.schema), to: copy)
+        let emptied = source.version
+        _ = try source.undo()
+        try apply(lines(source, since: emptied, known: source.schema), to: copy)
+        #expect(
+            try ReplicationWorld.export(copy, world.folder + "/b")
+                == ReplicationWorld.export(source, world.folder + "/a"))
+        #expect(try copy.objects("Dog").count() == 16)
+    }
+}

@@ -1,0 +1,180 @@
+import Glibc
+import ObjectStore
+import Replication
+import TestServers
+import Testing
+import Transfer
+
+/// Stores that are published to a NATS server and followed from it.
+@Suite(.enabled(if: NatsServer.isInstalled, NatsServer.missing))
+struct ReplicationTests {
+    private func make(_ world: ReplicationWorld, _ dogs: Int) throws {
+        let store = try world.open(
+            "a", ReplicationWorld.schema(["Dog": ["id": "int primary", "name": "string"]]))
+        defer { store.close() }
+        for id in 0..<dogs { try add(id, store) }
+    }
+
+    private func add(_ id: Int, _ store: Store) throws {
+        try store.write {
+            try store.create(
+                "Dog", .dictionary(["id": .int(Int64(id)), "name": .string("d\(id)")]))
+        }
+    }
+
+    private func add(_ ids: Range<Int>, _ name: String, _ world: ReplicationWorld) throws {
+        let store = try world.open(name)
+        defer { store.close() }
+        for id in ids { try add(id, store) }
+    }
+
+    @Test func `a follower has what the publisher has, whatever is restarted`() throws {
+        let server = try NatsServer()
+        let world = ReplicationWorld()
+        try make(world, 3)
+        try world.publish("a", server.address)
+        try world.follow("b", server.address)
+        #expect(try world.export("b") == world.export("a"))
+        for round in 0..<4 {
+            try add(10 * round + 10..<10 * round + 15, "a", world)
+            if round == 2 {
+                server.stop()
+                try server.start()
+            }
+            try world.publish("a", server.address)
+            try world.publish("a", server.address)
+            try world.follow("b", server.address)
+            #expect(try world.export("b") == world.export("a"))
+        }
+        try world.follow("c", server.address)
+        #expect(try world.export("c") == world.export("a"))
+    }
+
+    @Test func `a follower refuses other writes until it is detached`() throws {
+        let server = try NatsServer()
+        let world = ReplicationWorld()
+        try make(world, 1)
+        try world.publish("a", server.address)
+        try world.follow("b", server.address)
+        #expect(
+            message { try add(7..<8, "b", world) }.contains(
+                "follows a stream and cannot be written"))
+        #expect(message { try world.publish("b", server.address) }.contains("--promote"))
+        try Follower.detach(world.path("b"))
+        try add(7..<8, "b", world)
+        #expect(
+            message { try world.follow("b", server.address) }.contains(
+                "has data and does not follow a stream"))
+        try world.follow("b", server.address) { $0.rebuilds = true }
+        #expect(try world.export("b") == world.export("a"))
+    }
+
+    @Test func `a promoted follower publishes, and the old publisher stops`() throws {
+        let server = try NatsServer()
+        let world = ReplicationWorld()
+        try make(world, 5)
+        try world.publish("a", server.address)
+        try world.follow("b", server.address)
+        try world.follow("c", server.address)
+        try Publisher.beginLineage(world.path("b"), "zoo")
+        try world.publish("b", server.address)
+        try add(50..<53, "b", world)
+        try world.publish("b", server.address)
+        try add(60..<61, "a", world)
+        #expect(
+            message { try world.publish("a", server.address) }.contains(
+                "another copy of this store publishes"))
+        try world.follow("c", server.address)
+        #expect(try world.export("c") == world.export("b"))
+    }
+
+    @Test func `a copied file is refused, and another store too`() throws {
+        let server = try NatsServer()
+        let world = ReplicationWorld()
+        try make(world, 2)
+        try world.publish("a", server.address)
+        let store = try world.open("a")
+        try store.backup(to: world.path("copy"))
+        store.close()
+        #expect(
+            message { try world.publish("copy", server.address) }.contains(
+                "is a copy of a store that publishes"))
+        let other = try world.open("other", ReplicationWorld.schema(["Cat": ["n": "int"]]))
+        other.close()
+        #expect(
+            message { try world.publish("other", server.address) }.contains(
+                "has the commits of another store"))
+    }
+
+    @Test func `large commits are split and applied together`() throws {
+        let server = try NatsServer()
+        let world = ReplicationWorld()
+        try make(world, 0)
+        try world.publish("a", server.address)
+        try world.follow("b", server.address)
+        let store = try world.open("a")
+        try store.write {
+            for id in 0..<20_000 {
+                try store.create(
+                    "Dog",
+                    .dictionary([
+                        "id": .int(Int64(id)), "name": .string(String(repeating: "x", count: 60)),
+                    ]))
+            }
+        }
+        store.close()
+        try world.publish("a", server.address)
+        let before = try world.open("b").version
+        let end = try world.follow("b", server.address)
+        #expect(end.commits == 1)
+        #expect(try world.open("b").version == before + 1)
+        #expect(try world.export("b") == world.export("a"))
+    }
+
+    @Test func `history that is no longer kept is replaced by a snapshot`() throws {
+        let server = try NatsServer()
+        let world = ReplicationWorld()
+        try make(world, 2)
+        try world.publish("a", server.address)
+        try world.follow("b", server.address)
+        // More commits than the history keeps.
+        try add(100..<400, "a", world)
+        try world.publish("a", server.address)
+        try world.follow("b", server.address)
+        #expect(try world.export("b") == world.export("a"))
+        // Snapshots that are published often remove what is before them.
+        for round in 0..<3 {
+            try add(1000 + round * 10..<1005 + round * 10, "a", world)
+            try world.publish("a", server.address) { $0.snapshotInterval = 1 }
+        }
+        try world.follow("c", server.address)
+        try world.follow("b", server.address)
+        #expect(try world.export("b") == world.export("a"))
+        #expect(try world.export("c") == world.export("a"))
+    }
+
+    @Test func `random commits arrive, however they are published`() throws {
+        let server = try NatsServer()
+        let world = ReplicationWorld()
+        let store = try world.open("a", ReplicationWorld.schema(RandomCommits.schema))
+        var commits = RandomCommits(seed: 42)
+        for round in 0..<12 {
+            for _ in 0..<(round * 3 + 1) { try commits.commit(store) }
+            try world.publish("a", server.address) {
+                $0.snapshotInterval = round % 4 == 3 ? 1 : 1000
+            }
+            if round % 2 == 0 { try world.follow("b", server.address) }
+        }
+        try world.follow("b", server.address)
+        #expect(try world.export("b") == ReplicationWorld.export(store, world.folder + "/x"))
+    }
+
+    @Test func `an unreachable server is an error with fail-fast`() throws {
+        let world = ReplicationWorld()
+        try make(world, 1)
+        let address = "nats://user:secret@127.0.0.1:1"
+        let reason = message { try world.publish("a", address) }
+        #expect(reason.hasPrefix("cannot connect to nats://127.0.0.1:1"), "\(reason)")
+        #expect(message { try world.follow("b", address) }.hasPrefix("cannot connect to"))
+    }
+}
