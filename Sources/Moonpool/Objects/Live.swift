@@ -1,5 +1,6 @@
 import ColumnStorage
 import ObjectStore
+import StructLayouts
 
 /// An object in a store: its properties are read from the store and written to it.
 ///
@@ -29,20 +30,19 @@ public struct Live<M: ObjectModel> {
     /// Reads a property.
     @inlinable
     public subscript<V: StoredValue>(dynamicMember path: KeyPath<M, V>) -> V.LiveForm {
-        guard let offset = MemoryLayout<M>.offset(of: path),
-            let value = V._read(StoredCell(modelTable, objectKey, offset: offset))
-        else { return readSlowly(path) }
-        return value
+        // Without the key path in the slow branch: a literal folds to its offset and is never created.
+        guard let offset = MemoryLayout<M>.offset(of: path) else { refuse(path) }
+        return V._read(StoredCell(modelTable, objectKey, offset: offset))
+            ?? readSlowly(V.self, at: offset)
     }
 
     /// Reads or assigns a property.
     @inlinable
     public subscript<V: StoredValue>(dynamicMember path: WritableKeyPath<M, V>) -> V.LiveForm {
         get {
-            guard let offset = MemoryLayout<M>.offset(of: path),
-                let value = V._read(StoredCell(modelTable, objectKey, offset: offset))
-            else { return readSlowly(path) }
-            return value
+            guard let offset = MemoryLayout<M>.offset(of: path) else { refuse(path) }
+            return V._read(StoredCell(modelTable, objectKey, offset: offset))
+                ?? readSlowly(V.self, at: offset)
         }
         nonmutating set { assign(path, newValue) }
     }
@@ -61,29 +61,33 @@ public struct Live<M: ObjectModel> {
     }
 
     @usableFromInline @inline(never)
-    func readSlowly<V: StoredValue>(_ path: KeyPath<M, V>) -> V.LiveForm {
+    func readSlowly<V: StoredValue>(_ type: V.Type, at offset: Int) -> V.LiveForm {
+        let cell = StoredCell(modelTable, objectKey, offset: offset)
         do {
-            let cell = try cell(path)
             do {
                 if let value = V._read(cell) { return value }
                 return try V._live(cell)
-            } catch let error as StoreError
-                where error.code == .typeMismatch && isPresent
-            {
+            } catch let error as StoreError where error.code == .typeMismatch && isPresent {
                 // Null in a property that has a value in Swift, or a raw value without a case.
-                return try defaultForm(path, cell, error)
+                let value = StructLayout<M>.read(V.self, at: offset, of: M())
+                guard let form = value as? V.LiveForm else { throw error }
+                return form
             }
         } catch {
             ModelContext.trap(error)
         }
     }
 
-    /// The live form of the model's default, where the file has no value that the type can show.
-    private func defaultForm<V: StoredValue>(
-        _ path: KeyPath<M, V>, _ cell: StoredCell, _ error: StoreError
-    ) throws -> V.LiveForm {
-        guard let form = M()[keyPath: path] as? V.LiveForm else { throw error }
-        return form
+    /// Ends the program for a key path that leads to no stored property.
+    @usableFromInline @inline(never)
+    func refuse(_ path: PartialKeyPath<M>) -> Never {
+        do {
+            _ = try cell(path)
+            throw StoreError(
+                .invalidArgument, "the key path leads to no stored property of '\(M.className)'")
+        } catch {
+            ModelContext.trap(error)
+        }
     }
 
     @usableFromInline @inline(never)
