@@ -4,7 +4,7 @@ import Synchronization
 
 /// Reads the arguments of a call one after the other, converted.
 final class ArgumentReader {
-    private let values: [LuaValue]
+    let values: [LuaValue]
     private let context: ScriptContext
     private let signature: FunctionSignature
     private var index = 0
@@ -16,7 +16,7 @@ final class ArgumentReader {
     }
 
     /// The next argument; an error names it by its number and its name.
-    func next<Value: ScriptValue>(_ type: Value.Type) throws(LuaArgumentError) -> Value {
+    func next<Value: ScriptConvertible>(_ type: Value.Type) throws(LuaArgumentError) -> Value {
         let value = index < values.count ? values[index] : .nil
         index += 1
         do throws(ScriptTypeMismatch) {

@@ -34,6 +34,11 @@ struct FunctionSignature: Sendable {
     let name: String
     let parameters: [String]
 
+    init(name: String, parameters: [String]) {
+        self.name = name
+        self.parameters = parameters
+    }
+
     init(_ text: String) throws(LuaArgumentError) {
         guard let open = text.firstIndex(of: "(") else {
             name = text

@@ -10,10 +10,10 @@ extension ScriptEngine {
     /// raised in Lua, with `code` and `message`, and is `ScriptFailure.underlying` where it comes out again.
     ///
     /// Called on the engine's thread. Takes effect before the next run. Throws `invalid_argument` for a bad signature.
-    public func register<each Argument: ScriptValue, Value: ScriptValue>(
+    public func register<each Argument: ScriptConvertible, Value: ScriptConvertible>(
         _ signature: String, _ body: @escaping @Sendable (repeat each Argument) throws -> Value
     ) throws {
-        try register(signature) { (call, signature) in
+        try registerCall(signature) { (call, signature) in
             let (arguments, context) = try call.reader(signature)
             let value = try body(repeat arguments.next((each Argument).self))
             return call.answer(try value.toLua(in: context))
@@ -21,10 +21,10 @@ extension ScriptEngine {
     }
 
     /// Gives the scripts a Swift function without a result.
-    public func register<each Argument: ScriptValue>(
+    public func register<each Argument: ScriptConvertible>(
         _ signature: String, _ body: @escaping @Sendable (repeat each Argument) throws -> Void
     ) throws {
-        try register(signature) { (call, signature) in
+        try registerCall(signature) { (call, signature) in
             let (arguments, _) = try call.reader(signature)
             try body(repeat arguments.next((each Argument).self))
             return .none
@@ -39,7 +39,7 @@ extension ScriptEngine {
         _ signature: String,
         _ body: @escaping @Sendable (repeat each Argument) async throws -> Value
     ) throws {
-        try register(signature) { (call, signature) in
+        try registerCall(signature) { (call, signature) in
             let (arguments, context) = try call.reader(signature)
             let values = (repeat try arguments.next((each Argument).self))
             let value = try context.wait { try await body(repeat each values) }
@@ -52,7 +52,7 @@ extension ScriptEngine {
         _ signature: String,
         _ body: @escaping @Sendable (repeat each Argument) async throws -> Void
     ) throws {
-        try register(signature) { (call, signature) in
+        try registerCall(signature) { (call, signature) in
             let (arguments, context) = try call.reader(signature)
             let values = (repeat try arguments.next((each Argument).self))
             try context.wait { try await body(repeat each values) }
@@ -60,7 +60,7 @@ extension ScriptEngine {
         }
     }
 
-    private func register(
+    func registerCall(
         _ signature: String,
         _ body: @escaping @Sendable (borrowing LuaCall, FunctionSignature) throws -> LuaAnswer
     ) throws {
@@ -68,7 +68,10 @@ extension ScriptEngine {
         let name = try GlobalName(signature.name)
         script.post { context in
             let function = context.state.makeFunction(name.name) { call in
-                try body(call, signature)
+                let answer = try body(call, signature)
+                // An assignment to a live object cannot throw itself.
+                try HostStores.of(ScriptContext.of(call.state)).throwFailure()
+                return answer
             }
             context[name] = .function(function)
         }

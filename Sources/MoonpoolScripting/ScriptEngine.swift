@@ -29,6 +29,8 @@ import StoreBindings
 /// Usable on any thread. Ends with its last reference, or when it is closed.
 public final class ScriptEngine: Sendable {
     let script: Script
+    /// The type of the host's state; nil without one.
+    let stateType: Any.Type?
 
     /// Starts an engine: `.sandboxed` for scripts of strangers; by default they may do what `lua` may.
     ///
@@ -38,7 +40,23 @@ public final class ScriptEngine: Sendable {
     ) throws {
         var configuration = configuration
         configuration.isInteractive = true
+        stateType = nil
         script = try Script(configuration) { _ in 0 }
+    }
+
+    /// Starts an engine with a state of the host, which registered functions find in their ``ScriptCall``.
+    ///
+    /// Throws what the system refuses: threads, file descriptors.
+    public init<State: Sendable>(
+        _ configuration: ScriptConfiguration = ScriptConfiguration(name: "engine"), state: State
+    ) throws {
+        var configuration = configuration
+        configuration.isInteractive = true
+        stateType = State.self
+        script = try Script(configuration) { context in
+            HostState(state).attach(to: context)
+            return 0
+        }
     }
 
     deinit { script.finish() }

@@ -1,6 +1,10 @@
 import LuaHost
 
-extension Optional: ScriptValue where Wrapped: ScriptValue {
+extension Optional: ScriptValue where Wrapped: ScriptValue {}
+extension Array: ScriptValue where Element: ScriptValue {}
+extension Dictionary: ScriptValue where Key == String, Value: ScriptValue {}
+
+extension Optional: ScriptConvertible where Wrapped: ScriptConvertible {
     /// `integer or nil`.
     public static var scriptTypeName: String { "\(Wrapped.scriptTypeName) or nil" }
     /// Nil, or the value.
@@ -15,7 +19,7 @@ extension Optional: ScriptValue where Wrapped: ScriptValue {
     }
 }
 
-extension Array: ScriptValue where Element: ScriptValue {
+extension Array: ScriptConvertible where Element: ScriptConvertible {
     /// `table`.
     public static var scriptTypeName: String { "table" }
     /// The elements 1 to `#t` of a table.
@@ -45,7 +49,7 @@ extension Array: ScriptValue where Element: ScriptValue {
     }
 }
 
-extension Dictionary: ScriptValue where Key == String, Value: ScriptValue {
+extension Dictionary: ScriptConvertible where Key == String, Value: ScriptConvertible {
     /// `table`.
     public static var scriptTypeName: String { "table" }
     /// The pairs of a table whose keys are all strings.

@@ -21,17 +21,7 @@ import LuaHost
 ///     }
 /// }
 /// ```
-public protocol ScriptValue: Sendable {
-    /// The name of the type in messages: `integer`.
-    static var scriptTypeName: String { get }
-    /// Converts a Lua value.
-    ///
-    /// Throws if the value has another type. Converts only what Lua itself converts.
-    static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
-        throws(ScriptTypeMismatch) -> Self
-    /// Converts this value to Lua.
-    func toScript(in conversion: ScriptConversion) throws -> ScriptOperand
-}
+public protocol ScriptValue: ScriptConvertible, Sendable {}
 
 /// A Lua value, opaque to programs: pass it to the conversion of another ``ScriptValue``.
 public struct ScriptOperand {
@@ -45,7 +35,7 @@ public struct ScriptConversion {
     package init(_ context: ScriptContext) { self.context = context }
 }
 
-extension ScriptValue {
+extension ScriptConvertible {
     static func fromLua(_ value: LuaValue, in context: ScriptContext)
         throws(ScriptTypeMismatch) -> Self
     {
@@ -88,7 +78,7 @@ public struct ScriptTypeMismatch: Error, Equatable {
 
 extension ScriptContext {
     /// Converts a value that is no argument.
-    func convert<Value: ScriptValue>(
+    func convert<Value: ScriptConvertible>(
         _ value: LuaValue, to type: Value.Type, _ subject: String
     ) throws(ScriptFailure) -> Value {
         do throws(ScriptTypeMismatch) {

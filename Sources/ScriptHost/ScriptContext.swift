@@ -24,6 +24,8 @@ package final class ScriptContext {
     let loadFile: LuaFunction
     private var timers: [ScriptTimer] = []
     private var timersToPrune = 64
+    /// What other modules keep with the script, by their types.
+    package var attachments: [ObjectIdentifier: AnyObject] = [:]
     /// Surrounds each call that the loop makes into the script besides observers, such as a timer's.
     ///
     /// For hosts that tell apart what they print. It has to make the call, and to pass on what it throws.

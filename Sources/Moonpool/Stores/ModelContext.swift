@@ -14,6 +14,8 @@ package final class ModelContext {
     let scheduling: StoreScheduling?
     /// The first error of an assignment in the open write, which ends it.
     var writeFailure: (any Error)?
+    /// Whether an error of an assignment is kept also outside of a write: scripts must not end the program of their host.
+    var keepsFailures = false
     /// The tables of a frozen version, which has no store that keeps them.
     var keptTables: [ModelTable]?
     /// The paths of projections, by type.
@@ -72,8 +74,10 @@ package final class ModelContext {
         do {
             try body()
         } catch {
-            guard let engine = try? engine, !engine.isClosed, engine.isInWrite else {
-                fatalError(Self.message(of: error))
+            if !keepsFailures {
+                guard let engine = try? engine, !engine.isClosed, engine.isInWrite else {
+                    fatalError(Self.message(of: error))
+                }
             }
             if writeFailure == nil { writeFailure = error }
         }

@@ -10,6 +10,8 @@ package final class ModelTable {
     @usableFromInline package let columns: [ColumnID]
     package let context: ModelContext
     package let description: ModelDescription
+    /// Whether a host has compared the class with the model.
+    var isVerified = false
     /// The class as of when the table was created.
     package let classSchema: ClassSchema
 

@@ -221,7 +221,11 @@ final class ObjectClass: LuaLiveClass {
                 return try get(key, slot, result)
             }
         }
-        throw unknown(result.key)
+        switch try handle.module.hostMembers[classSchema.name]?[name] {
+        case .method(let function)?: result.set(.function(function))
+        case .property(let get)?: result.set(try get(object(key)))
+        case nil: throw unknown(result.key)
+        }
     }
 
     private func unknown(_ key: LuaValue) -> StoreError {
@@ -230,7 +234,9 @@ final class ObjectClass: LuaLiveClass {
                 .unknownProperty,
                 "'\(classSchema.name)' expects a property name, got a \(key.typeName)")
         }
-        let known = classSchema.properties.map(\.name) + Self.methods.members.map(\.name)
+        let added = (try? handle.module)?.hostMembers[classSchema.name] ?? [:]
+        let known =
+            classSchema.properties.map(\.name) + Self.methods.members.map(\.name) + added.keys
         let hint =
             NearestName.find(name, among: known).map { "; did you mean '\($0)'?" }
             ?? NearestName.hint(for: name, among: classSchema.properties.map(\.name))

@@ -78,6 +78,9 @@ package final class StoreModule {
     /// Hosts add their own functions to it.
     package let table: LuaTable
 
+    /// The names that the host has added to the objects of classes, by class.
+    var hostMembers: [String: [String: HostMember]] = [:]
+
     /// The script's permissions for the stores that it opens.
     package var rights = StoreRights()
 

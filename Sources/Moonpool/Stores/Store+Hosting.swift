@@ -1,0 +1,71 @@
+import ColumnStorage
+import ObjectStore
+
+// What a script engine needs to pass live values between scripts and Swift.
+extension Store {
+    /// Creates the typed store of an engine's store that scripts have opened.
+    ///
+    /// It belongs to the engine's thread. An assignment that fails is kept for ``takeFailure()`` instead of ending the program.
+    package convenience init(hosted engine: ObjectStore.Store) {
+        let context = ModelContext(.store(engine), scheduling: nil)
+        context.keepsFailures = true
+        self.init(context)
+    }
+
+    /// Returns an object as a live one.
+    ///
+    /// Throws `unknown_class`, `invalid_schema` for a model that cannot be stored, `type_mismatch` where the class differs from the model.
+    package func hosted<M: ObjectModel>(_ object: LiveObject) throws -> Live<M> {
+        Live(try checkedTable(M.self), object.key)
+    }
+
+    /// Returns results as typed ones.
+    ///
+    /// Throws as ``hosted(_:)``.
+    package func hosted<M: Model>(_ results: ObjectStore.Results) throws -> Results<M> {
+        Results(try checkedTable(M.self), results)
+    }
+
+    /// The table of a model that was compared with the class of the store.
+    private func checkedTable<M: ObjectModel>(_ type: M.Type) throws -> ModelTable {
+        let table = try table(type)
+        guard !table.isVerified else { return table }
+        for expected in try table.description.classSchema().properties {
+            let found = table.classSchema.property(named: expected.name)
+            guard found?.typeName != expected.typeName else { continue }
+            throw StoreError(
+                .typeMismatch,
+                "the class '\(M.className)' of this store differs from the model: '\(expected.name)' is "
+                    + "\(found?.typeName ?? "missing"), not \(expected.typeName)")
+        }
+        table.isVerified = true
+        return table
+    }
+
+    /// Runs `body` in the open write, or in a write of its own.
+    package func writeJoining<R>(_ body: (Transaction) throws -> R) throws -> R {
+        guard engine.isInWrite else { return try writeNow(body) }
+        let transaction = Transaction(self)
+        defer { transaction.end() }
+        let result = try body(transaction)
+        try throwFailure()
+        return result
+    }
+
+    /// Throws the first error of an assignment since the last call.
+    package func throwFailure() throws {
+        guard let failure = context.writeFailure else { return }
+        context.writeFailure = nil
+        throw failure
+    }
+}
+
+extension Live {
+    /// The engine's object.
+    package var engineObject: LiveObject { modelTable.liveObject(objectKey) }
+}
+
+extension Results {
+    /// The engine's results.
+    package var engineForHosts: ObjectStore.Results { engineResults }
+}

@@ -1,0 +1,20 @@
+import LuaHost
+
+/// What functions of Swift take from scripts and return to them.
+///
+/// Besides each ``ScriptValue``: live objects, results and lists of the script's stores, which belong to the engine's thread.
+///
+/// ```swift
+/// try engine.register("vaccinate(dog, at)") { (dog: Live<Dog>, at: Date) in dog.vaccinated = at }
+/// ```
+public protocol ScriptConvertible {
+    /// The name of the type in messages: `integer`.
+    static var scriptTypeName: String { get }
+    /// Converts a Lua value.
+    ///
+    /// Throws if the value has another type. Converts only what Lua itself converts.
+    static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
+        throws(ScriptTypeMismatch) -> Self
+    /// Converts this value to Lua.
+    func toScript(in conversion: ScriptConversion) throws -> ScriptOperand
+}

@@ -1,0 +1,140 @@
+import LuaHost
+import Moonpool
+import ObjectStore
+
+// Results of runs as Codable values and as models. The pairs of protocols settle which one is meant.
+
+extension ScriptEngine {
+    /// Runs a chunk of Lua and decodes its first result, a table, as a Codable value.
+    ///
+    /// The value is decoded in the caller's isolation and need not be Sendable. Throws as ``run(_:named:)``, and `type_mismatch` with the
+    /// path of the field.
+    nonisolated(nonsending) public func run<D: Decodable>(
+        _ source: String, named name: String = "script", as type: D.Type = D.self
+    ) async throws -> D {
+        let tree = try await perform { context in
+            let results: [LuaValue] = try context.state.load(source, name: "=" + name).call([])
+            return try context.tree(results.first ?? .nil)
+        }
+        do { return try ScriptTree.decode(type, from: tree) } catch {
+            throw ScriptFailure(
+                code: "type_mismatch", message: "the result: \(ScriptTree.describe(error))")
+        }
+    }
+
+    /// Runs a chunk of Lua and converts its first result.
+    public func run<V: ScriptValue & Decodable>(
+        _ source: String, named name: String = "script", as type: V.Type = V.self
+    ) async throws -> V {
+        try await perform { context in
+            let results: [LuaValue] = try context.state.load(source, name: "=" + name).call([])
+            return try context.convert(results.first ?? .nil, to: type, "the result")
+        }
+    }
+
+    /// Runs a chunk of Lua whose first result is an object, and returns its plain value.
+    ///
+    /// Throws as ``run(_:named:)``, and `type_mismatch` for another result.
+    public func run<M: Model>(
+        _ source: String, named name: String = "script", as type: M.Type = M.self
+    ) async throws -> M {
+        try await detached(source, name, type)
+    }
+
+    /// Runs a chunk of Lua whose first result is an object, and returns its plain value.
+    public func run<M: Model & Decodable>(
+        _ source: String, named name: String = "script", as type: M.Type = M.self
+    ) async throws -> M {
+        try await detached(source, name, type)
+    }
+
+    private func detached<M: Model>(
+        _ source: String, _ name: String, _ type: M.Type
+    ) async throws -> M {
+        try await perform { context in
+            let results: [LuaValue] = try context.state.load(source, name: "=" + name).call([])
+            return try context.convert(results.first ?? .nil, to: Live<M>.self, "the result")
+                .detached()
+        }
+    }
+
+    /// Sets a global to a Codable value as a table.
+    ///
+    /// Takes effect before the next run. Throws `invalid_argument` for a name that is not a Lua name, and what encoding the value throws.
+    public func set(_ name: String, encoding value: some Encodable) throws {
+        let name = try GlobalName(name)
+        let tree = try ScriptTree.encode(value)
+        script.post { context in
+            context[name] = context.storeModule.luaValue(plain: tree)
+        }
+    }
+
+    // MARK: - Modules
+
+    /// Defines a module for `require`, from source text.
+    ///
+    /// If the module is loaded already, the table that scripts hold gets the new contents. If the new code does not compile or fails, the
+    /// old module stays and the error is thrown.
+    public func load(_ module: String, source: String) async throws {
+        try await perform { context in
+            let loader = try context.state.load(source, name: "@" + module)
+            _ = try context.state.run(
+                Self.loading, name: "=load",
+                arguments: [.text(module), .function(loader), .boolean(true)])
+        }
+    }
+
+    /// Loads a module again: with the source that ``load(_:source:)`` was given, or from its file.
+    ///
+    /// The table that scripts hold gets the new contents. If the new code does not compile or fails, the old module stays and the error is
+    /// thrown.
+    public func reload(_ module: String) async throws {
+        try await perform { context in
+            _ = try context.state.run(
+                Self.loading, name: "=reload", arguments: [.text(module)])
+        }
+    }
+
+    private static let loading = """
+        local name, loader, keeps = ...
+        local extra
+        if not loader then
+          local reasons = {}
+          for _, search in ipairs(package.searchers) do
+            local found, data = search(name)
+            if type(found) == "function" then loader, extra = found, data break end
+            reasons[#reasons + 1] = found
+          end
+          if not loader then
+            error("module '" .. name .. "' not found:" .. table.concat(reasons), 0)
+          end
+        end
+        local old = package.loaded[name]
+        package.loaded[name] = nil
+        local ok, new = pcall(loader, name, extra)
+        if not ok then
+          package.loaded[name] = old
+          error(new, 0)
+        end
+        if new == nil then new = package.loaded[name] end
+        if new == nil then new = true end
+        if type(old) == "table" and type(new) == "table" and old ~= new then
+          for key in next, old do rawset(old, key, nil) end
+          for key, value in next, new do rawset(old, key, value) end
+          setmetatable(old, getmetatable(new))
+          new = old
+        end
+        package.loaded[name] = new
+        if keeps then package.preload[name] = loader end
+        """
+}
+
+extension ScriptContext {
+    func tree(_ value: LuaValue) throws(ScriptFailure) -> Value {
+        do throws(ScriptTypeMismatch) {
+            return try ScriptTree.value(value, in: self)
+        } catch {
+            throw ScriptFailure(code: "type_mismatch", message: "the result: \(error.reason)")
+        }
+    }
+}

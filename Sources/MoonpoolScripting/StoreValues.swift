@@ -1,0 +1,169 @@
+import LuaHost
+import Moonpool
+import ObjectStore
+import StoreBindings
+
+#if Foundation
+    import FoundationEssentials
+#endif
+
+/// A stored value that scripts hold as a date, an identifier, a decimal number or data.
+///
+/// ```swift
+/// try engine.register("tomorrow(date)") { (date: Date) in date.addingTimeInterval(86_400) }
+/// ```
+public protocol StoredScriptValue: ScriptValue, StoredValue {}
+
+extension StoredScriptValue {
+    /// The name of the type in the schema.
+    public static var scriptTypeName: String { storedType.scriptName }
+    /// Converts a value of the type.
+    public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
+        throws(ScriptTypeMismatch) -> Self
+    {
+        guard let value = conversion.context.storeModule.plainValue(operand.lua),
+            let converted = try? Self(stored: storedType.coerced(value))
+        else { throw ScriptTypeMismatch(expected: scriptTypeName, found: operand.lua) }
+        return converted
+    }
+    /// The value.
+    public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
+        ScriptOperand(conversion.context.storeModule.luaValue(plain: stored.engineValue))
+    }
+}
+
+extension StoredType {
+    fileprivate var scriptName: String { type.rawValue }
+
+    /// Text is also data.
+    fileprivate func coerced(_ value: Value) -> Mixed {
+        if type == .data, case .string(let text) = value { return .data(Array(text.utf8)) }
+        return Mixed(value)
+    }
+}
+
+extension Timestamp: StoredScriptValue {}
+extension UUIDValue: StoredScriptValue {}
+extension ObjectIDValue: StoredScriptValue {}
+extension DecimalValue: StoredScriptValue {}
+#if Foundation
+    extension Date: StoredScriptValue {}
+    extension UUID: StoredScriptValue {}
+    extension Decimal: StoredScriptValue {}
+    extension Data: StoredScriptValue {}
+#endif
+
+extension ScriptValue where Self: RawRepresentable, RawValue: ScriptValue {
+    /// The type of the raw value.
+    public static var scriptTypeName: String { RawValue.scriptTypeName }
+    /// The case of a raw value.
+    public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
+        throws(ScriptTypeMismatch) -> Self
+    {
+        let raw = try RawValue.fromScript(operand, in: conversion)
+        guard let value = Self(rawValue: raw) else {
+            var mismatch = ScriptTypeMismatch(expected: "\(Self.self)", found: operand.lua)
+            mismatch.found = "\(raw)"
+            throw mismatch
+        }
+        return value
+    }
+    /// The raw value.
+    public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
+        try rawValue.toScript(in: conversion)
+    }
+}
+
+// MARK: - Live values
+
+/// The typed stores of a script, one for each open store.
+final class HostStores {
+    private var stores: [ObjectIdentifier: (engine: ObjectStore.Store, typed: Moonpool.Store)] = [:]
+
+    static func of(_ context: ScriptContext) -> HostStores {
+        let key = ObjectIdentifier(HostStores.self)
+        if let known = context.attachments[key] as? HostStores { return known }
+        let made = HostStores()
+        context.attachments[key] = made
+        return made
+    }
+
+    func throwFailure() throws {
+        for (_, typed) in stores.values { try typed.throwFailure() }
+    }
+
+    func store(_ engine: ObjectStore.Store) -> Moonpool.Store {
+        if let known = stores[ObjectIdentifier(engine)], known.engine === engine {
+            return known.typed
+        }
+        stores = stores.filter { !$0.value.engine.isClosed }
+        let made = Moonpool.Store(hosted: engine)
+        stores[ObjectIdentifier(engine)] = (engine, made)
+        return made
+    }
+}
+
+extension ScriptContext {
+    /// The typed store behind a source; nil for a frozen version.
+    func typedStore(_ source: ObjectSource) -> Moonpool.Store? {
+        guard case .store(let engine) = source else { return nil }
+        return HostStores.of(self).store(engine)
+    }
+}
+
+extension Live: ScriptConvertible {
+    /// The name of the class.
+    public static var scriptTypeName: String { M.className }
+    /// A valid object of the class; not a frozen one.
+    public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
+        throws(ScriptTypeMismatch) -> Live
+    {
+        let context = conversion.context
+        var mismatch = ScriptTypeMismatch(expected: scriptTypeName, found: operand.lua)
+        guard case .object(let object)? = context.storeModule.inspect(operand.lua),
+            object.classSchema.name == M.className
+        else {
+            if case .object(let object)? = context.storeModule.inspect(operand.lua) {
+                mismatch.found = object.classSchema.name
+            }
+            throw mismatch
+        }
+        guard let store = context.typedStore(object.source) else {
+            mismatch.found = "a frozen \(M.className)"
+            throw mismatch
+        }
+        guard object.isValid else {
+            mismatch.found = "a deleted \(M.className)"
+            throw mismatch
+        }
+        do { return try store.hosted(object) } catch {
+            mismatch.found = "\(error)"
+            throw mismatch
+        }
+    }
+    /// The object.
+    public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
+        ScriptOperand(try conversion.context.storeModule.luaValue(of: engineObject))
+    }
+}
+
+extension Moonpool.Results: ScriptConvertible {
+    /// `results`.
+    public static var scriptTypeName: String { "results of \(M.className)" }
+    /// Results of the class; not those of a frozen version.
+    public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
+        throws(ScriptTypeMismatch) -> Moonpool.Results<M>
+    {
+        let context = conversion.context
+        guard case .results(let results)? = context.storeModule.inspect(operand.lua),
+            (try? results.classSchema().name) == M.className,
+            let store = context.typedStore(results.source),
+            let typed: Moonpool.Results<M> = try? store.hosted(results)
+        else { throw ScriptTypeMismatch(expected: scriptTypeName, found: operand.lua) }
+        return typed
+    }
+    /// The results.
+    public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
+        ScriptOperand(try conversion.context.storeModule.luaValue(of: engineForHosts))
+    }
+}

@@ -1,0 +1,92 @@
+import LuaHost
+import ObjectStore
+
+/// A name that a host program adds to the objects of a class.
+package enum HostMember {
+    /// A method: the object is its first argument.
+    case method(LuaFunction)
+    /// A property that is computed when it is read.
+    case property((LiveObject) throws -> LuaValue)
+}
+
+// Values on their way between a host program and its scripts.
+extension StoreModule {
+    /// Adds a name to the objects of a class, in every store of the script.
+    ///
+    /// Properties of the class and methods of all objects come first.
+    package func add(_ member: HostMember, named name: String, toObjectsOf className: String) {
+        hostMembers[className, default: [:]][name] = member
+    }
+
+    /// The value of a Lua value that is no object: a scalar, text, date, identifier, decimal or data; nil for others.
+    package func plainValue(_ value: LuaValue) -> Value? {
+        switch value {
+        case .nil: return .null
+        case .boolean(let flag): return .bool(flag)
+        case .integer(let number): return .int(number)
+        case .number(let number): return .double(number)
+        case .string(let string): return string.text.map(Value.string) ?? .data(string.bytes)
+        case .userdata(let userdata):
+            if let live = userdata.liveObject {
+                return live.type === dates
+                    ? .date(Timestamp(microseconds: live.key)) : nil
+            }
+            if let box = userdata.object(as: UUIDBox.type) { return .uuid(box.identifier) }
+            if let box = userdata.object(as: ObjectIDBox.type) { return .objectID(box.identifier) }
+            if let box = userdata.object(as: DecimalBox.type) { return .decimal(box.number) }
+            if let box = userdata.object(as: DataBox.type) { return .data(box.bytes) }
+            return userdata.object(as: NullMarker.type) != nil ? .null : nil
+        default: return nil
+        }
+    }
+
+    /// The Lua value of a value without objects.
+    package func luaValue(plain value: Value) -> LuaValue {
+        switch value {
+        case .null, .object: .nil
+        case .bool(let flag): .boolean(flag)
+        case .int(let number): .integer(number)
+        case .float(let number): .number(Double(number))
+        case .double(let number): .number(number)
+        case .string(let text): .text(text)
+        case .data(let bytes): .string(LuaString(bytes: bytes))
+        case .date(let moment): dates.userdata(moment, state)
+        case .uuid(let identifier): state.userdata(UUIDBox(identifier), UUIDBox.type)
+        case .objectID(let identifier): state.userdata(ObjectIDBox(identifier), ObjectIDBox.type)
+        case .decimal(let number): state.userdata(DecimalBox(number), DecimalBox.type)
+        case .list(let values): .table(state.makeTable(values.map { luaValue(plain: $0) }))
+        case .dictionary(let values): .table(table(plain: values))
+        }
+    }
+
+    private func table(plain values: [String: Value]) -> LuaTable {
+        let table = state.makeTable(fields: values.count)
+        for (name, value) in values { table[name] = luaValue(plain: value) }
+        return table
+    }
+
+    private func handle(of source: ObjectSource) throws -> StoreHandle {
+        guard case .store(let store) = source else {
+            throw StoreError(.frozen, "a frozen value cannot be passed to a script")
+        }
+        guard let handle = handles.first(where: { $0.store === store }) else {
+            throw StoreError(
+                .invalidArgument, "this belongs to a store that the script has not opened")
+        }
+        return handle
+    }
+
+    /// The Lua value of an object of one of the script's stores.
+    ///
+    /// Throws `invalid_argument` for an object of another store.
+    package func luaValue(of object: LiveObject) throws -> LuaValue {
+        try handle(of: object.source).userdata(object.reference)
+    }
+
+    /// The Lua value of results of one of the script's stores.
+    ///
+    /// Throws `invalid_argument` for results of another store.
+    package func luaValue(of results: Results) throws -> LuaValue {
+        try handle(of: results.source).value(of: results)
+    }
+}
