@@ -3,14 +3,14 @@ import Synchronization
 
 /// One run of an engine, and its cancellation from elsewhere.
 final class EngineRun: Sendable {
-    private enum Phase { case waiting, running, over, cancelled }
+    private enum Phase { case waiting, running, over, canceled }
 
     private let script: Script
     private let phase = Mutex(Phase.waiting)
 
     init(_ script: Script) { self.script = script }
 
-    /// Does the work on the engine's thread, unless it was cancelled before.
+    /// Does the work on the engine's thread, unless it was canceled before.
     func perform<Value: Sendable>(
         _ body: (ScriptContext) throws -> Value, in context: ScriptContext,
         _ delivery: EngineDelivery<Value>
@@ -22,11 +22,15 @@ final class EngineRun: Sendable {
             return true
         }
         guard begins else { return delivery.fail(CancellationError()) }
-        defer { phase.withLock { $0 = .over } }
-        do {
-            delivery.succeed(try context.entry { () throws in try body(context) })
-        } catch {
-            delivery.fail(ScriptFailure.describing(error))
+        let result = Result { try context.entry { () throws in try body(context) } }
+        let wasCanceled = phase.withLock { phase in
+            defer { phase = .over }
+            return phase == .canceled
+        }
+        switch result {
+        case .success(let value): delivery.succeed(value)
+        case .failure where wasCanceled: delivery.fail(CancellationError())
+        case .failure(let error): delivery.fail(ScriptFailure.describing(error))
         }
     }
 
@@ -34,10 +38,12 @@ final class EngineRun: Sendable {
     func cancel() {
         phase.withLock { phase in
             switch phase {
-            case .waiting: phase = .cancelled
+            case .waiting: phase = .canceled
             // Before the run can be over: the stop would hit the next one.
-            case .running: script.stopRunning()
-            case .over, .cancelled: break
+            case .running:
+                phase = .canceled
+                script.stopRunning()
+            case .over, .canceled: break
             }
         }
     }

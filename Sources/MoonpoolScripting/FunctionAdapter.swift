@@ -51,7 +51,7 @@ extension ScriptContext {
 
     /// Waits for work that is done elsewhere, while the loop goes on: observers, timers and other runs have their turn.
     ///
-    /// When the script is stopped the work is cancelled and not waited for.
+    /// When the script is stopped the work is canceled and not waited for.
     func wait<Value: Sendable>(
         for work: @escaping @Sendable () async throws -> Value
     ) throws -> Value {

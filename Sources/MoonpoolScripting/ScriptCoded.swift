@@ -98,7 +98,8 @@ enum ScriptTree {
             path.map { $0.intValue.map { "[\($0 + 1)]" } ?? ".\($0.stringValue)" }.joined()
         }
         return switch error {
-        case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context),
+        case DecodingError.typeMismatch(_, let context),
+            DecodingError.valueNotFound(_, let context),
             DecodingError.dataCorrupted(let context):
             "\(context.debugDescription) at \(place(context.codingPath))"
         case DecodingError.keyNotFound(let key, let context):

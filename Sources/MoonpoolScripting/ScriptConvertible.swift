@@ -7,7 +7,7 @@ import LuaHost
 /// ```swift
 /// try engine.register("vaccinate(dog, at)") { (dog: Live<Dog>, at: Date) in dog.vaccinated = at }
 /// ```
-public protocol ScriptConvertible {
+public protocol ScriptConvertible: SendableMetatype {
     /// The name of the type in messages: `integer`.
     static var scriptTypeName: String { get }
     /// Converts a Lua value.

@@ -76,12 +76,7 @@ extension ScriptEngine {
     /// If the module is loaded already, the table that scripts hold gets the new contents. If the new code does not compile or fails, the
     /// old module stays and the error is thrown.
     public func load(_ module: String, source: String) async throws {
-        try await perform { context in
-            let loader = try context.state.load(source, name: "@" + module)
-            _ = try context.state.run(
-                Self.loading, name: "=load",
-                arguments: [.text(module), .function(loader), .boolean(true)])
-        }
+        try await perform { try $0.defineModule(module, source: source) }
     }
 
     /// Loads a module again: with the source that ``load(_:source:)`` was given, or from its file.
@@ -89,44 +84,8 @@ extension ScriptEngine {
     /// The table that scripts hold gets the new contents. If the new code does not compile or fails, the old module stays and the error is
     /// thrown.
     public func reload(_ module: String) async throws {
-        try await perform { context in
-            _ = try context.state.run(
-                Self.loading, name: "=reload", arguments: [.text(module)])
-        }
+        try await perform { try $0.reloadModule(module) }
     }
-
-    private static let loading = """
-        local name, loader, keeps = ...
-        local extra
-        if not loader then
-          local reasons = {}
-          for _, search in ipairs(package.searchers) do
-            local found, data = search(name)
-            if type(found) == "function" then loader, extra = found, data break end
-            reasons[#reasons + 1] = found
-          end
-          if not loader then
-            error("module '" .. name .. "' not found:" .. table.concat(reasons), 0)
-          end
-        end
-        local old = package.loaded[name]
-        package.loaded[name] = nil
-        local ok, new = pcall(loader, name, extra)
-        if not ok then
-          package.loaded[name] = old
-          error(new, 0)
-        end
-        if new == nil then new = package.loaded[name] end
-        if new == nil then new = true end
-        if type(old) == "table" and type(new) == "table" and old ~= new then
-          for key in next, old do rawset(old, key, nil) end
-          for key, value in next, new do rawset(old, key, value) end
-          setmetatable(old, getmetatable(new))
-          new = old
-        end
-        package.loaded[name] = new
-        if keeps then package.preload[name] = loader end
-        """
 }
 
 extension ScriptContext {

@@ -65,8 +65,8 @@ public final class ScriptEngine: Sendable {
 
     /// Runs a chunk of Lua whose results do not matter.
     ///
-    /// Throws `ScriptFailure`; `CancellationError` when the task was cancelled before the chunk had begun. A task that is
-    /// cancelled later stops the chunk. `name` is what messages call it.
+    /// Canceling the task stops the chunk. `name` is what messages call it. Throws ``/ScriptHost/ScriptFailure``, and `CancellationError`
+    /// when the task was canceled.
     public func run(_ source: String, named name: String = "script") async throws {
         try await perform { context in
             _ = try context.state.load(source, name: "=" + name).call([])

@@ -118,9 +118,9 @@ extension ScriptEngine {
             for (signature, isMethod, body) in functions {
                 let function = context.state.makeFunction(signature.name) { call in
                     let answer = try body(call, signature)
-                // An assignment to a live object cannot throw itself.
-                try HostStores.of(ScriptContext.of(call.state)).throwFailure()
-                return answer
+                    // An assignment to a live object cannot throw itself.
+                    try HostStores.of(ScriptContext.of(call.state)).throwFailure()
+                    return answer
                 }
                 if isMethod {
                     module.add(

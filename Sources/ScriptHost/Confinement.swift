@@ -16,7 +16,6 @@ extension ScriptContext {
             storeModule.rights.memoryPrefix = name + "/"
             storeModule.rights.maximumCount = Self.confinedStores
             storeModule.rights.maximumSize = Self.confinedStoreSize
-            installConfinedRequire()
         }
         if let output = configuration.output { installPrint(output) }
         if limits.instructions != nil, let debug = state.globals["debug"].table {
@@ -85,43 +84,4 @@ extension ScriptContext {
 
     /// A stop that was asked for during an entry of somebody who is attached has served.
     package func attachedEntryHasEnded() { _ = signals.takeSpared() }
-
-    /// A `require` without a search path that scripts could change, and without modules in C.
-    private func installConfinedRequire() {
-        let loaded = state.makeTable()
-        loaded["moonpool"] = .table(module)
-        for name in ["coroutine", "table", "string", "math", "utf8", "os"] {
-            loaded[name] = state.globals[name]
-        }
-        let function = state.makeFunction("require") { [weak self] call in
-            guard let self else { return .none }
-            let name = try call.text(1)
-            if !loaded[name].isNil { return call.answer(loaded[name]) }
-            let (chunk, path) = try module(named: name)
-            let function = try state.load(LuaString(bytes: chunk), name: "@" + path)
-            let result = try function.call([.text(name), .text(path)]).first ?? .nil
-            if loaded[name].isNil { loaded[name] = result.isNil ? .boolean(true) : result }
-            return call.answer(loaded[name])
-        }
-        state.globals["require"] = .function(function)
-    }
-
-    private func module(named name: String) throws -> (bytes: [UInt8], path: String) {
-        let file = name.split(separator: ".", omittingEmptySubsequences: false)
-            .joined(separator: "/")
-        for folder in configuration.rights.files.readableFolders {
-            guard
-                let path = try? configuration.rights.files.check(
-                    "\(folder)/\(file).lua", for: .reading)
-            else { continue }
-            do {
-                return (try ProcessServices.readWhole(path, limit: 4 << 20), path)
-            } catch {
-                // What cannot be read here may be in another folder, as with Lua's own search.
-                guard case .tooLong = error else { continue }
-                throw LuaArgumentError("module '\(name)' cannot be read: \(error.reason)")
-            }
-        }
-        throw LuaArgumentError("module '\(name)' is not available to this script")
-    }
 }

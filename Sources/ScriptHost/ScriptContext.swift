@@ -22,6 +22,7 @@ package final class ScriptContext {
 
     /// Lua's own `loadfile`, whatever a script makes of the global.
     let loadFile: LuaFunction
+    private let modules: ScriptModules
     private var timers: [ScriptTimer] = []
     private var timersToPrune = 64
     /// What other modules keep with the script, by their types.
@@ -75,6 +76,9 @@ package final class ScriptContext {
             loop: loop, signals: signals, scriptName: configuration.name,
             logger: configuration.logger)
         storeModule = stores.connect(state)
+        modules = ScriptModules(
+            state, files: configuration.rights.files, isConfined: configuration.rights.isConfined,
+            moonpool: storeModule.table)
         let report = configuration.report
         state.onWarning = { report(ScriptReport(warning: $0)) }
         stores.onHint = { report(ScriptReport(hint: $0, program: configuration.programName)) }
@@ -98,6 +102,22 @@ package final class ScriptContext {
         state.host = self
         confine()
         configuration.prepare?(self)
+    }
+
+    // MARK: - Modules
+
+    /// Defines a module for `require`; the table of one that is loaded gets the new contents.
+    ///
+    /// Throws the error of source that does not compile or that fails; the old module stays.
+    package func defineModule(_ name: String, source: String) throws {
+        try entry { () throws in try modules.define(name, source: source) }
+    }
+
+    /// Loads a module again; the table that scripts hold gets the new contents.
+    ///
+    /// Throws the error of a module that is not found, does not compile or fails; the old module stays.
+    package func reloadModule(_ name: String) throws {
+        try entry { () throws in try modules.reload(name) }
     }
 
     // MARK: - Life

@@ -233,13 +233,13 @@ private struct Refused: Error, Equatable { let what: String }
     func `a stop ends what runs and cancels what it waits for`(_ code: String) async throws {
         let engine = try ScriptEngine(.sandboxed(limits: .none))
         let began = Flag()
-        let cancelled = Flag()
+        let canceled = Flag()
         try engine.register("wait") { () async throws in
             began.set()
             do {
                 try await Task.sleep(for: .seconds(3600))
             } catch {
-                cancelled.set()
+                canceled.set()
                 throw error
             }
         }
@@ -249,12 +249,12 @@ private struct Refused: Error, Equatable { let what: String }
         engine.stop()
         #expect(await run.value?.code == "interrupted")
         if code.contains("wait") {
-            while !cancelled.isSet { await pause() }
+            while !canceled.isSet { await pause() }
         }
         #expect(try await engine.run("return 1") == 1)
     }
 
-    @Test func `a cancelled task stops its run`() async throws {
+    @Test func `every run of a canceled task throws CancellationError`() async throws {
         let engine = try ScriptEngine(.sandboxed(limits: .none))
         let began = Flag()
         try engine.register("begin") { began.set() }
@@ -263,7 +263,7 @@ private struct Refused: Error, Equatable { let what: String }
         let second = Task { try await engine.run("never()") }
         second.cancel()
         run.cancel()
-        await #expect(throws: ScriptFailure.self) { try await run.value }
+        await #expect(throws: CancellationError.self) { try await run.value }
         await #expect(throws: CancellationError.self) { try await second.value }
         #expect(try await engine.run("return 1") == 1)
     }

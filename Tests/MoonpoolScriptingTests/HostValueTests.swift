@@ -140,7 +140,7 @@ private struct Tenant: Sendable, Equatable {
         }
         try engine.set("id", to: identifier)
         try engine.set("settings", encoding: Discount(percent: 1, days: [3]))
-        #expect(try await engine.run("return percent { percent = 5 }", as: Double.self) == 5)
+        #expect(try await engine.run("return percent { percent = 5, days = {} }", as: Double.self) == 5)
         let discount: Discount = try await engine.run("return discount(10)")
         #expect(
             discount == Discount(percent: 10, reason: "kind", days: [1, 2], until: moment))
