@@ -17,7 +17,7 @@ extension ScriptContext {
             storeModule.rights.maximumCount = Self.confinedStores
             storeModule.rights.maximumSize = Self.confinedStoreSize
         }
-        if let output = configuration.output { installPrint(output) }
+        if let output { capture(output) }
         if limits.instructions != nil, let debug = state.globals["debug"].table {
             debug["sethook"] = .nil  // with it a script would count for itself
         }
@@ -61,8 +61,15 @@ extension ScriptContext {
         return try state.load(LuaString(bytes: bytes), name: name)
     }
 
-    private func installPrint(_ output: @escaping (String) -> Void) {
-        state.globals["print"] = .function(makePrint(output))
+    /// `print`, `io.write`, `io.stdout` and `io.stderr` write to the host.
+    private func capture(_ output: ScriptOutput) {
+        state.globals["print"] = .function(makePrint { output.standard.write(Array($0.utf8)) })
+        guard state.globals["io"].table != nil else { return }
+        streams = [
+            state.useStream(.output) { output.standard.write($0) },
+            state.useStream(.error) { output.errors.write($0) },
+        ]
+        .compactMap(\.self)
     }
 
     private func makePrint(_ output: @escaping (String) -> Void) -> LuaFunction {

@@ -23,9 +23,9 @@ public struct ScriptConfiguration: Sendable {
     ///
     /// Called on the script's thread.
     public var report: @Sendable (ScriptReport) -> Void
-    /// Where `print` writes, a line with its end at a time; nil for standard output.
+    /// Where `print`, `io.write` and `io.stderr:write` write; nil for the standard streams.
     ///
-    /// Called on the script's thread.
+    /// Called on the script's thread for each line with its end; for an unfinished line when the run ends.
     public var output: (@Sendable (String) -> Void)?
     /// Gets the host's own events: the script's begin and end, stores, limits, errors in observers and timers.
     public var logger: Logger

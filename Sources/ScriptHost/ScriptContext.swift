@@ -23,6 +23,9 @@ package final class ScriptContext {
     /// Lua's own `loadfile`, whatever a script makes of the global.
     let loadFile: LuaFunction
     private let modules: ScriptModules
+    /// Where the host wants what the script prints; nil for the standard streams.
+    let output: ScriptOutput?
+    var streams: [LuaStream] = []
     private var timers: [ScriptTimer] = []
     private var timersToPrune = 64
     /// What other modules keep with the script, by their types.
@@ -79,6 +82,7 @@ package final class ScriptContext {
         modules = ScriptModules(
             state, files: configuration.rights.files, isConfined: configuration.rights.isConfined,
             moonpool: storeModule.table)
+        output = configuration.output.map(ScriptOutput.init)
         let report = configuration.report
         state.onWarning = { report(ScriptReport(warning: $0)) }
         stores.onHint = { report(ScriptReport(hint: $0, program: configuration.programName)) }
@@ -162,6 +166,7 @@ package final class ScriptContext {
         isShuttingDown = true
         endWhatRuns()
         state.close()
+        output?.endLines()
     }
 
     /// Ends everything under the running code, then the process.
@@ -254,6 +259,7 @@ package final class ScriptContext {
         defer {
             entries -= 1
             noteStandingWrites()
+            if entries == 0 { output?.endLines() }
         }
         do {
             return try body()

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import MoonpoolScripting
+import Synchronization
 import TestThreads
 import Testing
 
@@ -140,7 +141,8 @@ private struct Tenant: Sendable, Equatable {
         }
         try engine.set("id", to: identifier)
         try engine.set("settings", encoding: Discount(percent: 1, days: [3]))
-        #expect(try await engine.run("return percent { percent = 5, days = {} }", as: Double.self) == 5)
+        #expect(
+            try await engine.run("return percent { percent = 5, days = {} }", as: Double.self) == 5)
         let discount: Discount = try await engine.run("return discount(10)")
         #expect(
             discount == Discount(percent: 10, reason: "kind", days: [1, 2], until: moment))
@@ -174,5 +176,32 @@ private struct Tenant: Sendable, Equatable {
         try await engine.reload("rules")
         #expect(try await engine.run("return rules.limit", as: Int.self) == 2)
         await engine.close()
+    }
+}
+
+@Suite struct ScriptOutputTests {
+    @Test func `output gets print, io.write and io.stderr by lines`() async throws {
+        let lines = Mutex<[String]>([])
+        let engine = try ScriptEngine(
+            ScriptConfiguration(output: { line in lines.withLock { $0.append(line) } }))
+        try await engine.run(
+            """
+            io.write("a", 1)
+            print("b")
+            io.stdout:write("c\\nd"):write("e\\n")
+            io.stderr:write("bad\\n")
+            assert(io.type(io.stdout) == "file" and io.output() == io.stdout)
+            assert(not io.stdout:close())
+            print("two\\nlines")
+            io.write("unfinished")
+            """)
+        #expect(
+            lines.withLock { $0 } == [
+                "a1b\n", "c\n", "de\n", "bad\n", "two\n", "lines\n", "unfinished",
+            ])
+        try await engine.run(
+            "setmetatable({}, { __gc = function() io.write('last\\n') end })")
+        await engine.close()
+        #expect(lines.withLock { $0.last } == "last\n")
     }
 }

@@ -65,6 +65,13 @@ bool shim_adopt_luv(lua_State *L);          // takes over its callbacks; false i
 void shim_silence_luv(lua_State *L);        // its callbacks are no longer called
 void shim_take_luv_failures(lua_State *L);  // a list of { error, traceback }, or nil; [-0, +1]
 
+// ---- standard streams of `io` that write to the host
+typedef void (*shim_write_function)(const void *context, const char *bytes, size_t count);
+void *shim_open_stream(shim_write_function write, const void *context);  // NULL if there is no memory
+void shim_close_stream(void *stream);                                   // after the state
+// Replaces io.stdout, which io.write uses, or io.stderr; false if the state refuses. [-0, +0]
+bool shim_use_stream(lua_State *L, void *stream, bool is_error);
+
 // ---- memory
 typedef struct { size_t used, peak; } shim_memory;
 shim_memory shim_memory_figures(lua_State *L);

@@ -9,7 +9,7 @@ extension ScriptContext {
         guard !printsInOnePiece else { return }
         printsInOnePiece = true
         let label = configuration.outputLabel.map { Array("[\($0)] ".utf8) } ?? []
-        let output = configuration.output
+        let output = output?.standard
         let print = state.makeFunction("print") { call in
             var line: [UInt8] = label
             if call.count > 0 {
@@ -23,7 +23,7 @@ extension ScriptContext {
             }
             line.append(UInt8(ascii: "\n"))
             if let output {
-                output(String(decoding: line, as: UTF8.self))
+                output.write(line)
             } else {
                 ProcessServices.print(line)
             }

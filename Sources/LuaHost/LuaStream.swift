@@ -1,0 +1,47 @@
+import CLuaShims
+
+/// A standard stream of a state's `io` that writes to the host.
+///
+/// It has to outlive the state, whose finalizers may still write.
+package final class LuaStream {
+    /// Which stream is replaced.
+    package enum Kind {
+        /// `io.stdout`, to which `io.write` writes.
+        case output
+        /// `io.stderr`.
+        case error
+    }
+
+    private let write: ([UInt8]) -> Void
+    private var stream: UnsafeMutableRawPointer?
+
+    fileprivate init(_ write: @escaping ([UInt8]) -> Void) {
+        self.write = write
+        // Borrowed: the stream is closed with its owner.
+        stream = shim_open_stream(
+            { context, bytes, count in
+                guard let context else { return }
+                Unmanaged<LuaStream>.fromOpaque(context).takeUnretainedValue()
+                    .write([UInt8](UnsafeRawBufferPointer(start: bytes, count: count)))
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    deinit { stream.map(shim_close_stream) }
+
+    fileprivate func use(_ kind: Kind, on L: OpaquePointer) -> Bool {
+        guard let stream else { return false }
+        return shim_use_stream(L, stream, kind == .error)
+    }
+}
+
+extension LuaState {
+    /// Replaces a standard stream of `io`; nil if there is no memory for it.
+    ///
+    /// `write` is called on the state's thread, for each piece that a script writes.
+    package func useStream(
+        _ kind: LuaStream.Kind, write: @escaping ([UInt8]) -> Void
+    ) -> LuaStream? {
+        let stream = LuaStream(write)
+        return stream.use(kind, on: stack) ? stream : nil
+    }
+}
