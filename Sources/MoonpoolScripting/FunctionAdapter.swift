@@ -55,6 +55,7 @@ extension ScriptContext {
     func wait<Value: Sendable>(
         for work: @escaping @Sendable () async throws -> Value
     ) throws -> Value {
+        try noteWait()
         let outcome = Outcome<Value>()
         let loop = loop
         let task = Task.detached {

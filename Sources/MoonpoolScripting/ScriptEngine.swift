@@ -34,29 +34,38 @@ public final class ScriptEngine: Sendable {
 
     /// Starts an engine: `.sandboxed` for scripts of strangers; by default they may do what `lua` may.
     ///
-    /// Throws what the system refuses: threads, file descriptors.
+    /// With `threads` it shares a thread with other engines; else it has one of its own. Throws what the system refuses: threads, file
+    /// descriptors.
     public init(
-        _ configuration: ScriptConfiguration = ScriptConfiguration(name: "engine")
+        _ configuration: ScriptConfiguration = ScriptConfiguration(name: "engine"),
+        on threads: ScriptThreads? = nil
     ) throws {
-        var configuration = configuration
-        configuration.isInteractive = true
         stateType = nil
-        script = try Script(configuration) { _ in 0 }
+        script = try Self.start(configuration, threads) { _ in 0 }
     }
 
     /// Starts an engine with a state of the host, which registered functions find in their ``ScriptCall``.
     ///
     /// Throws what the system refuses: threads, file descriptors.
     public init<State: Sendable>(
-        _ configuration: ScriptConfiguration = ScriptConfiguration(name: "engine"), state: State
+        _ configuration: ScriptConfiguration = ScriptConfiguration(name: "engine"), state: State,
+        on threads: ScriptThreads? = nil
     ) throws {
-        var configuration = configuration
-        configuration.isInteractive = true
         stateType = State.self
-        script = try Script(configuration) { context in
+        script = try Self.start(configuration, threads) { context in
             HostState(state).attach(to: context)
             return 0
         }
+    }
+
+    private static func start(
+        _ configuration: ScriptConfiguration, _ threads: ScriptThreads?,
+        _ main: @escaping @Sendable (ScriptContext) throws -> Int32
+    ) throws -> Script {
+        var configuration = configuration
+        configuration.isInteractive = true
+        guard let threads else { return try Script(configuration, main: main) }
+        return try Script(configuration, on: threads, main: main)
     }
 
     deinit { script.finish() }

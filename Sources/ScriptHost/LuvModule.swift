@@ -170,7 +170,7 @@ final class LuvGuest {
                 }
                 isStopped = false
                 let context = context
-                context.noteWait()
+                try context.noteWait()
                 _ = context.loop.wait(recheck: context.stopCheck) {
                     self.isStopped || context.mustNotWait || !self.isAlive
                 }

@@ -4,7 +4,8 @@ import MemoryAccounts
 import ObjectStore
 import Synchronization
 
-// A running script: one thread, one event loop, one Lua state, its stores, observers and timers.
+// A running script: one Lua state, its stores, observers and timers, on an event loop. The loop and its thread are the
+// script's own, or it shares them with other scripts of a host (`ScriptThreads`).
 //
 // What it is for: `moonpool script.lua`, each script of `moonpool run`, and the session of the prompt.
 //
@@ -15,14 +16,25 @@ import Synchronization
 // Threads: `post`, `interrupt`, `finish` and `wait` may be called from anywhere. A `ScriptContext` belongs to the
 // script's thread.
 
-/// A script on its own thread.
+/// A script on its thread.
 package final class Script: Sendable {
-    /// `<name>-<uuid>`, which is also the thread's name.
+    private enum Place {
+        case own(LoopThread)
+        case shared(ScriptSeat)
+
+        var loop: EventLoop {
+            switch self {
+            case .own(let thread): thread.loop
+            case .shared(let seat): seat.loop
+            }
+        }
+    }
+
+    /// `<name>-<uuid>`, which is also the name of a thread of its own.
     package let name: String
-    private let thread: LoopThread
+    private let place: Place
+    private var loop: EventLoop { place.loop }
     private let shared: ScriptSignals
-    /// What ends the script when the time is over that somebody gave it.
-    private let deadlines = Mutex<LoopThread?>(nil)
 
     /// Starts the thread and runs `main` on it; its result is the exit code if nothing else decides it.
     ///
@@ -37,7 +49,7 @@ package final class Script: Sendable {
         self.name = name
         self.shared = shared
         let account = configuration.account ?? MemoryAccount(of: configuration)
-        thread = try LoopThread(name: name, clock: configuration.clock) { loop in
+        let thread = try LoopThread(name: name, clock: configuration.clock) { loop in
             MemoryAccount.$current.withValue(account) {
                 let context = ScriptContext(
                     configuration: configuration, name: name, loop: loop, signals: shared)
@@ -51,19 +63,56 @@ package final class Script: Sendable {
                 shared.end(status: status)
             }
         }
+        place = .own(thread)
+        if let limit = configuration.limits.totalTime { try endAfter(limit) }
+    }
+
+    /// Creates an interactive script on a thread that others share; `main` is its first job.
+    ///
+    /// Throws if the system cannot start the thread.
+    package init(
+        _ configuration: ScriptConfiguration, on threads: ScriptThreads,
+        main: @escaping @Sendable (ScriptContext) throws -> Int32
+    ) throws(LoopError) {
+        let name = "\(configuration.name)-\(UUIDValue.random())"
+        let shared = ScriptSignals()
+        self.name = name
+        self.shared = shared
+        let seat = try threads.takeSeat()
+        place = .shared(seat)
+        let loop = seat.loop
+        let account = configuration.account ?? MemoryAccount(of: configuration)
+        loop.post {
+            MemoryAccount.$current.withValue(account) {
+                let context = ScriptContext(
+                    configuration: configuration, name: name, loop: loop, signals: shared,
+                    seat: seat)
+                shared.begin(context.state.makeInterrupt(), LoopBound(context, on: loop))
+                context.runShared(main) { status in
+                    seat.leave()
+                    shared.end(status: status)
+                }
+            }
+        }
         if let limit = configuration.limits.totalTime { try endAfter(limit) }
     }
 
     /// Ends the script, and its finalizers, when it has lived for that long.
     private func endAfter(_ limit: Duration) throws(LoopError) {
-        let loop = try deadlineLoop()
+        let loop = try Self.deadlineLoop()
         loop.post { [self] in
             // Again and again: what begins to run later, such as a finalizer, has to stop as well.
-            loop.timer(after: limit, every: .milliseconds(20)) { [self] in
+            let timer = loop.timer(after: limit, every: .milliseconds(20)) { [self] in
                 shared.requestInterrupt(.certain, for: .totalTime)
                 post { $0.totalTimeIsOver(limit) }
             }
+            cancelAtEnd(timer, of: loop)
         }
+    }
+
+    private func cancelAtEnd(_ timer: LoopTimer, of loop: EventLoop) {
+        let bound = LoopBound(timer, on: loop)
+        whenEnded { _ in loop.post { bound.value.cancel() } }
     }
 
     /// Runs a job on the script's thread, between its callbacks.
@@ -72,11 +121,11 @@ package final class Script: Sendable {
     @discardableResult  // because a script that has ended has no use for a job
     package func post(_ job: @escaping @Sendable (ScriptContext) -> Void) -> Bool {
         let shared = shared
-        return thread.loop.post { shared.context.map(job) }
+        return loop.post { shared.context.map(job) }
     }
 
     /// The script as other threads see it.
-    var link: ScriptLink { ScriptLink(loop: thread.loop, signals: shared) }
+    var link: ScriptLink { ScriptLink(loop: loop, signals: shared) }
 
     /// Stops the Lua code that is running, wherever it is.
     ///
@@ -132,23 +181,25 @@ package final class Script: Sendable {
     package func finishGently(within grace: Duration) throws(LoopError) {
         finishGently()
         if grace == .zero { kill() }
-        let loop = try deadlineLoop()
+        let loop = try Self.deadlineLoop()
         loop.post { [self] in
             // Again and again, because a stop that comes before the code has begun to run is lost.
-            loop.timer(after: grace, every: .milliseconds(20)) { [self] in kill() }
+            let timer = loop.timer(after: grace, every: .milliseconds(20)) { [self] in kill() }
+            cancelAtEnd(timer, of: loop)
         }
     }
 
-    private func deadlineLoop() throws(LoopError) -> EventLoop {
+    /// The thread that ends the scripts of a process when their time is over.
+    private static let deadlines = Mutex<LoopThread?>(nil)
+
+    private static func deadlineLoop() throws(LoopError) -> EventLoop {
         try deadlines.withLock { (thread) throws(LoopError) in
             if let thread { return thread.loop }
-            let made = try LoopThread(name: "\(name) stop", stackSize: 256 << 10) { loop in
+            let made = try LoopThread(name: "script deadlines", stackSize: 256 << 10) { loop in
                 _ = loop.wait { false }
             }
             thread = made
-            let loop = made.loop
-            whenEnded { _ in loop.stop() }
-            return loop
+            return made.loop
         }
     }
 
@@ -192,7 +243,7 @@ package final class Script: Sendable {
         whenEnded { _ in ended.open() }
         while !ended.wait(atMost: .seconds(3600)) {}
         // Only one of those who wait joins the thread; there is nothing left for it to do but to end.
-        thread.join()
+        if case .own(let thread) = place { thread.join() }
         return shared.status ?? 1
     }
 }

@@ -37,6 +37,13 @@ package final class ScriptContext {
     /// Called at the end of each turn of the loop.
     package var onTurn: (() -> Void)?
     let signals: ScriptSignals
+    /// The place on a shared thread; nil where thread and loop are the script's own.
+    private let seat: ScriptSeat?
+    /// The stop of this script's code, for what its host computes on a shared thread.
+    private var interrupt: LuaInterrupt?
+    /// What follows the end on a shared thread.
+    private var whenShutDown: ((Int32) -> Void)?
+    private var isShutDownPlanned = false
     let stores: StoreConnection
     /// What `os.exit` asked for, or what an interrupt made of it; nil while the script goes on.
     private(set) var exitStatus: Int32?
@@ -63,8 +70,10 @@ package final class ScriptContext {
     var printsInOnePiece = false
 
     init(
-        configuration: ScriptConfiguration, name: String, loop: EventLoop, signals: ScriptSignals
+        configuration: ScriptConfiguration, name: String, loop: EventLoop, signals: ScriptSignals,
+        seat: ScriptSeat? = nil
     ) {
+        self.seat = seat
         self.configuration = configuration
         self.name = name
         self.loop = loop
@@ -90,11 +99,16 @@ package final class ScriptContext {
         stores.onError = { [weak self] error, source, token in
             self?.failed(error, in: source, token: token)
         }
-        loop.didTurn = { [weak self] in self?.didTurn() }
+        if seat == nil {
+            loop.didTurn = { [weak self] in self?.didTurn() }
+        } else {
+            interrupt = state.makeInterrupt()
+        }
         installTimers()
         installProcessFunctions()
         installWorkers()
-        if !configuration.rights.isConfined { installLuv() }
+        // Luv has one loop for each thread.
+        if !configuration.rights.isConfined, seat == nil { installLuv() }
         // What reads folders and runs scripts is for those who may do so themselves.
         if !configuration.rights.isConfined, configuration.rights.files == .all,
             !configuration.rights.opensStoresReadOnly
@@ -161,6 +175,40 @@ package final class ScriptContext {
         return exitStatus ?? (status == 0 && hasFailed ? 1 : status)
     }
 
+    /// Runs the first code on a shared thread; the script goes on until `exit`, and is shut down before `end` is called.
+    func runShared(_ main: (ScriptContext) throws -> Int32, end: @escaping (Int32) -> Void) {
+        whenShutDown = end
+        if signals.isKilled { return exit(status: 0) }
+        configuration.logger.debug("script begins", metadata: ["script": "\(name)"])
+        // Errors are for `main` to show, as with a thread of its own.
+        _ = try? entry { () throws in try main(self) }
+    }
+
+    /// Ends the loop of the script; on a shared thread the script alone, as soon as none of its code runs.
+    private func endLoop() {
+        guard seat != nil else { return loop.stop() }
+        guard isExiting, !isShutDownPlanned else { return }
+        isShutDownPlanned = true
+        shutDownWhenIdle(after: .zero)
+    }
+
+    private func shutDownWhenIdle(after delay: Duration) {
+        // Its code may be below that of another script on the stack, which has to return first.
+        loop.timer(after: delay, keepsAlive: false) { [self] in
+            guard !state.isRunning, entries == 0 else {
+                return shutDownWhenIdle(after: .milliseconds(2))
+            }
+            for timer in activeTimers { timer.cancel() }
+            shutDown()
+            configuration.logger.debug("script has ended", metadata: ["script": "\(name)"])
+            let end = whenShutDown.take()
+            end?(exitStatus ?? 0)
+        }
+    }
+
+    /// Ends the turns of the loop, as `moonpool.stop` asks; others that share it go on.
+    func stopLoop() { if seat == nil { loop.stop() } }
+
     /// Ends everything the script has going, in the order that nothing is called by something that has ended.
     func shutDown() {
         isShuttingDown = true
@@ -194,7 +242,7 @@ package final class ScriptContext {
     package func exit(status: Int32) {
         if exitStatus == nil { exitStatus = status }
         storeModule.endObservers()
-        loop.stop()
+        endLoop()
         if state.isRunning { _ = signals.requestInterrupt(.certain) }
     }
 
@@ -204,11 +252,14 @@ package final class ScriptContext {
     func exitGently() {
         guard state.isRunning, !isExiting else { return exit(status: 0) }
         isEnding = true
-        loop.stop()
+        endLoop()
     }
 
     /// To be called before waiting: code that is to come to its end, and goes on waiting, is stopped after all.
-    func noteWait() {
+    ///
+    /// Throws `limit_exceeded` where too many scripts of a shared thread wait.
+    package func noteWait() throws {
+        try seat?.checkWaits()
         guard isEnding else { return }
         waitsWhileEnding += 1
         if waitsWhileEnding > Self.mostWaitsWhileEnding { exit(status: 0) }
@@ -256,7 +307,9 @@ package final class ScriptContext {
     package func entry<Result>(_ body: () throws -> Result) throws -> Result {
         let before = stores.writing
         entries += 1
+        let below = seat?.running.begin(interrupt)
         defer {
+            if let seat { _ = seat.running.begin(below ?? nil) }
             entries -= 1
             noteStandingWrites()
             if entries == 0 { output?.endLines() }

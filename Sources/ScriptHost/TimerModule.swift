@@ -49,7 +49,7 @@ extension ScriptContext {
         add("sleep") { context, call in
             let duration = try call.duration(1)
             try ReadOnlySection.check()
-            context.noteWait()
+            try context.noteWait()
             _ = context.loop.wait(for: duration, recheck: context.stopCheck) { context.mustNotWait }
             try context.takeStop()
             return .none
@@ -60,7 +60,7 @@ extension ScriptContext {
             try ReadOnlySection.check()
             // Looked at now and then as well, because a condition may depend on what wakes no loop: a file, the clock.
             var isTrue = false
-            context.noteWait()
+            try context.noteWait()
             _ = try context.loop.wait(for: timeout, recheck: .milliseconds(20)) { () throws in
                 if context.mustNotWait { return true }
                 isTrue = try condition.call([]).first?.isTruthy ?? false
@@ -70,7 +70,7 @@ extension ScriptContext {
             return call.answer(.boolean(isTrue))
         }
         add("stop") { context, _ in
-            context.loop.stop()
+            context.stopLoop()
             return .none
         }
     }

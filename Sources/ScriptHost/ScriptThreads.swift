@@ -1,0 +1,115 @@
+import EventLoops
+import LuaHost
+import ObjectStore
+import Synchronization
+
+/// Threads that many script engines share.
+///
+/// An engine without them has a thread and an event loop of its own. An engine that shares a thread costs neither, so that a program can
+/// have thousands of them. Its limits stay its own; while it computes, the others of its thread wait.
+///
+/// ```swift
+/// let threads = ScriptThreads(count: 4)
+/// let engines = try tenants.map { _ in try ScriptEngine(.sandboxed, on: threads) }
+/// ```
+///
+/// Usable on any thread. The threads end after the last engine that uses them and the last reference.
+public final class ScriptThreads: Sendable {
+    private struct Place {
+        var thread: LoopThread?
+        let running = RunningScript()
+        var engines = 0
+    }
+
+    private let places: Mutex<[Place]>
+
+    /// Creates the threads when the first engines need them.
+    ///
+    /// `count` is at least 1.
+    public init(count: Int = 2) {
+        places = Mutex((0..<max(1, count)).map { _ in Place() })
+    }
+
+    deinit {
+        places.withLock { for place in $0 { place.thread?.loop.stop() } }
+    }
+
+    /// The number of engines that have not ended.
+    public var engineCount: Int { places.withLock { $0.reduce(0) { $0 + $1.engines } } }
+
+    /// Takes a seat on the thread with the fewest engines.
+    ///
+    /// Throws if the system cannot start a thread.
+    func takeSeat() throws(LoopError) -> ScriptSeat {
+        try places.withLock { (places) throws(LoopError) in
+            let index = places.indices.min { places[$0].engines < places[$1].engines } ?? 0
+            let thread: LoopThread
+            if let known = places[index].thread {
+                thread = known
+            } else {
+                thread = try Self.start(number: index + 1, places[index].running)
+                places[index].thread = thread
+            }
+            places[index].engines += 1
+            return ScriptSeat(
+                loop: thread.loop, running: places[index].running, threads: self, index: index)
+        }
+    }
+
+    fileprivate func leave(_ index: Int) { places.withLock { $0[index].engines -= 1 } }
+
+    private static func start(
+        number: Int, _ running: RunningScript
+    ) throws(LoopError) -> LoopThread {
+        try LoopThread(name: "scripts-\(number)") { loop in
+            Interruption.$current.withValue(Interruption { running.isDue }) {
+                _ = loop.wait { false }
+            }
+        }
+    }
+}
+
+/// The place of one script on a shared thread.
+struct ScriptSeat: Sendable {
+    let loop: EventLoop
+    let running: RunningScript
+    /// Keeps the thread as long as the script.
+    fileprivate let threads: ScriptThreads
+    fileprivate let index: Int
+
+    fileprivate init(loop: EventLoop, running: RunningScript, threads: ScriptThreads, index: Int) {
+        self.loop = loop
+        self.running = running
+        self.threads = threads
+        self.index = index
+    }
+
+    /// How many calls may wait on top of each other on a thread: each needs a part of its stack.
+    private static let mostWaits = 120
+
+    /// Throws `limit_exceeded` where too many scripts wait on top of each other already.
+    func checkWaits() throws {
+        guard loop.nesting > Self.mostWaits else { return }
+        throw StoreError(
+            .limitExceeded, "more than \(Self.mostWaits) scripts wait on this thread at once")
+    }
+
+    /// Gives the place back.
+    func leave() { threads.leave(index) }
+}
+
+/// The script whose code runs on a shared thread, for what its host computes meanwhile.
+final class RunningScript: Sendable {
+    private let interrupt = Mutex<LuaInterrupt?>(nil)
+
+    /// Whether the script that runs is to stop now.
+    var isDue: Bool { interrupt.withLock { $0 }?.isDue ?? false }
+
+    /// Notes which script runs; returns the one below it on the stack.
+    func begin(_ next: LuaInterrupt?) -> LuaInterrupt? {
+        interrupt.withLock { current in
+            defer { current = next }
+            return current
+        }
+    }
+}
