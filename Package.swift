@@ -240,7 +240,8 @@ if Context.environment["MOONPOOL_BENCHMARKS"] != nil {
         .executableTarget(
             name: "benchmarks",
             dependencies: [
-                "Moonpool", "ObjectStore", "ScriptHost", "REPL", "EventLoops", "Transfer",
+                "Moonpool", "MoonpoolScripting", "ObjectStore", "ScriptHost", "REPL",
+                "EventLoops", "Transfer",
                 "CSQLite",
                 "CLMDB",
             ],

@@ -89,6 +89,14 @@ package struct StructLayout<Root> {
         }
     }
 
+    /// Calls the body with the memory of a struct, without copying it.
+    @inlinable
+    package static func withFields<Result>(
+        of root: borrowing Root, _ body: (StructFields) throws -> Result
+    ) rethrows -> Result {
+        try withUnsafeBytes(of: root) { try body(StructFields($0.baseAddress!)) }
+    }
+
     /// Assigns a property; `Value` is the property's type.
     package static func assign<Value>(_ value: Value, at offset: Int, of root: inout Root) {
         withUnsafeMutableBytes(of: &root) {
@@ -167,5 +175,22 @@ package struct StructLayout<Root> {
                 )
             }
         }
+    }
+}
+
+/// The memory of a struct during a call, for reading its stored properties one by one.
+///
+/// Generic code reads faster through it than through the struct, whose type it does not know.
+@safe
+package struct StructFields {
+    @usableFromInline let base: UnsafeRawPointer
+
+    @inlinable
+    init(_ base: UnsafeRawPointer) { self.base = base }
+
+    /// Returns the value of a property; `type` is the property's type.
+    @inlinable
+    package func read<Value>(_ type: Value.Type, at offset: Int) -> Value {
+        base.advanced(by: offset).assumingMemoryBound(to: Value.self).pointee
     }
 }

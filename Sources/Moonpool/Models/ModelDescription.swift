@@ -72,7 +72,7 @@ package struct ModelField: Sendable {
 
 /// The description of one model with its accessors.
 package final class TypedDescription<M: ObjectModel>: ModelDescription {
-    typealias Stage = (borrowing M, ModelInserter) throws -> Void
+    typealias Stage = (StructFields, StagedModel) throws -> Void
     typealias Assign = (inout M, StoredElement, StoredContext) throws -> Void
 
     let layout: StructLayout<M>
@@ -208,24 +208,22 @@ package final class TypedDescription<M: ObjectModel>: ModelDescription {
     private static func stage<V: StoredValue>(
         _ type: V.Type, _ offset: Int, _ position: Int
     ) -> Stage {
-        func read<T>(_ type: T.Type, _ model: borrowing M) -> T {
-            StructLayout<M>.read(T.self, at: offset, of: model)
-        }
         if V.self == Int.self {
-            return { $1.engine.set(position, int: Int64(read(Int.self, $0))) }
+            return { $1.engine.set(position, int: Int64($0.read(Int.self, at: offset))) }
         }
         if V.self == String.self {
-            return { $1.engine.set(position, string: read(String.self, $0)) }
+            return { $1.engine.set(position, string: $0.read(String.self, at: offset)) }
         }
         if V.self == Double.self {
-            return { $1.engine.set(position, double: read(Double.self, $0)) }
+            return { $1.engine.set(position, double: $0.read(Double.self, at: offset)) }
         }
         if V.self == Bool.self {
-            return { $1.engine.set(position, bool: read(Bool.self, $0)) }
+            return { $1.engine.set(position, bool: $0.read(Bool.self, at: offset)) }
         }
-        return { model, inserter in
+        return { fields, inserter in
             inserter.engine.set(
-                position, try read(V.self, model)._element(in: inserter.context).value)
+                position,
+                try fields.read(V.self, at: offset)._element(in: inserter.context).value)
         }
     }
 

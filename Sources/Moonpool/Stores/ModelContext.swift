@@ -20,9 +20,10 @@ package final class ModelContext {
     var keptTables: [ModelTable]?
     /// The paths of projections, by type.
     var projections: [ObjectIdentifier: AnyObject] = [:]
-    private var tables: [ObjectIdentifier: WeakTable] = [:]
+    private var tables: [ObjectIdentifier: KnownTable] = [:]
 
-    private struct WeakTable { weak var table: ModelTable? }
+    // Not weak: a weak reference makes each retain and release of the table, and so each read in a loop, take the slow path.
+    private struct KnownTable { unowned let table: ModelTable }
 
     init(_ source: ObjectSource, scheduling: StoreScheduling?) {
         self.source = source
@@ -39,11 +40,15 @@ package final class ModelContext {
     /// Throws `unknown_class` for a model that the store was not opened with.
     package func table<M: ObjectModel>(_ type: M.Type) throws -> ModelTable {
         if let known = tables[ObjectIdentifier(type)]?.table { return known }
-        let table = try ModelTable(ModelRegistry.description(of: type), self)
-        tables[ObjectIdentifier(type)] = WeakTable(table: table)
+        let table = try ModelTable(
+            ObjectIdentifier(type), ModelRegistry.description(of: type), self)
+        tables[ObjectIdentifier(type)] = KnownTable(table: table)
         keptTables?.append(table)
         return table
     }
+
+    /// Forgets a table that ends.
+    func forgetTable(of model: ObjectIdentifier) { tables[model] = nil }
 
     /// The value with the class names that links need outside of the store.
     func mixed(_ value: Value) -> Mixed {

@@ -9,13 +9,17 @@ package final class ModelTable {
     /// The column by the byte offset of the property in the model.
     @usableFromInline package let columns: [ColumnID]
     package let context: ModelContext
+    private let model: ObjectIdentifier
     package let description: ModelDescription
     /// Whether a host has compared the class with the model.
     var isVerified = false
     /// The class as of when the table was created.
     package let classSchema: ClassSchema
 
-    init(_ description: ModelDescription, _ context: ModelContext) throws {
+    init(
+        _ model: ObjectIdentifier, _ description: ModelDescription, _ context: ModelContext
+    ) throws {
+        self.model = model
         self.description = description
         self.context = context
         let view = context.source.view
@@ -38,6 +42,8 @@ package final class ModelTable {
         }
         self.columns = columns
     }
+
+    deinit { context.forgetTable(of: model) }
 
     /// The property at a byte offset of the model.
     package func property(at offset: Int) throws -> Property {

@@ -1,5 +1,6 @@
 import ColumnStorage
 import ObjectStore
+import StructLayouts
 
 /// How an inserted value meets an object with the same primary key.
 public enum InsertMode: Sendable {
@@ -34,7 +35,7 @@ public final class Transaction {
     /// The store that is written to.
     public let store: Store
     private var isOpen = true
-    private var inserters: [ObjectIdentifier: ModelInserter] = [:]
+    private var inserters: [ObjectIdentifier: AnyObject] = [:]
 
     init(_ store: Store) { self.store = store }
 
@@ -57,27 +58,35 @@ public final class Transaction {
     /// to an object that does not exist, `out_of_range`, `unknown_class`, `not_in_write` after the write has ended.
     @discardableResult  // because many objects are found again by a query
     public func insert<M: Model>(_ value: M, _ mode: InsertMode = .new) throws -> Live<M> {
-        try check()
-        let inserter = try inserter(of: M.self)
-        return Live(try store.table(M.self), try inserter.insert(value, mode.engineMode))
+        let key = try inserter(of: M.self).insertReturningKey(value, mode)
+        return Live(try store.table(M.self), key)
     }
 
     /// Inserts values as objects.
     ///
     /// Throws as ``insert(_:_:)``.
+    @inlinable  // so that the sequence is one that the compiler knows
     public func insert<M: Model>(
         contentsOf values: some Sequence<M>, _ mode: InsertMode = .new
     ) throws {
-        try check()
         let inserter = try inserter(of: M.self)
-        for value in values { _ = try inserter.insert(value, mode.engineMode) }
+        for value in values { try inserter.insert(value, mode) }
     }
 
-    private func inserter<M: Model>(of type: M.Type) throws -> ModelInserter {
-        if let known = inserters[ObjectIdentifier(type)], known.engine.isUsable { return known }
+    /// The inserter of a model, which knows its class and its properties.
+    @usableFromInline
+    func inserter<M: Model>(of type: M.Type) throws -> ModelInserter<M> {
+        try check()
+        if let known = inserters[ObjectIdentifier(type)] as? ModelInserter<M>,
+            known.engine.isUsable
+        {
+            return known
+        }
         let table = try store.table(type)
-        let made = ModelInserter(
-            try store.engine.inserter(of: table.currentClass), StoredContext(store.context))
+        let made = ModelInserter<M>(
+            try ModelRegistry.description(of: type),
+            StagedModel(
+                try store.engine.inserter(of: table.currentClass), StoredContext(store.context)))
         inserters[ObjectIdentifier(type)] = made
         return made
     }
@@ -116,23 +125,42 @@ extension ModelTable {
 }
 
 /// Inserts values of one model in one write.
-final class ModelInserter {
+@usableFromInline
+final class ModelInserter<M: ObjectModel> {
+    private let stages: [TypedDescription<M>.Stage]
+    private let staged: StagedModel
+    var engine: ObjectInserter { staged.engine }
+
+    init(_ description: TypedDescription<M>, _ staged: StagedModel) {
+        stages = description.stages
+        self.staged = staged
+    }
+
+    @usableFromInline
+    func insert(_ value: M, _ mode: InsertMode) throws {
+        _ = try insertReturningKey(value, mode)
+    }
+
+    func insertReturningKey(_ value: M, _ mode: InsertMode) throws -> ObjectKey {
+        do {
+            try StructLayout<M>.withFields(of: value) { fields in
+                for stage in stages { try stage(fields, staged) }
+            }
+        } catch {
+            engine.clear()
+            throw error
+        }
+        return try engine.insert(mode: mode.engineMode)
+    }
+}
+
+/// Where the values of the next object are put, one property after the other.
+final class StagedModel {
     let engine: ObjectInserter
     let context: StoredContext
 
     init(_ engine: ObjectInserter, _ context: StoredContext) {
         self.engine = engine
         self.context = context
-    }
-
-    func insert<M: ObjectModel>(_ value: M, _ mode: UpdateMode) throws -> ObjectKey {
-        let typed = try ModelRegistry.description(of: M.self)
-        do {
-            for stage in typed.stages { try stage(value, self) }
-        } catch {
-            engine.clear()
-            throw error
-        }
-        return try engine.insert(mode: mode)
     }
 }
