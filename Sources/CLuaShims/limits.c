@@ -123,6 +123,11 @@ bool shim_time_limit(lua_State *L, int64_t nanoseconds) {
     return false;
 }
 
+int64_t shim_instructions(lua_State *L) {
+    host *h = host_of(L);
+    return h->instruction_limit - h->instructions_left;
+}
+
 void limits_begin_run(host *h) {
     h->instructions_left = h->instruction_limit;
     if (!h->time_limit) return;

@@ -83,4 +83,7 @@ extension LuaState {
         setStopError(LuaLimitExceeded(instructions: limit), SHIM_STOP_INSTRUCTIONS)
         shim_instruction_limit(main, max(1, limit))
     }
+
+    /// How many instructions the current run, or the last one, has executed; counted only with a limit.
+    package var instructions: Int64 { shim_instructions(main) }
 }

@@ -6,9 +6,13 @@ final class EngineRun: Sendable {
     private enum Phase { case waiting, running, over, canceled }
 
     private let script: Script
+    private let usage: UsageCounter
     private let phase = Mutex(Phase.waiting)
 
-    init(_ script: Script) { self.script = script }
+    init(_ script: Script, _ usage: UsageCounter) {
+        self.script = script
+        self.usage = usage
+    }
 
     /// Does the work on the engine's thread, unless it was canceled before.
     func perform<Value: Sendable>(
@@ -22,7 +26,9 @@ final class EngineRun: Sendable {
             return true
         }
         guard begins else { return delivery.fail(CancellationError()) }
+        let begin = ContinuousClock.now
         let result = Result { try context.entry { () throws in try body(context) } }
+        usage.note(ContinuousClock.now - begin, context)
         let wasCanceled = phase.withLock { phase in
             defer { phase = .over }
             return phase == .canceled

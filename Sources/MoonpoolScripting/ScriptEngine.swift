@@ -31,6 +31,7 @@ public final class ScriptEngine: Sendable {
     let script: Script
     /// The type of the host's state; nil without one.
     let stateType: Any.Type?
+    private let counter = UsageCounter()
 
     /// Starts an engine: `.sandboxed` for scripts of strangers; by default they may do what `lua` may.
     ///
@@ -138,7 +139,7 @@ public final class ScriptEngine: Sendable {
     package func perform<Value: Sendable>(
         _ body: @escaping @Sendable (ScriptContext) throws -> Value
     ) async throws -> Value {
-        let run = EngineRun(script)
+        let run = EngineRun(script, counter)
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let delivery = EngineDelivery(continuation)
@@ -148,6 +149,9 @@ public final class ScriptEngine: Sendable {
             run.cancel()
         }
     }
+
+    /// What the engine has used until the end of its last run.
+    public var usage: ScriptUsage { counter.usage }
 
     // MARK: - Globals
 

@@ -12,6 +12,9 @@ public struct ScriptFailure: Error, Sendable, CustomStringConvertible {
     /// The very error that a Swift function threw, if one did.
     public var underlying: (any Error)?
 
+    /// The limit that ended the run, if one did.
+    public private(set) var limit: ScriptLimits.Kind?
+
     /// The message.
     public var description: String { message }
 
@@ -27,6 +30,13 @@ public struct ScriptFailure: Error, Sendable, CustomStringConvertible {
         message = error.message
         traceback = error.traceback
         underlying = error.underlying
+        limit =
+            switch (error.kind, error.limit?.limit) {
+            case (.memory, _): .memory
+            case (_, .time?): .time
+            case (_, .instructions?): .instructions
+            default: nil
+            }
         code =
             switch error.kind {
             case .syntax: "syntax"

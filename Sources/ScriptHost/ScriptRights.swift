@@ -55,6 +55,16 @@ public struct ScriptRights: Sendable, Equatable {
 /// keeps it going. Limits are for each run: the main part, each chunk, each call of an observer, a timer or a Lua
 /// function by Swift, with everything that it calls and waits for.
 public struct ScriptLimits: Sendable, Equatable {
+    /// What a limit is of.
+    public enum Kind: Sendable {
+        /// How long a run takes.
+        case time
+        /// How many instructions it executes.
+        case instructions
+        /// How much memory the script holds.
+        case memory
+    }
+
     /// The most bytes that the script and its workers may take together, besides what an empty script takes.
     ///
     /// Lua values, stores in memory, open writes, kept results, decoded and encoded JSON, observers and timers count. The

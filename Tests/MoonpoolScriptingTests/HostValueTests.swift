@@ -205,3 +205,41 @@ private struct Tenant: Sendable, Equatable {
         #expect(lines.withLock { $0.last } == "last\n")
     }
 }
+
+@Suite struct ScriptUsageTests {
+    @Test func `an engine tells what its runs have used`() async throws {
+        let engine = try ScriptEngine(
+            .sandboxed(limits: ScriptLimits(memory: 64 << 20, instructions: 10_000_000)))
+        #expect(engine.usage.runs == 0)
+        try await engine.open(.memory("usage"), models: Cat.self, Owner.self)
+        try await engine.run(
+            """
+            token = store:objects("Cat"):observe(function() end)
+            kept = string.rep("x", 1000000)
+            for i = 1, 100000 do end
+            """)
+        let usage = engine.usage
+        #expect(usage.runs == 2 && usage.stores == 1 && usage.observers == 1)
+        #expect(usage.memory > 1_000_000 && usage.time > .zero)
+        #expect((100_000...1_000_000).contains(usage.instructions ?? 0))
+        await engine.close()
+    }
+
+    @Test func `a failure names the limit that ended the run`() async throws {
+        let engine = try ScriptEngine(
+            .sandboxed(
+                limits: ScriptLimits(memory: 8 << 20, time: .seconds(30), instructions: 5_000_000)))
+        func limit(_ source: String) async -> ScriptLimits.Kind? {
+            do { try await engine.run(source) } catch let failure as ScriptFailure {
+                return failure.limit
+            } catch {}
+            return nil
+        }
+        #expect(await limit("while true do end") == .instructions)
+        #expect(
+            await limit("local t = {} while true do t[#t + 1] = ('x'):rep(100000) .. #t end")
+                == .memory)
+        #expect(await limit("error 'no'") == nil)
+        await engine.close()
+    }
+}

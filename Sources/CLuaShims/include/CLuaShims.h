@@ -202,3 +202,4 @@ void shim_set_stop_value(lua_State *L, int32_t reason);  // [-1, +0] what a stop
 // ---- limits of each outermost run, which none of its code can outlast; 0 = none
 bool shim_time_limit(lua_State *L, int64_t nanoseconds);  // false: the system cannot create a thread
 void shim_instruction_limit(lua_State *L, int64_t count);  // counted in thousands; slows code down
+int64_t shim_instructions(lua_State *L);  // of the current or last run; 0 without a limit

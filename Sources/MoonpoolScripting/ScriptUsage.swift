@@ -1,0 +1,48 @@
+import ScriptHost
+import Synchronization
+
+/// What a script engine has used until the end of its last run.
+///
+/// ```swift
+/// try await engine.run(rules)
+/// if engine.usage.time > .seconds(1) { report(engine.usage) }
+/// ```
+public struct ScriptUsage: Sendable, Equatable {
+    /// The number of runs that have ended.
+    public internal(set) var runs = 0
+    /// How long the last run took, with what it waited for.
+    public internal(set) var time = Duration.zero
+    /// How many instructions the last run executed, by the thousand; nil without ``/ScriptHost/ScriptLimits/instructions``, because counting
+    /// slows code down.
+    public internal(set) var instructions: Int64?
+    /// The bytes that Lua values hold.
+    public internal(set) var memory = 0
+    /// The number of open stores.
+    public internal(set) var stores = 0
+    /// The number of observers.
+    public internal(set) var observers = 0
+}
+
+/// Counts what the runs of an engine use.
+final class UsageCounter: Sendable {
+    private let state = Mutex(ScriptUsage())
+
+    var usage: ScriptUsage { state.withLock { $0 } }
+
+    /// Notes the end of a run, on the engine's thread.
+    func note(_ time: Duration, _ context: ScriptContext) {
+        let instructions =
+            context.configuration.limits.instructions == nil ? nil : context.state.instructions
+        let memory = context.state.memory.used
+        let stores = context.openStores.count
+        let observers = context.storeModule.activeTokens.count
+        state.withLock { usage in
+            usage.runs += 1
+            usage.time = time
+            usage.instructions = instructions
+            usage.memory = memory
+            usage.stores = stores
+            usage.observers = observers
+        }
+    }
+}
