@@ -61,7 +61,8 @@ typedef struct host {
     volatile sig_atomic_t depth;
     int capacity;
     shim_interrupt *interrupt;
-    struct time_watch *watch;
+    // the list of the states with a time limit
+    struct host *next_watched, **watched_by;
     _Atomic uint64_t run;    // id of the outermost run, 0 when idle
     _Atomic uint64_t stop;   // the run to stop
     uint64_t runs;

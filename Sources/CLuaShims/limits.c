@@ -1,23 +1,22 @@
 // Limits of a run: time, and instructions of Lua. A run that exceeds one is stopped unconditionally, so that no pcall,
 // coroutine or message handler outlives it.
 //
-// The time limit costs one clock reading for each outermost run: a thread sleeps until the deadline of the run that was
-// current when it last checked. The instruction limit is a count hook, which halves the speed of Lua code. It is
-// installed only while there is a limit.
+// The time limit costs one clock reading for each outermost run: one thread for all states of the process sleeps until the
+// nearest deadline that it has seen. A run wakes it only if its own deadline comes before that. The instruction limit is a
+// count hook, which halves the speed of Lua code. It is installed only while there is a limit.
 #include <pthread.h>
 #include <time.h>
 #include "host.h"
 
 enum { COUNT = 1000 };
 
-typedef struct time_watch {
+static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    pthread_t thread;
-    host *host;
-    bool ends;
-    _Atomic bool sleeps;  // waits without a deadline: the next run has to wake it
-} time_watch;
+    bool has_thread;
+    host *first;            // of the states with a time limit
+    _Atomic int64_t wakes;  // when the thread will look again
+} watch = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false, NULL, INT64_MAX };
 
 // ---- instructions
 
@@ -71,29 +70,61 @@ static bool current(host *h, uint64_t *run, int64_t *deadline) {
     return *deadline && *run && atomic_load(&h->run) == *run;
 }
 
-static void *watch(void *argument) {
-    time_watch *w = argument;
-    pthread_mutex_lock(&w->lock);
-    while (!w->ends) {
+static int64_t nearest_deadline(void) {
+    int64_t nearest = INT64_MAX;
+    for (host *h = watch.first; h; h = h->next_watched) {
         uint64_t run;
         int64_t deadline;
-        if (!current(w->host, &run, &deadline)) {
-            atomic_store(&w->sleeps, true);
-            // A run may have begun before it could know that it has to wake this thread.
-            if (!current(w->host, &run, &deadline)) pthread_cond_wait(&w->changed, &w->lock);
-            atomic_store(&w->sleeps, false);
-            continue;
-        }
-        int64_t left = deadline - monotonic_now();
-        if (left <= 0) {
-            interrupt_request(w->host->interrupt, false, SHIM_STOP_TIME, run);
-            left = 10000000;  // it has ended by then
-        }
-        struct timespec until = after(left);
-        pthread_cond_timedwait(&w->changed, &w->lock, &until);
+        if (current(h, &run, &deadline) && deadline < nearest) nearest = deadline;
     }
-    pthread_mutex_unlock(&w->lock);
+    return nearest;
+}
+
+static void stop_late_runs(int64_t now) {
+    for (host *h = watch.first; h; h = h->next_watched) {
+        uint64_t run;
+        int64_t deadline;
+        if (current(h, &run, &deadline) && deadline <= now)
+            interrupt_request(h->interrupt, false, SHIM_STOP_TIME, run);
+    }
+}
+
+static void *watch_time(void *unused) {
+    (void)unused;
+    pthread_mutex_lock(&watch.lock);
+    for (;;) {
+        int64_t now = monotonic_now();
+        stop_late_runs(now);
+        int64_t next = nearest_deadline();
+        if (next <= now) next = now + 10000000;  // what was stopped has ended by then
+        atomic_store(&watch.wakes, next);
+        // A run that began before it could see this has not woken the thread.
+        if (nearest_deadline() < next && next != now + 10000000) continue;
+        if (next == INT64_MAX) {
+            pthread_cond_wait(&watch.changed, &watch.lock);
+        } else {
+            struct timespec until = after(next - now);
+            pthread_cond_timedwait(&watch.changed, &watch.lock, &until);
+        }
+    }
     return NULL;
+}
+
+// Starts the thread that watches the time; it lives as long as the process. Returns false if the system has none left.
+static bool start_watch(void) {
+    if (watch.has_thread) return true;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attributes, 256 << 10);
+    sigset_t all, old;  // the watching thread must not receive signals meant for others
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    pthread_t thread;
+    watch.has_thread = pthread_create(&thread, &attributes, watch_time, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    pthread_attr_destroy(&attributes);
+    return watch.has_thread;
 }
 
 bool shim_time_limit(lua_State *L, int64_t nanoseconds) {
@@ -101,26 +132,19 @@ bool shim_time_limit(lua_State *L, int64_t nanoseconds) {
     h->time_limit = nanoseconds;
     // The run that removes the limit has a deadline, which must not carry over to the next run.
     if (!nanoseconds) atomic_store(&h->deadline, 0);
-    if (!nanoseconds || h->watch) return true;
-    time_watch *w = calloc(1, sizeof *w);
-    if (!w) return false;
-    w->host = h;
-    pthread_mutex_init(&w->lock, NULL);
-    pthread_cond_init(&w->changed, NULL);
-    sigset_t all, old;  // the watching thread must not receive signals meant for others
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    bool started = pthread_create(&w->thread, NULL, watch, w) == 0;
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (!nanoseconds || h->watched_by) return true;
+    pthread_mutex_lock(&watch.lock);
+    bool started = start_watch();
     if (started) {
-        h->watch = w;
-        return true;
+        h->next_watched = watch.first;
+        if (h->next_watched) h->next_watched->watched_by = &h->next_watched;
+        h->watched_by = &watch.first;
+        watch.first = h;
+    } else {
+        h->time_limit = 0;
     }
-    h->time_limit = 0;
-    pthread_mutex_destroy(&w->lock);
-    pthread_cond_destroy(&w->changed);
-    free(w);
-    return false;
+    pthread_mutex_unlock(&watch.lock);
+    return started;
 }
 
 int64_t shim_instructions(lua_State *L) {
@@ -132,11 +156,12 @@ void limits_begin_run(host *h) {
     h->instructions_left = h->instruction_limit;
     if (!h->time_limit) return;
     int64_t now = monotonic_now();
-    atomic_store(&h->deadline, h->time_limit > INT64_MAX - now ? INT64_MAX : now + h->time_limit);
-    if (!atomic_load(&h->watch->sleeps)) return;
-    pthread_mutex_lock(&h->watch->lock);
-    pthread_cond_signal(&h->watch->changed);
-    pthread_mutex_unlock(&h->watch->lock);
+    int64_t deadline = h->time_limit > INT64_MAX - 1 - now ? INT64_MAX - 1 : now + h->time_limit;
+    atomic_store(&h->deadline, deadline);
+    if (deadline >= atomic_load(&watch.wakes)) return;
+    pthread_mutex_lock(&watch.lock);
+    pthread_cond_signal(&watch.changed);
+    pthread_mutex_unlock(&watch.lock);
 }
 
 void limits_end_run(host *h) {
@@ -144,15 +169,10 @@ void limits_end_run(host *h) {
 }
 
 void limits_teardown(host *h) {
-    time_watch *w = h->watch;
-    if (!w) return;
-    pthread_mutex_lock(&w->lock);
-    w->ends = true;
-    pthread_cond_signal(&w->changed);
-    pthread_mutex_unlock(&w->lock);
-    pthread_join(w->thread, NULL);
-    pthread_mutex_destroy(&w->lock);
-    pthread_cond_destroy(&w->changed);
-    free(w);
-    h->watch = NULL;
+    if (!h->watched_by) return;
+    pthread_mutex_lock(&watch.lock);
+    *h->watched_by = h->next_watched;
+    if (h->next_watched) h->next_watched->watched_by = h->watched_by;
+    h->watched_by = NULL;
+    pthread_mutex_unlock(&watch.lock);
 }

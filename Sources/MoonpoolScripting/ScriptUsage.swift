@@ -15,7 +15,7 @@ public struct ScriptUsage: Sendable, Equatable {
     /// How many instructions the last run executed, by the thousand; nil without ``/ScriptHost/ScriptLimits/instructions``, because counting
     /// slows code down.
     public internal(set) var instructions: Int64?
-    /// The bytes that Lua values hold.
+    /// The bytes that the script holds: what its memory limit counts, or without a limit its Lua values.
     public internal(set) var memory = 0
     /// The number of open stores.
     public internal(set) var stores = 0
@@ -33,7 +33,7 @@ final class UsageCounter: Sendable {
     func note(_ time: Duration, _ context: ScriptContext) {
         let instructions =
             context.configuration.limits.instructions == nil ? nil : context.state.instructions
-        let memory = context.state.memory.used
+        let memory = context.memoryInUse
         let stores = context.openStores.count
         let observers = context.storeModule.activeTokens.count
         state.withLock { usage in

@@ -14,7 +14,7 @@ package final class FollowedStore {
     /// Where the system watches no files, it looks ten times a second. Does not keep the loop alive. Throws what opening a store
     /// throws.
     package init(_ configuration: StoreConfiguration, on loop: EventLoop) throws {
-        store = try Store(configuration, scheduler: LoopScheduler(loop: loop))
+        store = try Store(configuration, scheduler: LoopScheduler(loop: loop, surroundings: nil))
         watch = CommitWatch(store, on: loop)
     }
 

@@ -4,11 +4,21 @@ import ObjectStore
 /// A script's event loop as its stores see it.
 struct LoopScheduler: TimingScheduler {
     let loop: EventLoop
+    /// What surrounds each call on a shared thread.
+    let surroundings: ScriptSurroundings?
 
-    func makeWakeup(_ handler: @escaping () -> Void) -> any Wakeup { loop.makeWakeup(handler) }
-    func makeTimer(_ handler: @escaping () -> Void) -> any SchedulerTimer {
-        LoopSchedulerTimer(loop, handler)
+    func makeWakeup(_ handler: @escaping () -> Void) -> any Wakeup {
+        loop.makeWakeup(surrounded(handler))
     }
+    func makeTimer(_ handler: @escaping () -> Void) -> any SchedulerTimer {
+        LoopSchedulerTimer(loop, surrounded(handler))
+    }
+
+    private func surrounded(_ handler: @escaping () -> Void) -> () -> Void {
+        guard let surroundings else { return handler }
+        return { surroundings.run(handler) }
+    }
+
     var isOnThread: Bool { loop.isOnLoop }
     func isSame(as other: any Scheduler) -> Bool { (other as? LoopScheduler)?.loop === loop }
     var canDeliver: Bool { true }

@@ -39,8 +39,7 @@ package final class ScriptContext {
     let signals: ScriptSignals
     /// The place on a shared thread; nil where thread and loop are the script's own.
     private let seat: ScriptSeat?
-    /// The stop of this script's code, for what its host computes on a shared thread.
-    private var interrupt: LuaInterrupt?
+    private let surroundings: ScriptSurroundings?
     /// What follows the end on a shared thread.
     private var whenShutDown: ((Int32) -> Void)?
     private var isShutDownPlanned = false
@@ -84,9 +83,13 @@ package final class ScriptContext {
             ignoresEnvironment: !configuration.usesEnvironment, account: MemoryAccount.current)
         self.state = state
         loadFile = state.globals["loadfile"].function ?? Self.makeLoadFile(state)
+        surroundings = seat.map {
+            ScriptSurroundings(
+                seat: $0, interrupt: state.makeInterrupt(), account: state.account)
+        }
         stores = StoreConnection(
             loop: loop, signals: signals, scriptName: configuration.name,
-            logger: configuration.logger)
+            logger: configuration.logger, surroundings: surroundings)
         storeModule = stores.connect(state)
         modules = ScriptModules(
             state, files: configuration.rights.files, isConfined: configuration.rights.isConfined,
@@ -99,11 +102,7 @@ package final class ScriptContext {
         stores.onError = { [weak self] error, source, token in
             self?.failed(error, in: source, token: token)
         }
-        if seat == nil {
-            loop.didTurn = { [weak self] in self?.didTurn() }
-        } else {
-            interrupt = state.makeInterrupt()
-        }
+        if seat == nil { loop.didTurn = { [weak self] in self?.didTurn() } }
         installTimers()
         installProcessFunctions()
         installWorkers()
@@ -298,6 +297,9 @@ package final class ScriptContext {
         timersToPrune = max(64, timers.count * 2)
     }
 
+    /// The bytes that the script holds: what its limit counts, or without a limit its Lua values.
+    package var memoryInUse: Int { state.account?.bytes ?? state.memory.used }
+
     /// The stores that are open, in the order they were opened.
     package var openStores: [Store] { storeModule.openStores }
 
@@ -305,11 +307,14 @@ package final class ScriptContext {
     ///
     /// A write that was open before stays open. The error passes through.
     package func entry<Result>(_ body: () throws -> Result) throws -> Result {
+        guard let surroundings else { return try enter(body) }
+        return try surroundings.run { try enter(body) }
+    }
+
+    private func enter<Result>(_ body: () throws -> Result) throws -> Result {
         let before = stores.writing
         entries += 1
-        let below = seat?.running.begin(interrupt)
         defer {
-            if let seat { _ = seat.running.begin(below ?? nil) }
             entries -= 1
             noteStandingWrites()
             if entries == 0 { output?.endLines() }

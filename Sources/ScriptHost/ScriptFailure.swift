@@ -1,4 +1,5 @@
 import LuaHost
+import MemoryAccounts
 
 /// What went wrong in a script, as its host sees it.
 public struct ScriptFailure: Error, Sendable, CustomStringConvertible {
@@ -35,7 +36,7 @@ public struct ScriptFailure: Error, Sendable, CustomStringConvertible {
             case (.memory, _): .memory
             case (_, .time?): .time
             case (_, .instructions?): .instructions
-            default: nil
+            default: error.underlying is MemoryLimitReached ? .memory : nil
             }
         code =
             switch error.kind {

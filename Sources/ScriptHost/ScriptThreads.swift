@@ -1,5 +1,6 @@
 import EventLoops
 import LuaHost
+import MemoryAccounts
 import ObjectStore
 import Synchronization
 
@@ -96,6 +97,22 @@ struct ScriptSeat: Sendable {
 
     /// Gives the place back.
     func leave() { threads.leave(index) }
+}
+
+/// What a thread knows of the script that it runs, for the code of one script on a shared thread.
+///
+/// A thread of a script's own has it set once.
+struct ScriptSurroundings {
+    let seat: ScriptSeat
+    let interrupt: LuaInterrupt
+    let account: MemoryAccount?
+
+    /// Calls the body for the script.
+    func run<Result>(_ body: () throws -> Result) rethrows -> Result {
+        let below = seat.running.begin(interrupt)
+        defer { _ = seat.running.begin(below) }
+        return try MemoryAccount.$current.withValue(account) { try body() }
+    }
 }
 
 /// The script whose code runs on a shared thread, for what its host computes meanwhile.

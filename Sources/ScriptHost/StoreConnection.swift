@@ -18,8 +18,13 @@ final class StoreConnection: BindingHost {
     let scriptName: String
     private let signals: ScriptSignals
     private let logger: Logger
+    private let surroundings: ScriptSurroundings?
 
-    init(loop: EventLoop, signals: ScriptSignals, scriptName: String, logger: Logger) {
+    init(
+        loop: EventLoop, signals: ScriptSignals, scriptName: String, logger: Logger,
+        surroundings: ScriptSurroundings?
+    ) {
+        self.surroundings = surroundings
         self.loop = loop
         self.signals = signals
         self.logger = logger
@@ -33,7 +38,7 @@ final class StoreConnection: BindingHost {
         return module
     }
 
-    var scheduler: any Scheduler { LoopScheduler(loop: loop) }
+    var scheduler: any Scheduler { LoopScheduler(loop: loop, surroundings: surroundings) }
 
     func hold() -> any BindingHold { loop.hold() }
 

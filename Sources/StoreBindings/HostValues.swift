@@ -18,7 +18,7 @@ extension StoreModule {
         hostMembers[className, default: [:]][name] = member
     }
 
-    /// The value of a Lua value that is no object: a scalar, text, date, identifier, decimal or data; nil for others.
+    /// The value behind a Lua scalar, text, date, identifier, decimal or data; nil for objects and other values.
     package func plainValue(_ value: LuaValue) -> Value? {
         switch value {
         case .nil: return .null

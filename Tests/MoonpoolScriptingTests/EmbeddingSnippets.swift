@@ -83,6 +83,76 @@ enum EmbeddingSnippets {
     }
 }
 
+private struct Dog: Model {
+    var name = ""
+    var age = 0
+}
+private struct Discount: Codable, Sendable {
+    var percent: Int
+    var years: Int
+}
+private struct Tenant: Sendable {
+    var name: String
+    var calls = 0
+}
+
+extension EmbeddingSnippets {
+    static func objects(_ engine: ScriptEngine) async throws -> [Int] {
+        try await engine.open(.memory("zoo"), models: Dog.self)
+        try engine.register("oldest(dogs)") { (dogs: Results<Dog>) in
+            dogs.sorted(by: \.age, .descending).first
+        }
+        try engine.register(Dog.self) { dog in
+            dog.method("years(factor)") { (dog: Live<Dog>, factor: Int?) in dog.age * (factor ?? 7)
+            }
+            dog.property("is_old") { dog in dog.age > 10 }
+        }
+        let offer: Discount = try await engine.run(
+            """
+            store:write(function() store:create('Dog', { name = 'Rex', age = 12 }) end)
+            local dog = oldest(store:objects 'Dog')
+            return { percent = dog.is_old and 10 or 0, years = dog:years() }
+            """)
+        return [offer.percent, offer.years]
+    }
+
+    static func state() async throws -> [Int] {
+        let engine = try ScriptEngine(.sandboxed, state: Tenant(name: "Ann"))
+        try await engine.open(.memory("zoo"), models: Dog.self)
+        try engine.register("birthday(dog)") { (call: ScriptCall<Tenant>, dog: Live<Dog>) in
+            call.state.calls += 1
+            try call.write { _ in dog.age += 1 }
+        }
+        let age: Int = try await engine.run(
+            """
+            local dog = store:write(function() return store:create('Dog', { age = 1 }) end)
+            birthday(dog)
+            store:write(function() birthday(dog) end)
+            return dog.age
+            """)
+        let calls = try await engine.state(as: Tenant.self).calls
+        await engine.close()
+        return [age, calls]
+    }
+
+    static func modules(_ engine: ScriptEngine) async throws -> Int {
+        try await engine.load("rules", source: "return { limit = 100 }")
+        let limit: Int = try await engine.run("return require('rules').limit")
+        return limit
+    }
+
+    static func pool(_ folder: String) async throws -> Int {
+        let pool = ScriptEnginePool<String>(threads: 4, idleLimit: 1_000) { engine, tenant in
+            try await engine.open(.file("\(folder)/\(tenant).moonpool"), models: Dog.self)
+        }
+        let count: Int = try await pool.withEngine(for: "ann") { engine in
+            try await engine.run("return #store:objects 'Dog'")
+        }
+        await pool.close()
+        return count
+    }
+}
+
 final class Account: ScriptObject {
     private let cents: Mutex<Int>
     init(_ balance: Int) { cents = Mutex(balance) }

@@ -76,5 +76,10 @@ import Testing
             ])
         #expect(errors.last?.hasPrefix("stack traceback:") == true)
         #expect(try await EmbeddingSnippets.stores(engine, folder.path + "/zoo.moonpool") == 1)
+        let other = try ScriptEngine(.sandboxed(limits: ScriptLimits(memory: 32 << 20)))
+        #expect(try await EmbeddingSnippets.objects(other) == [10, 84])
+        #expect(try await EmbeddingSnippets.modules(other) == 100)
+        #expect(try await EmbeddingSnippets.state() == [3, 2])
+        #expect(try await EmbeddingSnippets.pool(folder.path) == 0)
     }
 }
