@@ -1,11 +1,21 @@
 import ColumnStorage
+import Synchronization
 
 /// Knows which reaction is running on a thread, so that stores can tell it what it reads.
 ///
 /// One scope serves all stores of a script. Confined to the thread of those stores.
 package final class ReadScope {
     /// The innermost reaction that is running; nil while nothing is tracked.
-    package private(set) var reaction: Reaction?
+    package private(set) var reaction: Reaction? {
+        didSet { tracks.store(reaction != nil, ordering: .relaxed) }
+    }
+    /// An atomic, although only one thread uses it, because its loads need no check for exclusive access.
+    private let tracks = Atomic(false)
+
+    /// Whether a reaction is running.
+    ///
+    /// The same as `reaction != nil`, for reads of properties by scripts. Costs one load.
+    package var isTracking: Bool { tracks.load(ordering: .relaxed) }
 
     /// Creates a scope in which nothing runs.
     package init() {}

@@ -60,7 +60,7 @@ extension StoreHandle {
         },
         LuaMethod("object") { handle, call in
             if !handle.store.isClosed, let type = handle.objectClass(at: call.address(2)),
-                handle.readScope.reaction == nil, let found = type.find(call[3])
+                !handle.readScope.isTracking, let found = type.find(call[3])
             {
                 guard let found else { return call.answer(.nil) }
                 return call.answer(LuaLiveObject(type: type, key: found.rawValue))
