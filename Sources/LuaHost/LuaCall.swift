@@ -82,7 +82,8 @@ package struct LuaAnswer: Sendable {
         guard index <= count, shim_type(L, Int32(index)) == SHIM_TSTRING else {
             throw typeError(index, "string")
         }
-        try state.checkMemory(adding: shim_rawlen(L, Int32(index)))
+        let length = shim_rawlen(L, Int32(index))
+        if length >= LuaHome.leastNotedCopy { try state.checkMemory(adding: length) }
         return state.string(at: Int32(index), on: L)
     }
 

@@ -59,16 +59,19 @@ final class LuaHome: @unchecked Sendable {
         isOpen = true
     }
 
-    /// Charges a copy of a Lua string until the function returns that has asked for it.
+    /// The bytes of a string whose copy is charged; copies of shorter strings cost less memory than charging costs time.
+    static let leastNotedCopy = 4096
+
+    /// Charges a copy of a Lua string until the function that requested it returns.
     @inline(__always)
     func noteCopy(of count: Int) {
-        if count >= 4096, let account {
+        if count >= Self.leastNotedCopy, let account {
             account.record(count)
             copied += count
         }
     }
 
-    /// A function returns that found `before` bytes copied.
+    /// Releases the copies of a function that returns; when it was called, `before` bytes were charged.
     @inline(__always)
     func releaseCopies(downTo before: Int) {
         guard copied != before else { return }

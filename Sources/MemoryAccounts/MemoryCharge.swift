@@ -21,10 +21,11 @@ package struct MemoryCharge: ~Copyable, Sendable {
         self.bytes = bytes
     }
 
-    /// Charges bytes that cannot be refused.
-    package init(recording bytes: Int, to account: MemoryAccount? = .current) {
+    /// Charges bytes that cannot be refused; computes them only if there is an account.
+    package init(recording bytes: @autoclosure () -> Int, to account: MemoryAccount? = .current) {
         self.account = account
         guard let account else { return }
+        let bytes = bytes()
         account.record(bytes)
         self.bytes = bytes
     }

@@ -131,6 +131,15 @@ import Testing
             objects + keeping + "while true do kept[#kept + 1] = "
                 + "store:objects('Named'):where('name == $1', ('q'):rep(1000) .. #kept) end"),
         Attack(
+            "sections",
+            numbers + keeping + "while true do "
+                + "local groups = store:objects('Number'):where('n > ' .. #kept):group_by('n') "
+                + "local count = #groups kept[#kept + 1] = groups end"),
+        Attack(
+            "a long predicate",
+            objects + "local t = {} for i = 1, 200000 do t[i] = 'n = ' .. i end "
+                + "return #store:objects('Number'):where(table.concat(t, ' || '))"),
+        Attack(
             "queued writes",
             objects + "local x, n = ('x'):rep(1000), 0 "
                 + "while true do n = n + 1 store:write_async(function() return x .. n end) end"),

@@ -228,12 +228,14 @@ package final class WriteSession {
     }
 
     func fail(_ error: StorageError) {
-        hasFailed = true
         if failure == nil { failure = error }
+        isFailed = true
     }
 
     /// Whether the write can only be rolled back.
-    @exclusivity(unchecked) package private(set) var hasFailed = false
+    package var hasFailed: Bool { isFailed }
+    // Not `package` itself, because other modules would check for exclusive access at each read.
+    @exclusivity(unchecked) private var isFailed = false
 
     /// Throws the error that made the write fail.
     package func requireNoFailure() throws(StorageError) { if let failure { throw failure } }

@@ -1,4 +1,5 @@
 import ColumnStorage
+import MemoryAccounts
 
 /// The objects of a query in groups that have a value in common: lazy and live, as ``Results``.
 ///
@@ -19,6 +20,9 @@ package final class SectionedResults {
     /// The schema that the rules were made for.
     private var made: Schema
     private var kept: (version: UInt64, generation: UInt64, keys: [Scalar])?
+    /// The memory of the kept keys.
+    private var charge = MemoryCharge()
+    private static let memoryOfKey = MemoryLayout<Scalar>.stride + 32
 
     /// Groups results; runs nothing.
     ///
@@ -117,6 +121,8 @@ package final class SectionedResults {
             made = view.schema
         }
         let keys = rules.keys(of: try results.keys(), in: view).map(\.key)
+        kept = nil
+        try charge.set(keys.count * Self.memoryOfKey)
         kept = (view.version, view.generation, keys)
         return keys
     }

@@ -120,10 +120,15 @@ extension Store {
     func writing(_ what: @autoclosure () -> String) throws -> WriteSession {
         let session = try requireWrite(what())
         try view.requireSound()
-        // What a failed write keeps in memory is lost anyway, and would only grow.
-        if session.hasFailed { try StoreError.wrapping(session.requireNoFailure) }
+        // The changes of a failed write are lost anyway, and would only take more memory.
+        if session.hasFailed { try throwFailure(of: session) }
         view.noteChange()
         return session
+    }
+
+    @inline(never)  // to keep the path of each change short
+    private func throwFailure(of session: WriteSession) throws {
+        try StoreError.wrapping(session.requireNoFailure)
     }
 
     /// Throws `not_in_write` outside a write transaction; for operations that may find nothing to change.

@@ -28,6 +28,8 @@ struct QueryArguments {
             return try results.results.filtered(equal: equal)
         }
         let text = try call.text(2)
+        // A predicate takes up to 80 times its text while it is parsed and compiled.
+        try call.state.checkMemory(adding: text.utf8.count * 80)
         let arguments = try call.rest(from: 3).enumerated().map { index, value in
             try bridge.plain(value, "argument $\(index + 1) of the predicate")
         }

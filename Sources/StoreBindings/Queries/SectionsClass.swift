@@ -40,8 +40,10 @@ final class SectionsHandle {
             LuaMethod("keys") { sections, call in
                 let bridge = ValueBridge(sections.results.handle, sections.results.frozen)
                 let null = try sections.results.handle.module.null
-                let keys = try sections.sections.keys().map { $0 == .null ? null : bridge.lua($0) }
-                return call.answer(.table(call.state.makeTable(keys)))
+                let keys = try call.state.makeTable(of: sections.sections.keys()) {
+                    $0 == .null ? null : bridge.lua($0)
+                }
+                return call.answer(.table(keys))
             },
             LuaMethod("objects") { sections, call in
                 return call.answer(

@@ -1,4 +1,5 @@
 import ColumnStorage
+import MemoryAccounts
 
 /// Follows the objects of a query in sections.
 ///
@@ -16,6 +17,9 @@ final class SectionsObserver: Observer {
     private var sectionPath: WatchGraph
     private var rows: (any ObservedRows)?
     private var sections = SectionSequence()
+    /// The memory of the rows and sections.
+    private var charge = MemoryCharge()
+    private static let (memoryOfRow, memoryOfSection) = (64, 96)
     private var handler: Handler?
     /// Told of every change of the sequence, for the probe of a delayed observer.
     var recorder:
@@ -60,6 +64,7 @@ final class SectionsObserver: Observer {
         recorder = nil
         rows = nil
         sections = SectionSequence()
+        charge.record(0)
     }
 
     override func begin(in view: StoreView) throws -> Call? {
@@ -67,10 +72,13 @@ final class SectionsObserver: Observer {
         let isValid = owner.map(view.isPresent) ?? true
         let change = SectionedChange(.initial, isCollectionValid: isValid)
         if isValid {
-            rows = RowsFactory.rows(of: rules.ordered, in: view)
+            let rows = RowsFactory.rows(of: rules.ordered, in: view)
             let keys = QueryEvaluator.keys(of: rules.base, in: view)
-            sections = SectionSequence(inOrder: rules.keys(of: keys, in: view))
+            let sections = SectionSequence(inOrder: rules.keys(of: keys, in: view))
             try Interruption.check()
+            try charge.set(Self.memory(rows, sections))
+            self.rows = rows
+            self.sections = sections
         } else {
             isFinished = true
         }
@@ -89,9 +97,14 @@ final class SectionsObserver: Observer {
         let positions = rows.advance(along: step, modified: wanted.union(movable))
         try Interruption.check()
         let change = told(positions, movable, wanted, step)
+        charge.record(Self.memory(rows, sections))
         guard !change.isEmpty, let handler else { return nil }
         explain(positions, step)
         return { try handler(change) }
+    }
+
+    private static func memory(_ rows: any ObservedRows, _ sections: SectionSequence) -> Int {
+        rows.count * memoryOfRow + sections.count * memoryOfSection
     }
 
     /// The owner or a class is gone: every section is, and the collection with it.
