@@ -63,7 +63,7 @@ let package = Package(
         .target(name: "CNATS", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(
             name: "Replication",
-            dependencies: ["CNATS", "ObjectStore", "Transfer", "DataFormats"],
+            dependencies: ["CNATS", "ObjectStore", "Transfer", "DataFormats", "SystemCalls"],
             swiftSettings: unsafeZone),
 
         .target(name: "SystemCalls", swiftSettings: unsafeZone),
@@ -105,7 +105,7 @@ let package = Package(
             name: "StoreBindings",
             dependencies: [
                 "ObjectStore", "LuaHost", "Decimals", "Transfer", "DataFormats", "MemoryAccounts",
-                "Charts",
+                "Charts", "Replication",
             ],
             swiftSettings: safe),
         .target(
@@ -134,7 +134,7 @@ let package = Package(
             name: "REPL",
             dependencies: [
                 "ScriptHost", "StoreBindings", "ObjectStore", "LuaHost", "EventLoops",
-                "LineEditing", "Reference", "DataFormats", "Charts",
+                "LineEditing", "Reference", "DataFormats", "Charts", "Replication",
             ],
             swiftSettings: safe),
         .executableTarget(

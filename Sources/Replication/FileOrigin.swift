@@ -27,29 +27,3 @@ enum FileOrigin {
         return String(decoding: buffer.prefix { $0 > 32 }.map { UInt8($0) }, as: UTF8.self)
     }()
 }
-
-/// A thread that waits for its own work: nothing wakes its stores.
-package struct ReplicationThread: Scheduler, @unchecked Sendable {
-    // @unchecked because the thread's handle is only compared.
-    private let owner = pthread_self()
-
-    private struct Never: Wakeup {
-        func wake() {}
-        func cancel() {}
-    }
-
-    /// The calling thread.
-    package init() {}
-
-    package var isOnThread: Bool { pthread_equal(owner, pthread_self()) != 0 }
-    package var canDeliver: Bool { false }
-    package func isSame(as other: any Scheduler) -> Bool {
-        (other as? ReplicationThread).map { pthread_equal($0.owner, owner) != 0 } ?? false
-    }
-    package func makeWakeup(_ handler: @escaping () -> Void) -> any Wakeup { Never() }
-}
-
-enum Pause {
-    /// Waits.
-    static func milliseconds(_ count: Int) { usleep(UInt32(count) * 1000) }
-}

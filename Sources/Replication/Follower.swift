@@ -33,6 +33,7 @@ package final class Follower {
     /// The commit whose parts are being applied.
     private var reader: ReplicationReader?
     private var nextPart: UInt64 = 1
+    private var reportFile: StatusFile
 
     /// Opens a store for following, and creates it if it does not exist.
     ///
@@ -48,15 +49,17 @@ package final class Follower {
         self.status = status
         self.report = report
         streamName = stream
+        _ = try NatsLibrary.functions()
         if options.rebuilds { try Self.remove(path, servers, stream) }
-        store = try Store(StoreConfiguration(.file(path)), scheduler: ReplicationThread())
+        store = try Store(StoreConfiguration(.file(path)), scheduler: ReplicationThread(status))
+        reportFile = StatusFile(path, .follower, stream, servers)
         store.isReplicating = true
         record = try ReplicationRecord.read(store)
         if let record, record.role == .publisher {
             throw ReplicationError.fatal(
                 "'\(path)' publishes to the stream '\(record.stream)'; add --rebuild to replace it")
         }
-        if record == nil, !store.view.schema.classes.isEmpty {
+        if record == nil, store.view.schema.classes.contains(where: { store.view.table($0).count > 0 }) {
             store.close()
             throw ReplicationError.fatal(
                 "'\(path)' has data and does not follow a stream; add --rebuild to replace it")
@@ -70,7 +73,7 @@ package final class Follower {
             throw ReplicationError.fatal(
                 "the stream '\(name)' has no snapshot to rebuild the store from")
         }
-        for suffix in ["", "-lock", "-log"] { FileOrigin.remove(path + suffix) }
+        for suffix in ["", "-lock", "-log", StatusFile.suffix] { FileOrigin.remove(path + suffix) }
     }
 
     /// Makes a follower an ordinary store.
@@ -82,16 +85,21 @@ package final class Follower {
         }
         store.isReplicating = true
         try store.write { try ReplicationRecord.remove(from: store) }
+        FileOrigin.remove(path + StatusFile.suffix)
     }
 
-    /// Ends following and releases the store.
-    package func close() { store.close() }
+    /// Releases the store.
+    package func close() {
+        store.close()
+        reportFile.write(status, hasEnded: true)
+    }
 
     /// Follows until the status says to stop.
     ///
     /// Throws `ReplicationError.fatal` where trying again does not help, and what writing to the store throws.
     package func run() throws {
         var pause = BackOff()
+        defer { reportFile.write(status, hasEnded: true) }
         while !status.isStopping {
             do {
                 if try follow(&pause) { return }
@@ -104,6 +112,7 @@ package final class Follower {
                 guard case .temporary(let reason) = error, !options.failsFast else { throw error }
                 let milliseconds = pause.next()
                 report("\(reason); trying again in \(milliseconds) ms")
+                reportFile.write(status)
                 Pause.milliseconds(milliseconds)
             }
         }
@@ -129,6 +138,7 @@ package final class Follower {
         status.update {
             $0.isConnected = true
             $0.sequence = start - 1
+            $0.version = record?.version ?? 0
             $0.lag = end - min(end, start - 1)
         }
         pause.reset()
@@ -136,6 +146,7 @@ package final class Follower {
         var delivered: UInt64 = 0
         var lastMessage = ContinuousClock.now
         while !status.isStopping {
+            reportFile.writeEachSecond(status)
             guard let message = try messages.next(within: 200) else {
                 guard ContinuousClock.now - lastMessage < .seconds(10) else {
                     throw ReplicationError.temporary("the stream '\(streamName)' has fallen silent")

@@ -67,6 +67,11 @@ package struct NatsOptions: Sendable {
     /// Files with the client's certificate and key; implies TLS.
     package var certificate: (file: String, key: String)?
 
+    /// Whether a text is the address of a NATS server.
+    package static func isAddress(_ text: String) -> Bool {
+        text.hasPrefix("nats://") || text.hasPrefix("tls://")
+    }
+
     /// Servers in one text, separated by commas.
     package init(_ addresses: String) {
         servers = addresses.split(separator: ",").map(String.init)

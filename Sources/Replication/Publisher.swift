@@ -1,5 +1,6 @@
 import DataFormats
 import ObjectStore
+import SystemCalls
 import Transfer
 
 /// Publishes the commits of a store to a stream of NATS JetStream, in order and exactly once.
@@ -49,6 +50,12 @@ package final class Publisher {
     private var position: UInt64?
     private var commitsSinceSnapshot = 0
     private var lastAnswer = ContinuousClock.now
+    /// The versions that the messages between ``stored`` and ``sent`` lead to, by sequence number.
+    private var unstored: [(sequence: UInt64, version: UInt64)] = []
+    /// The version that the stream holds.
+    private var storedVersion: UInt64 = 0
+    private var reportFile: StatusFile
+    private var commitWatch: AccessWatcher.Watch?
 
     /// Opens a store for publishing.
     ///
@@ -65,9 +72,21 @@ package final class Publisher {
         self.status = status
         self.report = report
         streamName = stream
+        _ = try NatsLibrary.functions()
         store = try Store(
-            StoreConfiguration(.file(path)), scheduler: ReplicationThread())
+            StoreConfiguration(.file(path)), scheduler: ReplicationThread(status))
         record = try Self.record(store, path, stream)
+        reportFile = StatusFile(path, .publisher, stream, servers)
+        if let path = store.commitSignalPath {
+            commitWatch = AccessWatcher.shared.watch(path) { status.signal() }
+        }
+    }
+
+    /// Releases the store.
+    package func close() {
+        commitWatch = nil
+        store.close()
+        reportFile.write(status, hasEnded: true)
     }
 
     /// The record of a publishing store, made if there is none.
@@ -114,8 +133,10 @@ package final class Publisher {
     /// Throws `ReplicationError.fatal` where trying again does not help, and what reading the store throws.
     package func run() throws {
         var pause = BackOff()
+        defer { reportFile.write(status, hasEnded: true) }
         while !status.isStopping {
             do {
+                reportFile.writeEachSecond(status)
                 if stream == nil {
                     try connect()
                     pause.reset()
@@ -138,6 +159,7 @@ package final class Publisher {
         guard case .temporary(let reason) = error, !options.failsFast else { throw error }
         let milliseconds = pause.next()
         report("\(reason); trying again in \(milliseconds) ms")
+        reportFile.write(status)
         Pause.milliseconds(milliseconds)
     }
 
@@ -165,6 +187,8 @@ package final class Publisher {
         }
         sent = state.last
         stored = state.last
+        unstored = []
+        storedVersion = 0
         knownSchema = nil
         position = nil
         guard state.last > 0, let message = try stream.message(state.last) else { return }
@@ -193,6 +217,7 @@ package final class Publisher {
         }
         if headers[MessageHeader.last] == "1" {
             position = version
+            storedVersion = version
         } else {
             // The publisher ended between two parts; readers drop the parts that came.
             position = headers[MessageHeader.since].flatMap { UInt64($0) }
@@ -220,8 +245,8 @@ package final class Publisher {
         }
         status.update {
             $0.sequence = stored
-            $0.version = position ?? 0
-            $0.lag = store.version - min(store.version, position ?? 0)
+            $0.version = storedVersion
+            $0.lag = store.version - min(store.version, storedVersion)
         }
         guard !hasWork else { return true }
         if sent > stored {
@@ -232,7 +257,8 @@ package final class Publisher {
             return true
         }
         lastAnswer = .now
-        Pause.milliseconds(1)
+        // A commit signals the pause; the limit is for systems without file watches.
+        status.pause(atMost: .milliseconds(commitWatch == nil ? 5 : 50))
         return false
     }
 
@@ -333,6 +359,7 @@ package final class Publisher {
             try stream.connection.publish(
                 subject, reply: publisher.inbox, headers: headers, part)
             publisher.sent += 1
+            if isLast { publisher.unstored.append((publisher.sent, version)) }
         }
     }
 
@@ -353,6 +380,10 @@ package final class Publisher {
             let answer = try JetStream.Answer(message.data)
             guard !answer.hasError else { try refused(answer); continue }
             stored = max(stored, answer.number("seq"))
+        }
+        if let last = unstored.lastIndex(where: { $0.sequence <= stored }) {
+            storedVersion = unstored[last].version
+            unstored.removeFirst(last + 1)
         }
         return hasAnswer
     }

@@ -1,13 +1,14 @@
 import DataFormats
 import ObjectStore
 
+/// What a store does in replication.
+package enum ReplicationRole: String, Sendable {
+    case publisher, follower
+}
+
 /// What a store is in replication, as its file records it.
 struct ReplicationRecord: Equatable {
-    enum Role: String {
-        case publisher, follower
-    }
-
-    var role: Role
+    var role: ReplicationRole
     /// The identity of the data, which all copies share.
     var identity: String
     /// The line of versions that one file publishes; a new one begins with each promotion.
@@ -25,7 +26,7 @@ struct ReplicationRecord: Equatable {
     static func read(_ store: Store) throws -> ReplicationRecord? {
         guard let bytes = try store.replicationRecord(), !bytes.isEmpty else { return nil }
         let answer = try JetStream.Answer(bytes)
-        guard let role = Role(rawValue: answer.text("role")) else { return nil }
+        guard let role = ReplicationRole(rawValue: answer.text("role")) else { return nil }
         return ReplicationRecord(
             role: role, identity: answer.text("identity"), lineage: answer.text("lineage"),
             origin: answer.text("origin"), stream: answer.text("stream"),

@@ -5,11 +5,11 @@
 #endif
 
 /// Starts threads that are not joined.
-enum DetachedThread {
+package enum DetachedThread {
     /// Runs a function on a new thread.
     ///
     /// Returns the error code of the system; 0 if the thread has started.
-    static func start(_ run: @escaping @Sendable () -> Void) -> Int32 {
+    package static func start(_ run: @escaping @Sendable () -> Void) -> Int32 {
         let body = Unmanaged.passRetained(Body(run))
         #if canImport(Glibc)
             var thread = pthread_t()

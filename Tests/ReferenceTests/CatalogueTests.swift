@@ -153,6 +153,7 @@ import Testing
         "prompt", "section change", "open options", "property declaration", "observe options",
         "plot options",
         "write options", "import options", "export options", "csv options", "json options",
+        "replication", "publish options", "follow options",
     ]
 
     /// The properties of the specimen object's class.
@@ -169,7 +170,8 @@ import Testing
         // What a frozen store cannot do although a live one can.
         "frozen store.backup", "frozen store.export", "frozen store.import", "frozen store.pins",
         "frozen store.resolve", "frozen store.at", "frozen store.versions", "frozen store.diff",
-        "frozen store.undo", "frozen store.redo", "frozen store.record",
+        "frozen store.undo", "frozen store.redo", "frozen store.record", "frozen store.publish",
+        "frozen store.follow",
     ]
 
     @Test

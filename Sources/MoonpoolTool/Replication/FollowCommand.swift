@@ -54,7 +54,7 @@ struct FollowCommand: ParsableCommand {
             guard let store else {
                 throw StoreError(.invalidArgument, "name the store that follows")
             }
-            guard ReplicationCommand.isAddress(servers) else {
+            guard NatsOptions.isAddress(servers) else {
                 throw StoreError(
                     .invalidArgument,
                     "expected an address such as nats://host:4222, got '\(servers)'")

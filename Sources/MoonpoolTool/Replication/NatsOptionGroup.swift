@@ -62,11 +62,6 @@ struct NatsOptionGroup: ParsableArguments {
 
 /// Runs replication for commands.
 enum ReplicationCommand {
-    /// Whether a text is the address of NATS servers.
-    static func isAddress(_ text: String) -> Bool {
-        text.hasPrefix("nats://") || text.hasPrefix("tls://")
-    }
-
     /// Reports an event on standard error.
     static func report(_ text: String) { ProcessServices.writeError("moonpool: \(text)\n") }
 

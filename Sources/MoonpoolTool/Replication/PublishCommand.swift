@@ -47,7 +47,7 @@ struct PublishCommand: ParsableCommand {
         CommandInterruption.begin()
         ProcessServices.ignorePipeSignal()
         try ReplicationCommand.shown {
-            guard ReplicationCommand.isAddress(servers) else {
+            guard NatsOptions.isAddress(servers) else {
                 throw StoreError(
                     .invalidArgument,
                     "expected an address such as nats://host:4222, got '\(servers)'")

@@ -1,10 +1,13 @@
 import DataFormats
 import ObjectStore
+import Replication
 
 /// The output of `moonpool stats`.
 enum StatisticsReport {
     /// Returns the report as text.
-    static func text(_ statistics: StoreStatistics, _ path: String) -> String {
+    static func text(
+        _ statistics: StoreStatistics, _ replication: ReplicationReport?, _ path: String
+    ) -> String {
         var lines = [
             path,
             "  version         \(statistics.version)",
@@ -23,6 +26,9 @@ enum StatisticsReport {
             lines.append("  version pins    none")
         } else {
             lines.append("  version pins    " + pins.joined(separator: "\n                  "))
+        }
+        for (name, value) in replication?.rows ?? [] {
+            lines.append("  " + name + String(repeating: " ", count: 16 - name.count) + value)
         }
         guard !statistics.classes.isEmpty else { return lines.joined(separator: "\n") + "\n" }
         let rows = statistics.classes.flatMap(rows)
@@ -84,7 +90,9 @@ enum StatisticsReport {
     }
 
     /// Returns the report as JSON.
-    static func json(_ statistics: StoreStatistics, _ path: String) -> String {
+    static func json(
+        _ statistics: StoreStatistics, _ replication: ReplicationReport?, _ path: String
+    ) -> String {
         var json = JSONWriter()
         json.beginObject()
         json.key("store")
@@ -131,8 +139,36 @@ enum StatisticsReport {
             json.endObject()
         }
         json.endArray()
+        if let replication {
+            json.key("replication")
+            write(replication, to: &json)
+        }
         json.endObject()
         return String(decoding: json.bytes, as: UTF8.self) + "\n"
+    }
+
+    private static func write(_ report: ReplicationReport, to json: inout JSONWriter) {
+        json.beginObject()
+        for (key, text) in [
+            ("role", report.role.rawValue), ("stream", report.stream), ("servers", report.servers),
+            ("state", report.state),
+        ] {
+            json.key(key)
+            json.string(text)
+        }
+        for (key, number) in [
+            ("process", report.process), ("position", report.sequence), ("version", report.version),
+        ] {
+            json.key(key)
+            json.int(Int64(clamping: number))
+        }
+        json.key("lag")
+        if let lag = report.lag { json.int(Int64(clamping: lag)) } else { json.null() }
+        json.key("rate")
+        json.double(report.rate)
+        json.key("last_error")
+        if let text = report.lastError { json.string(text) } else { json.null() }
+        json.endObject()
     }
 
     private static func write(

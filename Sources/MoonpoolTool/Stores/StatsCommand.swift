@@ -2,6 +2,7 @@ import ArgumentParser
 import DataFormats
 import EventLoops
 import ObjectStore
+import Replication
 import Transfer
 
 /// `moonpool stats STORE`.
@@ -32,10 +33,11 @@ struct StatsCommand: ParsableCommand {
             let opened = try CommandStore.open(store, isReadOnly: true)
             defer { opened.close() }
             let statistics = try opened.statistics()
+            let replication = try ReplicationReport.read(opened)
             ProcessServices.writeOutput(
                 json
-                    ? StatisticsReport.json(statistics, store)
-                    : StatisticsReport.text(statistics, store))
+                    ? StatisticsReport.json(statistics, replication, store)
+                    : StatisticsReport.text(statistics, replication, store))
         }
     }
 }

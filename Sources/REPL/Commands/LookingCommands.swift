@@ -1,6 +1,7 @@
 import LuaHost
 import ObjectStore
 import Reference
+import Replication
 import StoreBindings
 
 extension MetaCommand {
@@ -55,6 +56,15 @@ extension MetaCommand {
         },
         MetaCommand("stats", "", "Show statistics of the store and the session.") { session, _ in
             try session.writeStatistics()
+        },
+        MetaCommand(
+            "replication", "", "Show what the store publishes or follows, and how far that has come."
+        ) { session, _ in
+            let store = try session.requireStore().store
+            guard let report = try ReplicationReport.read(store) else {
+                return session.write("the store is not replicated; see .help publish\n")
+            }
+            session.writeTable(report.rows.map { [$0.name, $0.value] }, header: false)
         },
         MetaCommand("pins", "", "List the version pins and the space that each keeps in use.") {
             session, _ in

@@ -110,6 +110,21 @@ extension Catalogue {
     )
     static let recording = CatalogueType(
         "recording", "Recording", "A recording of commits to a file, created by store:record.")
+    static let replication = CatalogueType(
+        "replication", "Replication",
+        "A running publisher or follower, created by store:publish or store:follow.")
+    static let publishOptions = CatalogueType(
+        "publish options", "PublishOptions", "The options of store:publish.",
+        example: """
+            local options = { url = "nats://a:4222,nats://b:4222", stream = "zoo", replicas = 3, acknowledged = true }
+            print((pcall(store.publish, store, options)))  --> false
+            """)
+    static let followOptions = CatalogueType(
+        "follow options", "FollowOptions", "The options of store:follow.",
+        example: """
+            local options = { url = "tls://host:4222", stream = "zoo", user = "ann", password = "secret" }
+            print((pcall(store.follow, store, options)))  --> false
+            """)
     static let change = CatalogueType(
         "change", "Change", "The changes to an observed collection.", element: "object",
         example: """
@@ -268,7 +283,8 @@ extension Catalogue {
         writeOptions, object, unmanaged, results, list, set, map, valuesType, sectionsType,
         projection, projectedResults, plotType, plotOptions, mixedList, mixedMap, observeOptions,
         token, computed, change, objectChange, propertyChange,
-        sectionChange, timer, worker, reference, recording, date, uuid, objectID, decimal, float,
+        sectionChange, timer, worker, reference, recording, replication, publishOptions,
+        followOptions, date, uuid, objectID, decimal, float,
         data, null,
         migration, importOptions, csvOptions, jsonOptions, exportOptions, importReport, prompt,
         error,

@@ -6,7 +6,7 @@ extension StoreHandle {
     static let type: LuaClass<StoreHandle> = LuaClass(
         name: "store",
         methods: readingMethods + versionMethods + historyMethods + writingMethods
-            + TransferMethods.store + RecordingMethods.store,
+            + TransferMethods.store + RecordingMethods.store + ReplicationMethods.store,
         properties: [
             LuaProperty("path") { handle, result in
                 if let path = handle.store.path { result.set(path) } else { result.setNil() }
@@ -25,6 +25,9 @@ extension StoreHandle {
             LuaProperty("is_frozen") { $1.set(false) },
             LuaProperty("is_read_only") { handle, result in
                 result.set(handle.store.isReadOnly)
+            },
+            LuaProperty("is_follower") { handle, result in
+                result.set(!handle.store.isClosed && handle.store.isFollower)
             },
             LuaProperty("is_closed") { handle, result in
                 result.set(handle.store.isClosed)
@@ -202,6 +205,7 @@ extension StoreHandle {
                 try state.checkStopping()
                 return results
             }
+            try handle.acknowledge()
             return try call.answer(results)
         },
         LuaMethod("begin_write") { handle, _ in
@@ -211,6 +215,7 @@ extension StoreHandle {
         LuaMethod("commit_write") { handle, call in
             try call.state.checkStopping()
             try handle.store.commitWrite(withoutNotifying: call.silencedTokens(2))
+            try handle.acknowledge()
             return .none
         },
         LuaMethod("cancel_write") { handle, _ in

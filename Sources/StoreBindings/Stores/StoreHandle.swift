@@ -18,6 +18,8 @@ package final class StoreHandle {
     private var frozenSpaces: [WeakSpace] = []
     /// The running recordings of changes.
     var recordings: [ChangeRecording] = []
+    /// The publisher or follower of the store; empty for most stores.
+    var replications: [ReplicationHandle] = []
     /// The unmanaged objects that are currently being stored.
     var additions: UnmanagedGraph?
     /// How nested objects among the values of a new object are stored.
@@ -110,10 +112,19 @@ package final class StoreHandle {
 
     func close() {
         guard !store.isClosed else { return }
+        let version = store.version
         store.close()
+        for replication in replications { replication.task.finish(upTo: version) }
+        replications = []
         for recording in recordings { recording.stop() }
         recordings = []
         owner?.didClose(self)
+    }
+
+    /// Waits until the streams hold the present version, where the script has asked for that.
+    func acknowledge() throws {
+        guard !replications.isEmpty, !store.isClosed, !store.isInWrite else { return }
+        for replication in replications { try replication.acknowledge(store.version, state) }
     }
 
     /// Breaks the reference cycle of handle and classes, at the end of the state.

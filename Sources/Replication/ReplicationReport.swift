@@ -1,0 +1,69 @@
+import ObjectStore
+
+/// What a store publishes or follows, and how far that has come, as any process can see it.
+package struct ReplicationReport: Sendable {
+    /// Whether the store publishes or follows.
+    package let role: ReplicationRole
+    /// The name of the stream.
+    package let stream: String
+    /// The addresses of the servers, without passwords; empty if not known.
+    package let servers: String
+    /// `connected`, `disconnected` or `not running`.
+    package let state: String
+    /// The process that publishes or follows; 0 if none does.
+    package let process: UInt64
+    /// The sequence number of the last message.
+    package let sequence: UInt64
+    /// The publisher's version that this message leads to.
+    package let version: UInt64
+    /// The number of versions that are not published, or of messages that are not applied; nil if not known.
+    package let lag: UInt64?
+    /// Commits per second.
+    package let rate: Double
+    /// The last error; nil if there was none.
+    package let lastError: String?
+
+    /// Returns the report of a store; nil for one that neither publishes nor follows.
+    ///
+    /// Costs reading one record of the store and one small file.
+    package static func read(_ store: Store) throws -> ReplicationReport? {
+        guard let record = try ReplicationRecord.read(store) else { return nil }
+        let file = store.path.flatMap(StatusFile.read).flatMap {
+            $0.text("role") == record.role.rawValue ? $0 : nil
+        }
+        let process = file?.number("process") ?? 0
+        let isRunning =
+            StatusFile.isRunning(process) && file.map { $0.text("state") != "ended" } ?? false
+        let isFollower = record.role == .follower
+        let version = isFollower ? record.version : file?.number("version") ?? 0
+        let error = file?.text("error") ?? ""
+        let lag: UInt64? =
+            isFollower
+            ? (isRunning ? file?.number("lag") : nil)
+            : file.map { _ in store.version - min(store.version, version) }
+        return ReplicationReport(
+            role: record.role, stream: record.stream, servers: file?.text("servers") ?? "",
+            state: isRunning ? file?.text("state") ?? "" : "not running",
+            process: isRunning ? process : 0,
+            sequence: isFollower ? record.sequence : file?.number("sequence") ?? 0,
+            version: version, lag: lag,
+            rate: isRunning ? Double(file?.number("milli_rate") ?? 0) / 1000 : 0,
+            lastError: error.isEmpty ? nil : error)
+    }
+
+    /// The report as names and values.
+    package var rows: [(name: String, value: String)] {
+        let unit = role == .publisher ? "version" : "message"
+        let place = servers.isEmpty ? stream : "\(stream) at \(servers)"
+        let counted = lag.map { "\($0) \(unit)\($0 == 1 ? "" : "s")" }
+        let tenths = Int((rate * 10).rounded())
+        return [
+            (role == .publisher ? "publishes to" : "follows", place),
+            ("state", process == 0 ? state : "\(state), process \(process)"),
+            ("position", "version \(version), message \(sequence)"),
+            ("lag", counted ?? "unknown"),
+            ("rate", "\(tenths / 10).\(tenths % 10) commits/s"),
+            ("last error", lastError ?? "none"),
+        ]
+    }
+}

@@ -1,0 +1,154 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The progress of a publisher or follower; any thread can read it, wait for it and stop the work.
+///
+///     let status = ReplicationStatus()
+///     // … another thread publishes
+///     _ = status.wait(atMost: .seconds(5)) { $0.version >= 12 }
+///     status.stop()
+package final class ReplicationStatus: @unchecked Sendable {
+    // Unchecked because the mutex guards all variables, and both handles live on the heap until the end.
+
+    /// The numbers at one moment.
+    package struct Snapshot: Sendable {
+        /// Whether the store is open, so that work has begun.
+        package var hasStarted = false
+        /// Whether the work has ended.
+        package var hasEnded = false
+        /// Whether a server is connected.
+        package var isConnected = false
+        /// The stream's sequence number of the last message that the server has stored, or that was applied.
+        package var sequence: UInt64 = 0
+        /// The publisher's version that this message leads to.
+        package var version: UInt64 = 0
+        /// Commits and snapshots that were published or applied.
+        package var commits = 0
+        /// The number of versions or messages that are left.
+        package var lag: UInt64 = 0
+        /// Commits per second, in the last seconds.
+        package var rate = 0.0
+        /// The last error; nil if there was none.
+        package var lastError: String?
+    }
+
+    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    private var current = Snapshot()
+    private var isStopped = false
+    private var hasSignal = false
+    private var meter = RateMeter()
+
+    package init() {
+        mutex.initialize(to: pthread_mutex_t())
+        condition.initialize(to: pthread_cond_t())
+        pthread_mutex_init(mutex, nil)
+        pthread_cond_init(condition, nil)
+    }
+
+    deinit {
+        pthread_cond_destroy(condition)
+        pthread_mutex_destroy(mutex)
+        condition.deallocate()
+        mutex.deallocate()
+    }
+
+    private func withLock<Result>(_ body: () -> Result) -> Result {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return body()
+    }
+
+    /// The current numbers.
+    package var snapshot: Snapshot {
+        withLock {
+            current.rate = meter.rate(current.commits, at: .now)
+            return current
+        }
+    }
+
+    func update(_ change: (inout Snapshot) -> Void) {
+        withLock {
+            change(&current)
+            pthread_cond_broadcast(condition)
+        }
+    }
+
+    /// Ends the work at the next opportunity.
+    package func stop() {
+        withLock {
+            isStopped = true
+            pthread_cond_broadcast(condition)
+        }
+    }
+
+    var isStopping: Bool { withLock { isStopped } }
+
+    /// Ends ``pause(atMost:)``, because there may be work.
+    func signal() {
+        withLock {
+            hasSignal = true
+            pthread_cond_broadcast(condition)
+        }
+    }
+
+    /// Waits for ``signal()`` or ``stop()``, up to a time limit.
+    func pause(atMost time: Duration) {
+        wait(atMost: time) { hasSignal || isStopped }
+        withLock { hasSignal = false }
+    }
+
+    /// Waits until the numbers satisfy a condition, up to a time limit; returns whether they do.
+    @discardableResult  // because a caller may check the numbers itself
+    package func wait(atMost time: Duration, until isReached: (Snapshot) -> Bool) -> Bool {
+        wait(atMost: time) { isReached(current) }
+    }
+
+    @discardableResult
+    private func wait(atMost time: Duration, until isReached: () -> Bool) -> Bool {
+        let deadline = ContinuousClock.now + time
+        return withLock {
+            while !isReached() {
+                let left = deadline - .now
+                guard left > .zero else { return false }
+                var moment = timespec()
+                clock_gettime(CLOCK_REALTIME, &moment)
+                // A clock that is set meanwhile prolongs the wait by one round only.
+                let (seconds, attoseconds) = min(left, .seconds(1)).components
+                let nanoseconds = moment.tv_nsec + Int(attoseconds / 1_000_000_000)
+                moment.tv_sec += Int(seconds) + nanoseconds / 1_000_000_000
+                moment.tv_nsec = nanoseconds % 1_000_000_000
+                pthread_cond_timedwait(condition, mutex, &moment)
+            }
+            return true
+        }
+    }
+}
+
+/// Measures how often something happens per second, over the last five to ten seconds.
+private struct RateMeter {
+    private struct Mark {
+        let count: Int
+        let time: ContinuousClock.Instant
+    }
+
+    private var older: Mark?
+    private var newer: Mark?
+
+    mutating func rate(_ count: Int, at time: ContinuousClock.Instant) -> Double {
+        if let newer, time - newer.time > .seconds(5) {
+            older = newer
+            self.newer = Mark(count: count, time: time)
+        } else if newer == nil {
+            newer = Mark(count: count, time: time)
+            older = newer
+        }
+        guard let older else { return 0 }
+        let (seconds, attoseconds) = (time - older.time).components
+        let elapsed = Double(seconds) + Double(attoseconds) / 1e18
+        return elapsed < 0.001 ? 0 : Double(count - older.count) / elapsed
+    }
+}

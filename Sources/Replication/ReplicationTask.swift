@@ -1,0 +1,130 @@
+import ObjectStore
+import SystemCalls
+
+/// A publisher or follower on a thread of its own, for a program that continues to use the store.
+///
+///     let task = try ReplicationTask.publish("zoo.moonpool", NatsOptions("nats://localhost:4222"), stream: "zoo")
+///     try store.write { … }
+///     _ = task.wait(forVersion: store.version, atMost: .seconds(5))
+///     task.stop()
+package final class ReplicationTask: Sendable {
+    /// What the task does.
+    package let role: ReplicationRole
+    /// The name of the stream.
+    package let stream: String
+    /// The progress.
+    package let status: ReplicationStatus
+
+    private init(_ role: ReplicationRole, _ stream: String, _ status: ReplicationStatus) {
+        self.role = role
+        self.stream = stream
+        self.status = status
+    }
+
+    /// Publishes the commits of a store file.
+    ///
+    /// Throws what ``Publisher`` throws when it is created.
+    package static func publish(
+        _ path: String, _ servers: NatsOptions, stream: String,
+        options: Publisher.Options = Publisher.Options()
+    ) throws -> ReplicationTask {
+        let status = ReplicationStatus()
+        let task = ReplicationTask(.publisher, stream, status)
+        try task.start {
+            let publisher = try Publisher(
+                path, servers, stream: stream, options: options, status: status)
+            return (publisher.run, publisher.close)
+        }
+        return task
+    }
+
+    /// Makes a store file follow a stream.
+    ///
+    /// Throws what ``Follower`` throws when it is created.
+    package static func follow(
+        _ path: String, _ servers: NatsOptions, stream: String,
+        options: Follower.Options = Follower.Options()
+    ) throws -> ReplicationTask {
+        let status = ReplicationStatus()
+        let task = ReplicationTask(.follower, stream, status)
+        try task.start {
+            let follower = try Follower(
+                path, servers, stream: stream, options: options, status: status)
+            return (follower.run, follower.close)
+        }
+        return task
+    }
+
+    private typealias Work = (run: () throws -> Void, close: () -> Void)
+
+    /// The error of opening the store, handed from the thread to the caller.
+    private final class Opening: @unchecked Sendable {
+        // Unchecked because it is written before the status says that work has begun, and read afterwards.
+        var error: (any Error)?
+    }
+
+    private func start(_ open: @escaping @Sendable () throws -> Work) throws {
+        let opening = Opening()
+        let status = status
+        let code = DetachedThread.start {
+            ThreadIdentity.nameCurrent("moonpool-nats")
+            do {
+                let work = try open()
+                status.update { $0.hasStarted = true }
+                do { try work.run() } catch {
+                    status.update { $0.lastError = Self.message(of: error) }
+                }
+                work.close()
+            } catch {
+                opening.error = error
+            }
+            status.update {
+                $0.hasStarted = true
+                $0.hasEnded = true
+                $0.isConnected = false
+            }
+        }
+        guard code == 0 else {
+            throw ReplicationError.fatal("the system cannot start a thread: error \(code)")
+        }
+        while !status.wait(atMost: .seconds(3600), until: \.hasStarted) {}
+        if let error = opening.error { throw error }
+    }
+
+    private static func message(of error: any Error) -> String {
+        (error as? StoreError)?.message ?? "\(error)"
+    }
+
+    /// Whether the work continues, even if no server can be reached at the moment.
+    package var isRunning: Bool { !status.snapshot.hasEnded }
+
+    /// Waits until the stream holds a version of the publishing store, up to a time limit; returns whether it does.
+    package func wait(forVersion version: UInt64, atMost time: Duration) -> Bool {
+        status.wait(atMost: time) { $0.version >= version || $0.hasEnded }
+            && status.snapshot.version >= version
+    }
+
+    /// Waits until a follower has applied all messages of the stream, up to a time limit; returns whether it has.
+    package func waitForEnd(atMost time: Duration) -> Bool {
+        status.wait(atMost: time) { $0.isConnected && $0.lag == 0 || $0.hasEnded }
+            && status.snapshot.isConnected
+    }
+
+    /// Publishes what is committed, unless the server cannot be reached, and ends the work.
+    ///
+    /// What is not published is published when the store is published again.
+    package func finish(upTo version: UInt64) {
+        if role == .publisher {
+            status.wait(atMost: .seconds(5)) {
+                $0.version >= version || $0.hasEnded || !$0.isConnected && $0.lastError != nil
+            }
+        }
+        stop()
+    }
+
+    /// Ends the work, and waits until the thread has closed its store.
+    package func stop() {
+        status.stop()
+        status.wait(atMost: .seconds(15), until: \.hasEnded)
+    }
+}

@@ -1,0 +1,37 @@
+import ObjectStore
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The thread of a publisher or follower, which looks for work by itself.
+package struct ReplicationThread: Scheduler, @unchecked Sendable {
+    // Unchecked because the thread's handle is only compared.
+    private let owner = pthread_self()
+    private let status: ReplicationStatus?
+
+    private struct Signal: Wakeup {
+        let status: ReplicationStatus?
+        func wake() { status?.signal() }
+        func cancel() {}
+    }
+
+    /// The calling thread; stores that have work signal it to the status.
+    package init(_ status: ReplicationStatus? = nil) { self.status = status }
+
+    package var isOnThread: Bool { pthread_equal(owner, pthread_self()) != 0 }
+    package var canDeliver: Bool { false }
+    package func isSame(as other: any Scheduler) -> Bool {
+        (other as? ReplicationThread).map { pthread_equal($0.owner, owner) != 0 } ?? false
+    }
+    package func makeWakeup(_ handler: @escaping () -> Void) -> any Wakeup {
+        Signal(status: status)
+    }
+}
+
+enum Pause {
+    /// Blocks the calling thread.
+    static func milliseconds(_ count: Int) { usleep(UInt32(count) * 1000) }
+}

@@ -1,0 +1,85 @@
+import DataFormats
+import ObjectStore
+import Transfer
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The file beside a store in which its publisher or follower reports its progress, about once a second.
+///
+/// Other processes show it. It is not part of the store, and nothing depends on it.
+struct StatusFile {
+    /// Follows the path of the store.
+    static let suffix = "-replication"
+
+    private let path: String
+    private let role: ReplicationRole
+    private let stream: String
+    private let servers: String
+    private var lastWrite: ContinuousClock.Instant?
+
+    init(_ store: String, _ role: ReplicationRole, _ stream: String, _ servers: NatsOptions) {
+        path = store + Self.suffix
+        self.role = role
+        self.stream = stream
+        self.servers = NatsConnection.display(servers.servers)
+    }
+
+    /// Writes the file if the last time is a second ago.
+    mutating func writeEachSecond(_ status: ReplicationStatus) {
+        if let lastWrite, ContinuousClock.now - lastWrite < .seconds(1) { return }
+        write(status)
+    }
+
+    /// Writes the file.
+    ///
+    /// A file that cannot be written is no error: replication goes on.
+    mutating func write(_ status: ReplicationStatus, hasEnded: Bool = false) {
+        lastWrite = .now
+        let numbers = status.snapshot
+        var json = JSONWriter()
+        json.beginObject()
+        for (name, text) in [
+            ("role", role.rawValue), ("stream", stream), ("servers", servers),
+            ("time", Timestamp.now.description), ("error", numbers.lastError ?? ""),
+            ("state", hasEnded ? "ended" : numbers.isConnected ? "connected" : "disconnected"),
+        ] {
+            json.key(name)
+            json.string(text)
+        }
+        for (name, number) in [
+            ("process", UInt64(getpid())), ("sequence", numbers.sequence),
+            ("version", numbers.version), ("lag", numbers.lag),
+            ("commits", UInt64(numbers.commits)),
+            ("milli_rate", UInt64(max(0, numbers.rate * 1000))),
+        ] {
+            json.key(name)
+            json.int(Int64(clamping: number))
+        }
+        json.endObject()
+        json.newLine()
+        let temporary = "\(path).\(getpid())"
+        guard let file = fopen(temporary, "w") else { return }
+        let bytes = json.bytes
+        let isWritten = fwrite(bytes, 1, bytes.count, file) == bytes.count
+        if fclose(file) != 0 || !isWritten || rename(temporary, path) != 0 { unlink(temporary) }
+    }
+
+    /// Reads the file of a store; nil if there is none.
+    static func read(_ store: String) -> JetStream.Answer? {
+        guard let file = fopen(store + suffix, "r") else { return nil }
+        defer { fclose(file) }
+        var buffer = [UInt8](repeating: 0, count: 16_384)
+        let count = fread(&buffer, 1, buffer.count, file)
+        return try? JetStream.Answer(Array(buffer[..<count]))
+    }
+
+    /// Whether a process exists.
+    static func isRunning(_ process: UInt64) -> Bool {
+        guard let number = pid_t(exactly: process), number > 0 else { return false }
+        return kill(number, 0) == 0 || errno == EPERM
+    }
+}

@@ -1,0 +1,106 @@
+import LuaHost
+import ObjectStore
+import Replication
+
+/// A publisher or follower as a script uses it.
+///
+/// It continues if the script drops the handle, because the store retains it.
+final class ReplicationHandle {
+    let task: ReplicationTask
+    /// Whether each write waits until the stream holds it.
+    var isAcknowledged = false
+    private weak var store: StoreHandle?
+
+    init(_ task: ReplicationTask, _ store: StoreHandle) {
+        self.task = task
+        self.store = store
+    }
+
+    /// How long a write waits for the stream.
+    private static let acknowledgmentLimit = Duration.seconds(30)
+
+    /// Waits until the stream holds a version.
+    ///
+    /// Throws `limit_exceeded` if that takes more than half a minute or the publisher has stopped, and what ends the script.
+    func acknowledge(_ version: UInt64, _ state: LuaState) throws {
+        guard isAcknowledged else { return }
+        let deadline = ContinuousClock.now + Self.acknowledgmentLimit
+        while !task.wait(forVersion: version, atMost: .milliseconds(50)) {
+            try state.checkStopping()
+            guard task.isRunning, ContinuousClock.now < deadline else {
+                let reason = task.status.snapshot.lastError.map { ": \($0)" } ?? ""
+                throw StoreError(
+                    .limitExceeded,
+                    "version \(version) is committed, but the stream '\(task.stream)' has not acknowledged it"
+                        + reason)
+            }
+        }
+    }
+
+    /// Waits until everything has been published or applied; returns false when the time has passed.
+    fileprivate func wait(_ seconds: Double, _ state: LuaState) throws -> Bool {
+        let deadline = ContinuousClock.now + .seconds(seconds)
+        while true {
+            let isReached =
+                switch task.role {
+                case .publisher:
+                    task.wait(forVersion: store?.store.version ?? 0, atMost: .milliseconds(50))
+                case .follower: task.waitForEnd(atMost: .milliseconds(50))
+                }
+            if isReached { break }
+            try state.checkStopping()
+            guard task.isRunning, ContinuousClock.now < deadline else { return false }
+        }
+        if task.role == .follower, let store, !store.store.isClosed { try store.store.refresh() }
+        return true
+    }
+
+    /// Ends the work.
+    func stop() {
+        task.stop()
+        store?.replications.removeAll { $0 === self }
+    }
+
+    static let type: LuaClass<ReplicationHandle> = LuaClass(
+        name: "replication",
+        methods: [
+            LuaMethod("stop") { handle, _ in
+                handle.stop()
+                return .none
+            },
+            LuaMethod("wait") { handle, call in
+                let seconds = call.isNil(2) ? 30 : try call.number(2)
+                return call.answer(
+                    .boolean(try handle.wait(min(max(seconds, 0), 1e6), call.state)))
+            },
+        ],
+        properties: [
+            LuaProperty("role") { $1.set($0.task.role.rawValue) },
+            LuaProperty("stream") { $1.set($0.task.stream) },
+            LuaProperty("is_running") { $1.set($0.task.isRunning) },
+            LuaProperty("is_connected") { $1.set($0.task.status.snapshot.isConnected) },
+            LuaProperty("version") { $1.set(Int64(clamping: $0.task.status.snapshot.version)) },
+            LuaProperty("position") { $1.set(Int64(clamping: $0.task.status.snapshot.sequence)) },
+            LuaProperty("commits") { $1.set(Int64($0.task.status.snapshot.commits)) },
+            LuaProperty("lag") { $1.set(Int64(clamping: $0.task.status.snapshot.lag)) },
+            LuaProperty("rate") { $1.set($0.task.status.snapshot.rate) },
+            LuaProperty("last_error") { handle, result in
+                if let text = handle.task.status.snapshot.lastError {
+                    result.set(text)
+                } else {
+                    result.setNil()
+                }
+            },
+        ],
+        metamethods: [
+            LuaMethod("__close") { handle, _ in
+                handle.stop()
+                return .none
+            },
+            LuaMethod("__tostring") { handle, call in
+                let state = handle.task.isRunning ? "running" : "stopped"
+                return call.answer(
+                    .text("\(handle.task.role.rawValue) of '\(handle.task.stream)' (\(state))"))
+            },
+        ])
+}

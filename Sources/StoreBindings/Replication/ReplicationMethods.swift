@@ -1,0 +1,113 @@
+import LuaHost
+import ObjectStore
+import Replication
+
+/// `store:publish` and `store:follow`.
+enum ReplicationMethods {
+    static var store: [LuaMethod<StoreHandle>] {
+        [
+            LuaMethod("publish") { handle, call in
+                let path = try path(handle, call)
+                let given = TransferOptions(try call.options(2, publishing + connecting))
+                let (servers, stream) = try connection(given)
+                var options = Publisher.Options()
+                options.replicas = try given.count("replicas") ?? options.replicas
+                options.snapshotInterval =
+                    try given.count("snapshot_every") ?? options.snapshotInterval
+                let task = try wrapping {
+                    try ReplicationTask.publish(path, servers, stream: stream, options: options)
+                }
+                let replication = ReplicationHandle(task, handle)
+                replication.isAcknowledged = given.flag("acknowledged")
+                handle.replications.append(replication)
+                return call.answer(replication, ReplicationHandle.type)
+            },
+            LuaMethod("follow") { handle, call in
+                let path = try path(handle, call)
+                let given = TransferOptions(try call.options(2, connecting))
+                let (servers, stream) = try connection(given)
+                let task = try wrapping {
+                    try ReplicationTask.follow(path, servers, stream: stream)
+                }
+                let replication = ReplicationHandle(task, handle)
+                handle.replications.append(replication)
+                // The store is marked as a follower from now on.
+                try handle.store.refresh()
+                return call.answer(replication, ReplicationHandle.type)
+            },
+        ]
+    }
+
+    /// The options of both methods.
+    static let connecting = [
+        "url", "stream", "credentials", "token", "user", "password", "tls_ca", "tls_cert",
+        "tls_key",
+    ]
+
+    /// The other options of `store:publish`.
+    static let publishing = ["replicas", "snapshot_every", "acknowledged"]
+
+    /// Returns the path of the store's file, which the thread of the publisher or follower opens.
+    private static func path(_ handle: StoreHandle, _ call: borrowing LuaCall) throws -> String {
+        try handle.store.check()
+        guard call.state.files.isUnlimited else {
+            throw StoreError(.invalidArgument, "this script is not allowed to use the network")
+        }
+        guard !handle.store.isInWrite else {
+            throw StoreError(
+                .alreadyInWrite, "replication cannot begin in a write transaction; commit it first")
+        }
+        guard !handle.store.isReadOnly else {
+            throw StoreError(
+                .readOnly, "the store was opened read-only; open it without read_only to replicate it")
+        }
+        guard handle.replications.allSatisfy({ !$0.task.isRunning }) else {
+            throw StoreError(
+                .invalidArgument, "\(handle.store.title) is replicated already; stop that first")
+        }
+        guard let path = handle.store.path else {
+            throw StoreError(
+                .invalidArgument, "an in-memory store cannot be replicated; open one with a path")
+        }
+        return path
+    }
+
+    private static func connection(
+        _ given: TransferOptions
+    ) throws -> (servers: NatsOptions, stream: String) {
+        guard let address = try given.text("url") else {
+            throw StoreError(
+                .invalidArgument,
+                "option 'url' is missing; give the address of a server, such as \"nats://localhost:4222\"")
+        }
+        guard let stream = try given.text("stream") else {
+            throw StoreError(.invalidArgument, "option 'stream' is missing; give its name")
+        }
+        var options = NatsOptions(address)
+        guard !options.servers.isEmpty, options.servers.allSatisfy(NatsOptions.isAddress) else {
+            throw StoreError(
+                .invalidArgument,
+                "expected an address such as nats://host:4222 as 'url', got \"\(address)\"")
+        }
+        options.credentials = try given.text("credentials")
+        options.token = try given.text("token")
+        options.user = try given.text("user")
+        options.password = try given.text("password")
+        options.authority = try given.text("tls_ca")
+        let certificate = (try given.text("tls_cert"), try given.text("tls_key"))
+        guard (certificate.0 == nil) == (certificate.1 == nil) else {
+            throw StoreError(.invalidArgument, "options 'tls_cert' and 'tls_key' need each other")
+        }
+        if let file = certificate.0, let key = certificate.1 { options.certificate = (file, key) }
+        return (options, stream)
+    }
+
+    /// Runs the work; errors of replication become errors that scripts can distinguish by code.
+    private static func wrapping<Result>(_ work: () throws -> Result) throws -> Result {
+        do {
+            return try work()
+        } catch let error as ReplicationError {
+            throw StoreError(.invalidArgument, error.description)
+        }
+    }
+}

@@ -1,0 +1,185 @@
+import TestServers
+import Testing
+
+/// `moonpool publish` and `follow` with a NATS server, and the same from Lua.
+@Suite(.enabled(if: NatsServer.isInstalled, NatsServer.missing))
+struct ReplicationCommandTests {
+    private func addDogs(_ store: String, _ first: Int, _ last: Int) throws {
+        let outcome = try Tool.run(
+            script: """
+                local store = moonpool.open { path = arg[1], schema = { Dog = { id = "int primary", name = "string" } } }
+                for id = math.tointeger(arg[2]), math.tointeger(arg[3]) do
+                  store:write(function() store:create("Dog", { id = id, name = "dog " .. id }) end)
+                end
+                """, arguments: [store, "\(first)", "\(last)"])
+        try #require(outcome.error == "", "\(outcome.error)")
+    }
+
+    private func export(_ store: String) throws -> String {
+        try Tool.run(["export", store, "-"]).output
+    }
+
+    @Test func `a script publishes with acknowledgment, and another script follows`() throws {
+        let server = try NatsServer()
+        let folder = try TemporaryFolder()
+        let publisher = try Tool.run(
+            script: """
+                local store = moonpool.open { path = arg[1], schema = { Dog = { id = "int primary", name = "string" } } }
+                local publication = store:publish { url = arg[2], stream = "zoo", acknowledged = true }
+                for id = 1, 5 do
+                  store:write(function() store:create("Dog", { id = id, name = "dog " .. id }) end)
+                  assert(publication.version >= store.version and publication.lag == 0)
+                end
+                print(publication.role, publication.stream, publication.is_running, publication.is_connected)
+                print(publication.position > 0, publication.commits > 0, publication.rate >= 0, publication.last_error)
+                print(publication, publication:wait(), store.is_follower)
+                print(pcall(store.publish, store, { url = arg[2], stream = "zoo" }))
+                store:close()
+                print(publication.is_running)
+                """, arguments: [folder.path + "/a.moonpool", server.address])
+        #expect(publisher.error == "")
+        let lines = publisher.output.split(separator: "\n")
+        try #require(lines.count == 5, "\(publisher.output)")
+        #expect(lines[0] == "publisher\tzoo\ttrue\ttrue")
+        #expect(lines[1] == "true\ttrue\ttrue\tnil")
+        #expect(lines[2] == "publisher of 'zoo' (running)\ttrue\tfalse")
+        #expect(lines[3].contains("is replicated already"))
+        #expect(lines[4] == "false")
+
+        let follower = try Tool.run(
+            script: """
+                local store = moonpool.open { path = arg[1] }
+                local following = store:follow { url = arg[2], stream = "zoo" }
+                print(following:wait(60), following.role, store.is_follower, #store:objects "Dog")
+                print(select(2, pcall(store.write, store, function() store:create("Dog", { id = 9, name = "x" }) end)).code)
+                following:stop()
+                print(following.is_running, store:freeze().is_follower)
+                """, arguments: [folder.path + "/b.moonpool", server.address])
+        #expect(follower.error == "")
+        #expect(follower.output == "true\tfollower\ttrue\t5\nread_only\nfalse\ttrue\n")
+        #expect(try export(folder.path + "/b.moonpool") == export(folder.path + "/a.moonpool"))
+    }
+
+    @Test func `observers of a follower receive commits of the publisher`() throws {
+        let server = try NatsServer()
+        let folder = try TemporaryFolder()
+        let (first, second) = (folder.path + "/a.moonpool", folder.path + "/b.moonpool")
+        try addDogs(first, 1, 1)
+        let publishing = ["publish", first, server.address, "--stream", "zoo", "--once"]
+        #expect(try Tool.run(publishing).output.hasPrefix("published up to version"))
+        let script = try folder.write(
+            """
+            local moonpool = require "moonpool"
+            local store = moonpool.open { path = arg[1] }
+            local following = store:follow { url = arg[2], stream = "zoo" }
+            assert(following:wait(60))
+            local token = store:objects("Dog"):observe(function(change)
+              for _, index in ipairs(change.insertions) do
+                print("arrived", store:objects("Dog")[index].name)
+                moonpool.stop()
+              end
+            end)
+            print("ready")
+            """, to: "follow.lua")
+        let process = try Subprocess(Tool.path, [script, second, server.address])
+        try process.wait { process.output.contains("ready") }
+        try addDogs(first, 2, 2)
+        #expect(try Tool.run(publishing).exitCode == 0)
+        let outcome = try process.finish()
+        #expect(outcome.output.contains("arrived\tdog 2"), "\(outcome.output) \(outcome.error)")
+        // A process that only reads can open the follower, and observe it.
+        let reader = try Tool.run(
+            script: """
+                local store = moonpool.open { path = arg[1], read_only = true }
+                local token = store:objects("Dog"):observe(function(change) print(change.type) moonpool.stop() end)
+                """, arguments: [second])
+        #expect(reader.output == "initial\n", "\(reader.error)")
+    }
+
+    @Test func `stats and the prompt show the position, lag, rate and last error`() throws {
+        let server = try NatsServer()
+        let folder = try TemporaryFolder()
+        let (first, second) = (folder.path + "/a.moonpool", folder.path + "/b.moonpool")
+        try addDogs(first, 1, 3)
+        #expect(!(try Tool.run(["stats", first]).output.contains("publishes")))
+        _ = try Tool.run(["publish", first, server.address, "--stream", "zoo", "--once"])
+        _ = try Tool.run(["follow", server.address, second, "--stream", "zoo", "--once"])
+        let publisher = try Tool.run(["stats", first]).output
+        #expect(publisher.contains("publishes to    zoo at \(server.address)"), "\(publisher)")
+        #expect(publisher.contains("state           not running"))
+        #expect(publisher.contains("lag             0 versions"))
+        #expect(publisher.contains("last error      none"))
+        let follower = try Tool.run(["stats", second]).output
+        #expect(follower.contains("follows         zoo at \(server.address)"), "\(follower)")
+        #expect(follower.contains("position        version "))
+        let json = try Tool.run(["stats", second, "--json"]).output
+        #expect(json.contains("\"replication\":{\"role\":\"follower\",\"stream\":\"zoo\""))
+        try addDogs(first, 4, 4)
+        #expect(try Tool.run(["stats", first]).output.contains("lag             1 version\n"))
+        server.stop()
+        let failed = try Tool.run([
+            "publish", first, server.address, "--stream", "zoo", "--fail-fast",
+        ])
+        #expect(failed.exitCode == 1 && failed.error.contains("cannot connect to"))
+        #expect(try Tool.run(["stats", first]).output.contains("last error      cannot connect to"))
+    }
+
+    @Test func `a follower is promoted or detached by a command`() throws {
+        let server = try NatsServer()
+        let folder = try TemporaryFolder()
+        let paths = ["a", "b", "c"].map { folder.path + "/\($0).moonpool" }
+        try addDogs(paths[0], 1, 2)
+        let zoo = ["--stream", "zoo", "--once", "--fail-fast"]
+        _ = try Tool.run(["publish", paths[0], server.address] + zoo)
+        _ = try Tool.run(["follow", server.address, paths[1]] + zoo)
+        _ = try Tool.run(["follow", server.address, paths[2]] + zoo)
+        let refused = try Tool.run(["publish", paths[1], server.address] + zoo)
+        #expect(refused.exitCode == 1 && refused.error.contains("--promote"))
+        let promoted = try Tool.run(["follow", server.address, paths[1], "--promote"] + zoo)
+        #expect(promoted.exitCode == 0, "\(promoted.error)")
+        try addDogs(paths[1], 3, 3)
+        #expect(try Tool.run(["publish", paths[1], server.address] + zoo).exitCode == 0)
+        let old = try Tool.run(["publish", paths[0], server.address] + zoo)
+        #expect(old.exitCode == 1 && old.error.contains("another copy of this store publishes"))
+        #expect(try Tool.run(["follow", server.address, paths[2]] + zoo).exitCode == 0)
+        #expect(try export(paths[2]) == export(paths[1]))
+        let rebuilt = try Tool.run(["follow", server.address, paths[0], "--rebuild"] + zoo)
+        #expect(rebuilt.exitCode == 0, "\(rebuilt.error)")
+        #expect(try export(paths[0]) == export(paths[1]))
+        #expect(try Tool.run(["follow", paths[2], "--detach"]).exitCode == 0)
+        try addDogs(paths[2], 50, 50)
+    }
+
+    @Test func `a second publisher stops with an error`() throws {
+        let server = try NatsServer()
+        let folder = try TemporaryFolder()
+        let store = folder.path + "/a.moonpool"
+        try addDogs(store, 1, 1)
+        let publishing = ["publish", store, server.address, "--stream", "zoo"]
+        let first = try Subprocess(Tool.path, publishing)
+        try first.wait { first.error.contains("published a snapshot") }
+        let second = try Subprocess(Tool.path, publishing)
+        // Either is refused by the server as soon as the other one has published.
+        var id = 2
+        var text = ""
+        try first.wait {
+            id += 1
+            try? addDogs(store, id, id)
+            text = first.error + second.error
+            return text.contains("another process publishes to the stream")
+        }
+        first.send(15)
+        second.send(15)
+        _ = try first.finish()
+        _ = try second.finish()
+    }
+
+    @Test func `a sandboxed script does not connect to servers`() throws {
+        let folder = try TemporaryFolder()
+        let outcome = try Tool.run([
+            "--sandbox", "-e",
+            "print(pcall(moonpool.open({ in_memory = 'x' }).publish, moonpool.open { in_memory = 'x' }, { url = 'nats://localhost', stream = 'x' }))",
+        ])
+        #expect(outcome.output.contains("not allowed"), "\(folder.path) \(outcome.output)")
+    }
+}
