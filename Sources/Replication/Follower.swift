@@ -59,7 +59,9 @@ package final class Follower {
             throw ReplicationError.fatal(
                 "'\(path)' publishes to the stream '\(record.stream)'; add --rebuild to replace it")
         }
-        if record == nil, store.view.schema.classes.contains(where: { store.view.table($0).count > 0 }) {
+        if record == nil,
+            store.view.schema.classes.contains(where: { store.view.table($0).count > 0 })
+        {
             store.close()
             throw ReplicationError.fatal(
                 "'\(path)' has data and does not follow a stream; add --rebuild to replace it")

@@ -139,6 +139,8 @@ final class JetStream {
             return UInt64(clamping: node.tape.int(node.index))
         }
 
+        func flag(_ path: String...) -> Bool { node(path)?.kind == .truth }
+
         func text(_ path: String...) -> String {
             guard let node = node(path), node.kind == .string else { return "" }
             return node.text

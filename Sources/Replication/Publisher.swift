@@ -379,6 +379,8 @@ package final class Publisher {
             }
             let answer = try JetStream.Answer(message.data)
             guard !answer.hasError else { try refused(answer); continue }
+            // The position is read from the stream, so that no message is sent twice by one process.
+            if answer.flag("duplicate") { try checkPublisher(of: answer.number("seq")) }
             stored = max(stored, answer.number("seq"))
         }
         if let last = unstored.lastIndex(where: { $0.sequence <= stored }) {
@@ -392,12 +394,16 @@ package final class Publisher {
         guard JetStream.isFenced(answer), let stream else {
             throw ReplicationError.temporary("NATS: \(JetStream.reason(answer))")
         }
-        let last = try stream.state()?.last ?? 0
-        let publisher = try stream.message(last)?.headers[MessageHeader.publisher]
+        try checkPublisher(of: try stream.state()?.last ?? 0)
+        throw ReplicationError.temporary("a message was lost on its way to the stream")
+    }
+
+    /// Throws `fatal` if another process has published a message.
+    private func checkPublisher(of sequence: UInt64) throws {
+        let publisher = try stream?.message(sequence)?.headers[MessageHeader.publisher]
         guard publisher == identifier else {
             throw ReplicationError.fatal(
                 "another process publishes to the stream '\(streamName)'; only one can")
         }
-        throw ReplicationError.temporary("a message was lost on its way to the stream")
     }
 }

@@ -36,7 +36,7 @@ struct StatusFile {
 
     /// Writes the file.
     ///
-    /// A file that cannot be written is no error: replication goes on.
+    /// A file that cannot be written does not stop replication.
     mutating func write(_ status: ReplicationStatus, hasEnded: Bool = false) {
         lastWrite = .now
         let numbers = status.snapshot

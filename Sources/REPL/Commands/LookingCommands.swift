@@ -58,7 +58,8 @@ extension MetaCommand {
             try session.writeStatistics()
         },
         MetaCommand(
-            "replication", "", "Show what the store publishes or follows, and how far that has come."
+            "replication", "",
+            "Show what the store publishes or follows, and how far that has come."
         ) { session, _ in
             let store = try session.requireStore().store
             guard let report = try ReplicationReport.read(store) else {

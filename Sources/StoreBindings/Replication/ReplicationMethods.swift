@@ -59,7 +59,8 @@ enum ReplicationMethods {
         }
         guard !handle.store.isReadOnly else {
             throw StoreError(
-                .readOnly, "the store was opened read-only; open it without read_only to replicate it")
+                .readOnly,
+                "the store was opened read-only; open it without read_only to replicate it")
         }
         guard handle.replications.allSatisfy({ !$0.task.isRunning }) else {
             throw StoreError(
@@ -78,7 +79,8 @@ enum ReplicationMethods {
         guard let address = try given.text("url") else {
             throw StoreError(
                 .invalidArgument,
-                "option 'url' is missing; give the address of a server, such as \"nats://localhost:4222\"")
+                "option 'url' is missing; give the address of a server, such as \"nats://localhost:4222\""
+            )
         }
         guard let stream = try given.text("stream") else {
             throw StoreError(.invalidArgument, "option 'stream' is missing; give its name")

@@ -189,14 +189,19 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `2.19 a read-only store cannot be observed`() throws {
+    @Test func `2.19 an observer of a read-only store receives the commits of others`() throws {
         let folder = TemporaryFolder()
         let path = folder.file("a.moonpool")
-        _ = try Store(
+        let writer = try Store(
             StoreConfiguration(.file(path), schema: ObservedWorld.classes),
             scheduler: ManualScheduler())
         let reader = try Store(
             StoreConfiguration(.file(path), isReadOnly: true), scheduler: ManualScheduler())
-        _ = storeError(.readOnly) { _ = try reader.observe { _, _ in } }
+        var calls = 0
+        let token = try reader.observe { _, _ in calls += 1 }
+        try writer.write { _ = try writer.create("Other") }
+        try reader.refresh()
+        #expect(calls == 1)
+        token.invalidate()
     }
 }

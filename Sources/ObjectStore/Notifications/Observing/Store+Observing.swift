@@ -3,8 +3,8 @@ extension Store {
     /// autorefresh, when a newer version is there.
     ///
     /// The store's own commits call it before they return; a handler's own commits do not call it
-    /// again. Throws `already_in_write`, `read_only`, `closed`, `wrong_thread`, `invalid_argument`
-    /// (the thread has no event loop).
+    /// again. A store that was opened read-only receives the commits of others. Throws
+    /// `already_in_write`, `closed`, `wrong_thread`, `invalid_argument` (the thread has no event loop).
     public func observe(
         name: String = "", _ handler: @escaping (StoreNotification, Store) throws -> Void
     ) throws -> NotificationToken {
@@ -14,13 +14,8 @@ extension Store {
     }
 
     /// Throws what every kind of observing throws.
-    ///
-    /// `isReading`: of a kind that is of use for a read-only store.
-    func checkObservable(isReading: Bool = false) throws {
+    func checkObservable() throws {
         try check()
-        guard isReading || !isReadOnly else {
-            throw StoreError(.readOnly, "a read-only store cannot be observed")
-        }
         guard !isInWrite else {
             throw StoreError(
                 .alreadyInWrite,

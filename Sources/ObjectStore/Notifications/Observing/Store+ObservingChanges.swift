@@ -7,7 +7,7 @@ extension Store {
     package func observeChanges(
         name: String = "", _ handler: @escaping (VersionChange) throws -> Void
     ) throws -> NotificationToken {
-        try checkObservable(isReading: true)
+        try checkObservable()
         let dispatcher = notifications
         let observer = ChangeStreamObserver(name: name, dispatcher: dispatcher, handler: handler)
         let token = dispatcher.add(observer, seen: version)

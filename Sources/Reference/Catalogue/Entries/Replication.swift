@@ -56,7 +56,8 @@ extension Catalogue {
     private static let replicationOptionFields: [CatalogueEntry] = [
         .field(
             "url", of: [publishOptions, followOptions], "string",
-            "The addresses of NATS servers, separated by commas: nats://host:4222 or tls://host:4222."),
+            "The addresses of NATS servers, separated by commas: nats://host:4222 or tls://host:4222."
+        ),
         .field(
             "stream", of: [publishOptions, followOptions], "string",
             "The name of the stream: letters, digits, '-' and '_'."),
@@ -73,10 +74,10 @@ extension Catalogue {
             "password", of: [publishOptions, followOptions], "string?", "The user's password."),
         .field(
             "tls_ca", of: [publishOptions, followOptions], "string?",
-            "A file with the certificates to trust, for TLS."),
+            "A file with trusted certificates, for TLS."),
         .field(
             "tls_cert", of: [publishOptions, followOptions], "string?",
-            "A file with the certificate of this client, for TLS."),
+            "A file with the client's certificate, for TLS."),
         .field(
             "tls_key", of: [publishOptions, followOptions], "string?",
             "A file with the key of tls_cert."),
@@ -95,11 +96,12 @@ extension Catalogue {
     ]
 
     private static let replicationFields: [CatalogueEntry] = [
-        .field("role", of: [replication], "string", "publisher or follower."),
-        .field("stream", of: [replication], "string", "The name of the stream."),
+        .field("role", of: [replication], "string", "The task: publisher or follower."),
+        .field("stream", of: [replication], "string", "The stream that is published or followed."),
         .field(
             "is_running", of: [replication], "boolean",
-            "Whether publishing or following continues, even if no server can be reached at the moment."),
+            "Whether publishing or following continues, even if no server can be reached at the moment."
+        ),
         .field("is_connected", of: [replication], "boolean", "Whether a server is connected."),
         .field(
             "position", of: [replication], "integer",
