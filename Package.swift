@@ -187,7 +187,7 @@ let package = Package(
             swiftSettings: unsafeZone),
         .testTarget(
             name: "ReplicationTests",
-            dependencies: ["Replication", "Transfer", "ObjectStore", "TestServers"],
+            dependencies: ["Replication", "Transfer", "DataFormats", "ObjectStore", "TestServers"],
             swiftSettings: unsafeZone),
         .testTarget(
             name: "ReferenceTests",

@@ -52,7 +52,8 @@ package final class Follower {
         _ = try NatsLibrary.functions()
         if options.rebuilds { try Self.remove(path, servers, stream) }
         store = try Store(StoreConfiguration(.file(path)), scheduler: ReplicationThread(status))
-        reportFile = StatusFile(path, .follower, stream, servers)
+        reportFile = StatusFile(
+            path, .follower, stream, NatsConnection.display(servers.servers))
         store.isReplicating = true
         record = try ReplicationRecord.read(store)
         if let record, record.role == .publisher {

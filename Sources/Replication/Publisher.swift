@@ -75,8 +75,9 @@ package final class Publisher {
         _ = try NatsLibrary.functions()
         store = try Store(
             StoreConfiguration(.file(path)), scheduler: ReplicationThread(status))
-        record = try Self.record(store, path, stream)
-        reportFile = StatusFile(path, .publisher, stream, servers)
+        record = try ReplicationRecord.publisher(store, path, stream)
+        reportFile = StatusFile(
+            path, .publisher, stream, NatsConnection.display(servers.servers))
         if let path = store.commitSignalPath {
             commitWatch = AccessWatcher.shared.watch(path) { status.signal() }
         }
@@ -87,31 +88,6 @@ package final class Publisher {
         commitWatch = nil
         store.close()
         reportFile.write(status, hasEnded: true)
-    }
-
-    /// The record of a publishing store, made if there is none.
-    private static func record(
-        _ store: Store, _ path: String, _ stream: String
-    ) throws -> ReplicationRecord {
-        let origin = FileOrigin.of(path)
-        if let record = try ReplicationRecord.read(store) {
-            guard record.role == .publisher else {
-                throw ReplicationError.fatal(
-                    "'\(path)' follows the stream '\(record.stream)'; make it the publisher with "
-                        + "moonpool follow … --promote")
-            }
-            guard record.origin == origin else {
-                throw ReplicationError.fatal(
-                    "'\(path)' is a copy of a store that publishes, and may differ from it; use "
-                        + "moonpool publish … --new-lineage if the other one no longer publishes")
-            }
-            return record
-        }
-        let record = ReplicationRecord(
-            role: .publisher, identity: UUIDValue.random().description,
-            lineage: UUIDValue.random().description, origin: origin, stream: stream)
-        try store.write { try record.write(to: store, changesRole: true) }
-        return record
     }
 
     /// Begins a new lineage of a copied or promoted store.

@@ -34,6 +34,33 @@ struct ReplicationRecord: Equatable {
             previousLineage: answer.text("previous"))
     }
 
+    /// Returns the record of a publishing store, and creates it if there is none.
+    ///
+    /// Throws `ReplicationError.fatal` for a follower, and for a copy of a publishing store.
+    static func publisher(
+        _ store: Store, _ path: String, _ stream: String
+    ) throws -> ReplicationRecord {
+        let origin = FileOrigin.of(path)
+        if let record = try read(store) {
+            guard record.role == .publisher else {
+                throw ReplicationError.fatal(
+                    "'\(path)' follows the stream '\(record.stream)'; make it the publisher with "
+                        + "moonpool follow … --promote")
+            }
+            guard record.origin == origin else {
+                throw ReplicationError.fatal(
+                    "'\(path)' is a copy of a store that publishes, and may differ from it; use "
+                        + "moonpool publish … --new-lineage if the other one no longer publishes")
+            }
+            return record
+        }
+        let record = ReplicationRecord(
+            role: .publisher, identity: UUIDValue.random().description,
+            lineage: UUIDValue.random().description, origin: origin, stream: stream)
+        try store.write { try record.write(to: store, changesRole: true) }
+        return record
+    }
+
     /// Sets the record in the open write transaction.
     func write(to store: Store, changesRole: Bool) throws {
         var json = JSONWriter()

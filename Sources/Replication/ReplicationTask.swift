@@ -38,6 +38,23 @@ package final class ReplicationTask: Sendable {
         return task
     }
 
+    /// Publishes the commits of a store file to tables of a PostgreSQL database.
+    ///
+    /// Throws what ``PostgresPublisher`` throws when it is created.
+    package static func publish(
+        _ path: String, to database: String,
+        options: PostgresPublisher.Options = PostgresPublisher.Options()
+    ) throws -> ReplicationTask {
+        let status = ReplicationStatus()
+        let task = ReplicationTask(.publisher, options.schema, status)
+        try task.start {
+            let publisher = try PostgresPublisher(
+                path, database, options: options, status: status)
+            return (publisher.run, publisher.close)
+        }
+        return task
+    }
+
     /// Makes a store file follow a stream.
     ///
     /// Throws what ``Follower`` throws when it is created.

@@ -21,11 +21,11 @@ struct StatusFile {
     private let servers: String
     private var lastWrite: ContinuousClock.Instant?
 
-    init(_ store: String, _ role: ReplicationRole, _ stream: String, _ servers: NatsOptions) {
+    init(_ store: String, _ role: ReplicationRole, _ stream: String, _ servers: String) {
         path = store + Self.suffix
         self.role = role
         self.stream = stream
-        self.servers = NatsConnection.display(servers.servers)
+        self.servers = servers
     }
 
     /// Writes the file if the last time is a second ago.

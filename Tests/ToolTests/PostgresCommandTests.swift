@@ -43,6 +43,30 @@ struct PostgresCommandTests {
             file.error.contains("--schema, --upsert and --replace are for PostgreSQL databases"))
     }
 
+    @Test func `a command keeps tables up to date, and a script too`() throws {
+        let folder = try TemporaryFolder()
+        let rows = try folder.write("id,name\n1,Rex\n", to: "dogs.csv")
+        let store = folder.path + "/zoo.moonpool"
+        _ = try Tool.run(["import", store, rows, "--class", "Dog"])
+        let database = try PostgresWorld()
+        let publishing = ["publish", store, database.address, "--schema", "zoo", "--once"]
+        let first = try Tool.run(publishing)
+        #expect(first.output.hasPrefix("published up to version "), "\(first.error)")
+        let script = try Tool.run(
+            script: """
+                local store = moonpool.open(arg[1])
+                local publication = store:publish { url = arg[2], schema = "zoo", acknowledged = true }
+                store:write(function() store:create("Dog", { id = 2, name = "Max" }) end)
+                print(publication.version == store.version, publication.lag, publication.last_error)
+                """, arguments: [store, database.address])
+        #expect(script.output == "true\t0\tnil\n", "\(script.error)")
+        #expect(try database.query("SELECT name FROM zoo.\"Dog\" ORDER BY id") == ["Rex", "Max"])
+        let stats = try Tool.run(["stats", store]).output
+        #expect(stats.contains("publishes to    schema 'zoo' at postgres://"), "\(stats)")
+        let wrong = try Tool.run(["publish", store, "nats://127.0.0.1:1", "--replace"])
+        #expect(wrong.error.contains("--schema and --replace are for PostgreSQL databases"))
+    }
+
     @Test func `the example prints what its header says`() throws {
         let database = try PostgresWorld()
         let path = Tool.root + "/examples/postgres.lua"

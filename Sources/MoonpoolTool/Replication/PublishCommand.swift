@@ -3,12 +3,13 @@ import DataFormats
 import EventLoops
 import ObjectStore
 import Replication
+import Transfer
 
 /// `moonpool publish STORE ADDRESS`.
 struct PublishCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "publish",
-        abstract: "Publish the commits of a store to a NATS JetStream stream.",
+        abstract: "Publish the commits of a store to NATS JetStream or PostgreSQL.",
         discussion: """
             Each commit of any process becomes a message, in order and exactly once; large ones are split. Commits in quick \
             succession can become one message. The stream is created if it does not exist, and begins with a snapshot. \
@@ -16,14 +17,22 @@ struct PublishCommand: ParsableCommand {
 
               moonpool publish zoo.moonpool nats://a:4222,nats://b:4222 --stream zoo --replicas 3
 
+            Tables of a PostgreSQL database are kept up to date in the same way: each step is one transaction, which also \
+            records the version. The tables are those of `moonpool export`:
+
+              moonpool publish zoo.moonpool postgres://me@host/zoo --schema animals
+
             Runs until interrupted, and continues where the stream ends when it is started again. A server that cannot be \
-            reached is tried again. A second publisher of a stream stops with an error. Needs the Debian package libnats3.4.
+            reached is tried again. A second publisher stops with an error. Needs the Debian package libnats3.4 or libpq5.
             """)
 
     @Argument(help: "The store.", completion: .file(extensions: ["moonpool"]))
     var store: String
 
-    @Argument(help: "The addresses of NATS servers, separated by commas: nats://host:4222.")
+    @Argument(
+        help:
+            "Addresses of NATS servers, separated by commas: nats://host:4222; or of a database: postgres://host/name."
+    )
     var servers: String
 
     @OptionGroup var nats: NatsOptionGroup
@@ -34,6 +43,12 @@ struct PublishCommand: ParsableCommand {
     @Option(
         help: "Publish a snapshot after this many commits; followers begin with the newest one.")
     var snapshotEvery = 100_000
+
+    @Option(help: "The schema of a PostgreSQL database that holds the tables. Default: public.")
+    var schema: String?
+
+    @Flag(help: "Replace existing tables of a PostgreSQL database.")
+    var replace = false
 
     @Flag(help: "Publish what is new, and stop.")
     var once = false
@@ -47,10 +62,16 @@ struct PublishCommand: ParsableCommand {
         CommandInterruption.begin()
         ProcessServices.ignorePipeSignal()
         try ReplicationCommand.shown {
+            if PostgresAddress.isAddress(servers) { return try publishToPostgres() }
+            guard schema == nil, !replace else {
+                throw StoreError(
+                    .invalidArgument, "--schema and --replace are for PostgreSQL databases")
+            }
             guard NatsOptions.isAddress(servers) else {
                 throw StoreError(
                     .invalidArgument,
-                    "expected an address such as nats://host:4222, got '\(servers)'")
+                    "expected an address such as nats://host:4222 or postgres://host/name, got '\(servers)'"
+                )
             }
             try StoreFiles.requireStore(store)
             let stream = try nats.streamName()
@@ -68,5 +89,24 @@ struct PublishCommand: ParsableCommand {
             ProcessServices.writeOutput(
                 "published up to version \(end.version), message \(end.sequence)\n")
         }
+    }
+
+    private func publishToPostgres() throws {
+        guard nats.stream == nil else {
+            throw StoreError(
+                .invalidArgument, "--stream is for NATS; name the tables' schema with --schema")
+        }
+        try StoreFiles.requireStore(store)
+        if newLineage { try Publisher.beginLineage(store, "") }
+        var options = PostgresPublisher.Options()
+        options.schema = schema ?? options.schema
+        options.replaces = replace
+        options.failsFast = nats.failFast
+        options.stopsAtEnd = once
+        let publisher = try PostgresPublisher(
+            store, servers, options: options, report: ReplicationCommand.report)
+        try publisher.run()
+        let end = publisher.status.snapshot
+        ProcessServices.writeOutput("published up to version \(end.version)\n")
     }
 }

@@ -1,6 +1,7 @@
 import LuaHost
 import ObjectStore
 import Replication
+import Transfer
 
 /// `store:publish` and `store:follow`.
 enum ReplicationMethods {
@@ -9,6 +10,9 @@ enum ReplicationMethods {
             LuaMethod("publish") { handle, call in
                 let path = try path(handle, call)
                 let given = TransferOptions(try call.options(2, publishing + connecting))
+                if let url = try given.text("url"), PostgresAddress.isAddress(url) {
+                    return try publish(handle, path, to: url, given, call)
+                }
                 let (servers, stream) = try connection(given)
                 var options = Publisher.Options()
                 options.replicas = try given.count("replicas") ?? options.replicas
@@ -38,6 +42,22 @@ enum ReplicationMethods {
         ]
     }
 
+    private static func publish(
+        _ handle: StoreHandle, _ path: String, to database: String, _ given: TransferOptions,
+        _ call: borrowing LuaCall
+    ) throws -> LuaAnswer {
+        var options = PostgresPublisher.Options()
+        options.schema = try given.text("schema") ?? options.schema
+        options.replaces = given.flag("replace")
+        let task = try wrapping {
+            try ReplicationTask.publish(path, to: database, options: options)
+        }
+        let replication = ReplicationHandle(task, handle)
+        replication.isAcknowledged = given.flag("acknowledged")
+        handle.replications.append(replication)
+        return call.answer(replication, ReplicationHandle.type)
+    }
+
     /// The options of both methods.
     static let connecting = [
         "url", "stream", "credentials", "token", "user", "password", "tls_ca", "tls_cert",
@@ -45,7 +65,7 @@ enum ReplicationMethods {
     ]
 
     /// The other options of `store:publish`.
-    static let publishing = ["replicas", "snapshot_every", "acknowledged"]
+    static let publishing = ["replicas", "snapshot_every", "acknowledged", "schema", "replace"]
 
     /// Returns the path of the store's file, which the thread of the publisher or follower opens.
     private static func path(_ handle: StoreHandle, _ call: borrowing LuaCall) throws -> String {

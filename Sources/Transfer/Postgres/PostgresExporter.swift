@@ -10,10 +10,12 @@ final class PostgresExporter {
     private let isWhole: Bool
     private let options: PostgresOptions
     private let layout: PostgresLayout
-    private let cells: PostgresCellWriter
+    private let rows: PostgresRows
     private let server: PostgresConnection
     /// The tables that existed before.
     private var existing: Set<String> = []
+    /// Whether tables that existed were emptied, so that they have their constraints.
+    private var isRefilled = false
     private var stages = 0
 
     /// Begins the export: creates the tables.
@@ -29,8 +31,8 @@ final class PostgresExporter {
         self.options = options
         layout = try PostgresLayout(
             classes, view.schema.classes, isWhole: isWhole, in: options.schema)
-        cells = PostgresCellWriter(view)
         server = try PostgresConnection(address)
+        rows = PostgresRows(view, server)
         try server.run("BEGIN")
         try prepareTables()
     }
@@ -54,16 +56,36 @@ final class PostgresExporter {
                 .invalidArgument,
                 "the database has a table '\(options.schema).\(name)' already; add --upsert to update "
                     + "its rows, --replace to drop it, or --schema NAME to use another schema")
-        case .replace:
-            let paths = layout.tableNames.filter(existing.contains).map(layout.path)
-            if !paths.isEmpty {
-                try server.run("DROP TABLE \(paths.joined(separator: ", "))")
+        case .refill:
+            let described = try PostgresMetadata.read(options.schema, from: server)
+            if existing.count == layout.tableNames.count, let described,
+                PostgresMetadata.text(of: described) == PostgresMetadata.text(of: classes)
+            {
+                let paths = layout.tableNames.map(layout.path)
+                if !paths.isEmpty {
+                    try server.run("TRUNCATE \(paths.joined(separator: ", "))")
+                }
+                existing = []
+                isRefilled = true
+                return
             }
-            existing = []
+            // Tables of classes that are gone go too.
+            let old = try described.map {
+                try PostgresLayout($0, $0, isWhole: true, in: options.schema).tableNames
+            }
+            try drop(names.intersection(layout.tableNames + (old ?? [])))
+        case .replace: try drop(existing)
         case .upsert: break
         }
         let new = Set(layout.tableNames).subtracting(existing)
         for statement in layout.creation(of: new) { try server.run(statement) }
+    }
+
+    /// Drops tables, which may have foreign keys between them.
+    private func drop(_ names: Set<String>) throws {
+        let paths = names.sorted().map(layout.path)
+        if !paths.isEmpty { try server.run("DROP TABLE \(paths.joined(separator: ", "))") }
+        existing = []
     }
 
     /// The classes in the order to write them: targets of links first, as far as links do not form a circle.
@@ -91,11 +113,11 @@ final class PostgresExporter {
         if existing.contains(table.name) {
             try upsert(table, keys, count: count)
         } else {
-            try copyRows(table, keys, into: layout.path(table.name), count: count)
+            try rows.copy(table, keys, into: layout.path(table.name), count: count)
         }
         for join in table.joins {
             guard existing.contains(join.name) else {
-                try copyRows(join, keys, into: layout.path(join.name))
+                try rows.copy(join, keys, into: layout.path(join.name))
                 continue
             }
             try replaceElements(join, keys, of: table)
@@ -103,96 +125,20 @@ final class PostgresExporter {
     }
 
     /// Creates indexes and foreign keys, describes the export in the schema `moonpool`, and commits.
-    func finish() throws {
+    ///
+    /// `record` writes what belongs to the same transaction.
+    func finish(_ record: (PostgresConnection) throws -> Void = { _ in }) throws {
         let new = Set(layout.tableNames).subtracting(existing)
-        for statement in layout.constraints(of: new) where !statement.isEmpty {
-            try server.run(statement)
+        if !isRefilled {
+            for statement in layout.constraints(of: new) where !statement.isEmpty {
+                try server.run(statement)
+            }
         }
         if isWhole, existing.isEmpty {
             try PostgresMetadata.write(classes, for: options.schema, to: server)
         }
+        try record(server)
         try server.run("COMMIT")
-    }
-
-    // MARK: Rows
-
-    private func copyRows(
-        _ table: PostgresLayout.Table, _ keys: ResultKeys, into path: String,
-        count: () throws -> Void
-    ) throws {
-        let classSchema = table.classSchema
-        let copy = try server.copyIn(Self.copy(path, table.columnNames))
-        var number = 0
-        for key in keys {
-            number += 1
-            copy.beginRow(columns: table.columnNames.count)
-            do {
-                if table.isNumbered { copy.int(key.rawValue) }
-                for column in table.columns {
-                    try cells.write(column, of: key, in: classSchema, to: copy)
-                }
-            } catch let error as FormatError {
-                throw try fault(error, number, key, classSchema)
-            }
-            try copy.endRow()
-            try count()
-        }
-        try copy.finish()
-    }
-
-    private func copyRows(
-        _ join: PostgresLayout.Join, _ keys: ResultKeys, into path: String
-    ) throws {
-        let copy = try server.copyIn(Self.copy(path, join.columns))
-        var number = 0
-        func add(_ owner: ObjectKey, _ place: () throws -> Void, _ value: Value) throws {
-            copy.beginRow(columns: 3)
-            try cells.key(owner, of: join.owner, to: copy)
-            try place()
-            if case .object(let reference) = value {
-                try cells.key(reference.key, of: join.target, to: copy)
-            } else {
-                copy.null()
-            }
-            try copy.endRow()
-        }
-        for key in keys {
-            number += 1
-            do {
-                switch try view.value(join.property, of: key, in: join.owner) {
-                case .list(let elements):
-                    for (index, element) in elements.enumerated() {
-                        try add(key, { copy.int(Int64(index + 1)) }, element)
-                    }
-                case .dictionary(let entries):
-                    for (name, value) in entries {
-                        try add(key, { try cells.text(name, join.property.name, to: copy) }, value)
-                    }
-                default: break
-                }
-            } catch let error as FormatError {
-                throw try fault(error, number, key, join.owner)
-            }
-        }
-        try copy.finish()
-    }
-
-    private static func copy(_ path: String, _ columns: [String]) -> String {
-        let names = columns.map(PostgresConnection.quoted).joined(separator: ", ")
-        return "COPY \(path) (\(names)) FROM STDIN (FORMAT binary)"
-    }
-
-    /// An error with the row: its number, and its primary key if it has one.
-    private func fault(
-        _ error: FormatError, _ number: Int, _ key: ObjectKey, _ classSchema: ClassSchema
-    ) throws -> FormatError {
-        guard error.reason.hasPrefix("'") else { return error }
-        var place = RowPlace(table: classSchema.name, line: number).description
-        if let primary = classSchema.primaryKey {
-            let value = try view.value(primary, of: key, in: classSchema)
-            place += " (\(primary.name) = \(value.summary))"
-        }
-        return FormatError("\(place): \(error.reason)")
     }
 
     // MARK: Existing tables
@@ -231,34 +177,13 @@ final class PostgresExporter {
         let types =
             (table.isNumbered ? [("bigint")] : []) + table.columns.map(\.typeName)
         let stage = try makeStage(Array(zip(table.columnNames, types)))
-        try copyRows(table, keys, into: stage, count: count)
+        try rows.copy(table, keys, into: stage, count: count)
         let kept = table.columnNames.filter { known[$0]?.isGenerated == false }
         try server.run(
-            Self.merge(stage, into: layout.path(table.name), kept, key: table.keyColumn) {
+            PostgresRows.merge(stage, into: layout.path(table.name), kept, key: table.keyColumn) {
                 known[$0]?.type
             })
         try server.run("DROP TABLE \(stage)")
-    }
-
-    /// The statement that takes rows of a stage into a table.
-    private static func merge(
-        _ stage: String, into path: String, _ columns: [String], key: String,
-        type: (String) -> String?
-    ) -> String {
-        let quoted = columns.map(PostgresConnection.quoted)
-        let values = columns.map { name in
-            let column = PostgresConnection.quoted(name)
-            return type(name).map { "CAST(\(column) AS \($0))" } ?? column
-        }
-        let updates = columns.filter { $0 != key }.map(PostgresConnection.quoted).map {
-            "\($0) = EXCLUDED.\($0)"
-        }
-        let action = updates.isEmpty ? "NOTHING" : "UPDATE SET \(updates.joined(separator: ", "))"
-        return """
-            INSERT INTO \(path) (\(quoted.joined(separator: ", "))) OVERRIDING SYSTEM VALUE \
-            SELECT \(values.joined(separator: ", ")) FROM \(stage) \
-            ON CONFLICT (\(PostgresConnection.quoted(key))) DO \(action)
-            """
     }
 
     /// Replaces the elements of collections of the written objects.
@@ -266,18 +191,12 @@ final class PostgresExporter {
         _ join: PostgresLayout.Join, _ keys: ResultKeys, of table: PostgresLayout.Table
     ) throws {
         let owners = try makeStage([("owner", table.keyType.name)])
-        let copy = try server.copyIn(Self.copy(owners, ["owner"]))
-        for key in keys {
-            copy.beginRow(columns: 1)
-            try cells.key(key, of: join.owner, to: copy)
-            try copy.endRow()
-        }
-        try copy.finish()
+        try rows.copyOwners(join, keys, into: owners)
         let path = layout.path(join.name)
         try server.run(
             "DELETE FROM \(path) WHERE \"owner\" IN (SELECT \"owner\" FROM \(owners)); DROP TABLE \(owners)"
         )
-        try copyRows(join, keys, into: path)
+        try rows.copy(join, keys, into: path)
     }
 
     private func makeStage(_ columns: [(name: String, type: String)]) throws -> String {

@@ -9,12 +9,8 @@ enum PostgresMetadata {
     static func write(
         _ classes: [ClassSchema], for schema: String, to server: PostgresConnection
     ) throws {
-        var json = JSONWriter()
-        SchemaJSON.write(classes, to: &json)
         if try server.rows("SELECT to_regclass('moonpool.exports') IS NOT NULL")[0][0] != "t" {
-            if try server.rows("SELECT 1 FROM pg_namespace WHERE nspname = 'moonpool'").isEmpty {
-                try server.run("CREATE SCHEMA moonpool")
-            }
+            try createSchema(on: server)
             try server.run(
                 """
                 CREATE TABLE moonpool.exports (schema_name text PRIMARY KEY, format integer NOT NULL, \
@@ -25,7 +21,21 @@ enum PostgresMetadata {
             """
             INSERT INTO moonpool.exports VALUES ($1, $2, $3) ON CONFLICT (schema_name) \
             DO UPDATE SET format = EXCLUDED.format, classes = EXCLUDED.classes
-            """, [schema, format, String(decoding: json.bytes, as: UTF8.self)])
+            """, [schema, format, text(of: classes)])
+    }
+
+    /// The classes as the database keeps them.
+    static func text(of classes: [ClassSchema]) -> String {
+        var json = JSONWriter()
+        SchemaJSON.write(classes.sorted { $0.name < $1.name }, to: &json)
+        return String(decoding: json.bytes, as: UTF8.self)
+    }
+
+    /// Creates the schema `moonpool` of the database if it does not exist.
+    static func createSchema(on server: PostgresConnection) throws {
+        if try server.rows("SELECT 1 FROM pg_namespace WHERE nspname = 'moonpool'").isEmpty {
+            try server.run("CREATE SCHEMA moonpool")
+        }
     }
 
     /// The classes of the export in a schema of the database; nil if there is none.

@@ -10,6 +10,8 @@ package struct PostgresOptions: Sendable, Equatable {
         case replace
         /// Update rows whose key exists and insert the others.
         case upsert
+        /// Empty them, or drop them if the classes have changed since they were exported.
+        case refill
     }
 
     /// The schema of the database that holds the tables.

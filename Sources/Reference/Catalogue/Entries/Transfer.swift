@@ -24,10 +24,10 @@ extension Catalogue {
             "The format: jsonl, json, csv, tsv, sqlite, lua or postgres. Default: by the file's ending."
         ),
         .field(
-            "schema", of: [importOptions, exportOptions], "string?",
+            "schema", of: [importOptions, exportOptions, publishOptions], "string?",
             "The schema of a PostgreSQL database that holds the tables; public if not given."),
         .field(
-            "replace", of: [exportOptions], "boolean?",
+            "replace", of: [exportOptions, publishOptions], "boolean?",
             "For PostgreSQL: drops existing tables of the classes. Default: existing tables are an error."
         ),
         .field(

@@ -1,0 +1,203 @@
+import DataFormats
+import ObjectStore
+import SystemCalls
+import Transfer
+
+/// Publishes the commits of a store to tables of a PostgreSQL database, in order and exactly once.
+///
+///     let publisher = try PostgresPublisher("zoo.moonpool", "postgres://localhost/zoo")
+///     try publisher.run()
+///
+/// Each step is one transaction that also records the version: a commit, or several that were made while the one before was
+/// written. Blocks the calling thread, which must be the one that made the publisher.
+package final class PostgresPublisher {
+    /// How a store is published.
+    package struct Options: Sendable {
+        /// The schema of the database that holds the tables.
+        package var schema = "public"
+        /// Replace tables that exist before the first step.
+        package var replaces = false
+        /// Stop when the database cannot be reached, instead of trying again.
+        package var failsFast = false
+        /// Stop when everything has been published.
+        package var stopsAtEnd = false
+
+        package init() {}
+    }
+
+    /// What the publisher is doing.
+    package let status: ReplicationStatus
+    private let store: Store
+    private let address: String
+    private let options: Options
+    private let report: (String) -> Void
+    private let record: ReplicationRecord
+    private var reportFile: StatusFile
+    private var commitWatch: AccessWatcher.Watch?
+    private var mirror: PostgresMirror?
+    /// The version that the database holds.
+    private var position: UInt64?
+    /// The store at that version, if it is still at hand.
+    private var older: StoreView?
+
+    /// Opens a store for publishing.
+    ///
+    /// `report` receives what happens, for people. Throws what opening a store throws, and `ReplicationError.fatal` for a
+    /// follower and for a copy of a publishing store.
+    package init(
+        _ path: String, _ address: String, options: Options = Options(),
+        status: ReplicationStatus = ReplicationStatus(),
+        report: @escaping (String) -> Void = { _ in }
+    ) throws {
+        self.address = address
+        self.options = options
+        self.status = status
+        self.report = report
+        store = try Store(StoreConfiguration(.file(path)), scheduler: ReplicationThread(status))
+        record = try ReplicationRecord.publisher(store, path, Self.stream(options))
+        reportFile = StatusFile(
+            path, .publisher, Self.stream(options), PostgresAddress.display(address))
+        if let path = store.commitSignalPath {
+            commitWatch = AccessWatcher.shared.watch(path) { status.signal() }
+        }
+    }
+
+    private static func stream(_ options: Options) -> String { "schema '\(options.schema)'" }
+
+    /// Releases the store.
+    package func close() {
+        commitWatch = nil
+        older = nil
+        store.close()
+        reportFile.write(status, hasEnded: true)
+    }
+
+    /// Publishes until the status says to stop.
+    ///
+    /// Throws `ReplicationError.fatal` where trying again does not help, `FormatError` for a value that PostgreSQL cannot
+    /// hold, and what reading the store throws.
+    package func run() throws {
+        var pause = BackOff()
+        defer { reportFile.write(status, hasEnded: true) }
+        while !status.isStopping {
+            do {
+                reportFile.writeEachSecond(status)
+                let mirror = try self.mirror ?? connect()
+                pause.reset()
+                if try publishNext(mirror) { continue }
+                if options.stopsAtEnd { return }
+                // A commit signals the pause; the limit is for systems without file watches.
+                status.pause(atMost: .milliseconds(commitWatch == nil ? 20 : 200))
+            } catch is PostgresMirror.Fenced {
+                throw ReplicationError.fatal(
+                    "another process publishes to \(Self.stream(options)) of the database; only one can"
+                )
+            } catch let error as FormatError {
+                try recover(from: error, &pause)
+            }
+        }
+    }
+
+    private func recover(from error: FormatError, _ pause: inout BackOff) throws {
+        let isLost = mirror.map { !$0.isConnected } ?? true
+        mirror = nil
+        status.update {
+            $0.isConnected = false
+            $0.lastError = error.description
+        }
+        guard isLost, !options.failsFast else { throw error }
+        let milliseconds = pause.next()
+        report("\(error.description); trying again in \(milliseconds) ms")
+        reportFile.write(status)
+        Pause.milliseconds(milliseconds)
+    }
+
+    private func connect() throws -> PostgresMirror {
+        let mirror = try PostgresMirror(
+            address, schema: options.schema, identity: record.identity, lineage: record.lineage)
+        self.mirror = mirror
+        position = nil
+        if let found = try mirror.position() {
+            try check(found, mirror)
+        } else {
+            try fill(mirror, existing: options.replaces ? .replace : .refuse)
+        }
+        status.update { $0.isConnected = true }
+        return mirror
+    }
+
+    private func check(_ found: PostgresMirror.Position, _ mirror: PostgresMirror) throws {
+        let place = Self.stream(options)
+        guard found.identity == record.identity else {
+            guard options.replaces else {
+                throw ReplicationError.fatal(
+                    "\(place) of the database has another store; use --schema NAME, or --replace to "
+                        + "replace its tables")
+            }
+            return try fill(mirror, existing: .replace)
+        }
+        guard found.lineage == record.lineage else {
+            guard found.lineage == record.previousLineage || options.replaces else {
+                throw ReplicationError.fatal(
+                    "another copy of this store publishes to \(place) of the database; only one can"
+                )
+            }
+            return try fill(mirror, existing: .refill)
+        }
+        guard found.version <= store.version else {
+            throw ReplicationError.fatal(
+                "\(place) of the database is at version \(found.version), and the store at \(store.version): "
+                    + "it was restored from an older backup; begin a new lineage with --new-lineage"
+            )
+        }
+        position = found.version
+        if older?.version != found.version { older = nil }
+    }
+
+    private func fill(
+        _ mirror: PostgresMirror, existing: PostgresOptions.ExistingTables
+    ) throws {
+        let view = try store.frozenView()
+        try mirror.fill(view, existing: existing)
+        moved(to: view)
+        report("wrote all objects of version \(view.version)")
+    }
+
+    private func moved(to view: StoreView) {
+        position = view.version
+        older = view
+        status.update {
+            $0.version = view.version
+            $0.lag = store.version - min(store.version, view.version)
+            $0.commits += 1
+        }
+    }
+
+    /// Publishes what is new; false if there was nothing.
+    private func publishNext(_ mirror: PostgresMirror) throws -> Bool {
+        store.fileMayHaveChanged()
+        try store.refresh()
+        let since = position ?? 0
+        status.update {
+            $0.version = since
+            $0.lag = store.version - min(store.version, since)
+        }
+        guard since != store.version else { return false }
+        guard let change = try store.replicatedChanges(since: since), !change.changesSchema else {
+            try fill(mirror, existing: .refill)
+            return true
+        }
+        do {
+            try mirror.apply(change, since: since) {
+                if let older, older.version == since { return older }
+                return try store.at(since)
+            }
+        } catch let error as StoreError where error.code == .outOfRange {
+            // The history no longer has the keys of deleted objects.
+            try fill(mirror, existing: .refill)
+            return true
+        }
+        moved(to: change.newer)
+        return true
+    }
+}

@@ -1,0 +1,211 @@
+import DataFormats
+import ObjectStore
+
+/// Keeps tables of a PostgreSQL database equal to a store: each step is one transaction, which also records the version.
+///
+///     let mirror = try PostgresMirror("postgres://localhost/zoo", schema: "public", identity: "…", lineage: "…")
+///     try mirror.fill(store.frozenView())
+///     try mirror.apply(change, from: older, since: older.version)
+///
+/// The tables are those of an export. `moonpool.publications` has a row for each schema that is kept up to date. Confined to
+/// the thread of the store.
+package final class PostgresMirror {
+    /// What a schema of the database holds.
+    package struct Position: Equatable, Sendable {
+        /// The identity of the store.
+        package let identity: String
+        /// The line of versions of the store.
+        package let lineage: String
+        /// The version.
+        package let version: UInt64
+    }
+
+    /// Another process has published to the schema since this one has read the position.
+    package struct Fenced: Error {}
+
+    private let address: String
+    private let schemaName: String
+    private let identity: String
+    private let lineage: String
+    private let server: PostgresConnection
+    private var layout: PostgresLayout?
+    private var layoutSchema: Schema?
+    /// The tables that have a stage: a temporary table that is empty at the beginning of a transaction.
+    private var stages: Set<String> = []
+
+    /// Connects to a database.
+    ///
+    /// Throws a `FormatError` with the server's reason.
+    package init(
+        _ address: String, schema: String, identity: String, lineage: String
+    ) throws {
+        self.address = address
+        schemaName = schema
+        self.identity = identity
+        self.lineage = lineage
+        server = try PostgresConnection(address)
+        // A step is durable where the server's setting says so; a lost one is sent again.
+        try server.run("SET client_min_messages = warning")
+    }
+
+    /// Whether the connection is usable.
+    package var isConnected: Bool { server.isConnected }
+
+    /// Returns what the schema holds; nil if nothing is published to it.
+    package func position() throws -> Position? {
+        guard
+            try server.rows("SELECT to_regclass('moonpool.publications') IS NOT NULL")[0][0] == "t",
+            let row = try server.rows(
+                "SELECT store, lineage, version FROM moonpool.publications WHERE schema_name = $1",
+                [schemaName]
+            ).first, let identity = row[0], let lineage = row[1],
+            let version = row[2].flatMap({ UInt64($0) })
+        else { return nil }
+        return Position(identity: identity, lineage: lineage, version: version)
+    }
+
+    // MARK: All objects
+
+    /// Writes all objects of a version, in one transaction.
+    ///
+    /// `existing` says what happens to tables that exist. Throws as an export does.
+    package func fill(
+        _ view: StoreView, existing: PostgresOptions.ExistingTables
+    ) throws {
+        var options = PostgresOptions()
+        options.schema = schemaName
+        options.existingTables = existing
+        let classes = view.schema.classes.sorted { $0.name < $1.name }
+        let exporter = try PostgresExporter(address, view, classes, isWhole: true, options)
+        for classSchema in PostgresExporter.ordered(classes) where !classSchema.isEmbedded {
+            try exporter.write(
+                Results(.frozen(view), all: classSchema).keys(), of: classSchema, count: {})
+        }
+        try exporter.finish { server in
+            try self.record(view.version, on: server)
+        }
+        layout = nil
+    }
+
+    private func record(_ version: UInt64, on server: PostgresConnection) throws {
+        try PostgresMetadata.createSchema(on: server)
+        try server.run(
+            """
+            CREATE TABLE IF NOT EXISTS moonpool.publications (schema_name text PRIMARY KEY, store text NOT NULL, \
+            lineage text NOT NULL, version bigint NOT NULL, published_at timestamptz NOT NULL)
+            """)
+        _ = try server.rows(
+            """
+            INSERT INTO moonpool.publications VALUES ($1, $2, $3, $4, now()) ON CONFLICT (schema_name) DO UPDATE SET \
+            store = EXCLUDED.store, lineage = EXCLUDED.lineage, version = EXCLUDED.version, published_at = now()
+            """, [schemaName, identity, lineage, String(version)])
+    }
+
+    // MARK: Steps
+
+    /// Writes what a step has changed, in one transaction that also moves the recorded version.
+    ///
+    /// `older` is called for the version before if objects with a primary key were deleted. Throws ``Fenced``, and a
+    /// `FormatError` with the server's reason or the row.
+    package func apply(
+        _ change: VersionChange, since: UInt64, older: () throws -> StoreView
+    ) throws {
+        let view = change.newer
+        let layout = try layout(of: view.schema)
+        let rows = PostgresRows(view, server)
+        try server.run("BEGIN")
+        do {
+            let moved = try server.rows(
+                """
+                UPDATE moonpool.publications SET version = $5, published_at = now() \
+                WHERE schema_name = $1 AND store = $2 AND lineage = $3 AND version = $4 RETURNING 1
+                """, [schemaName, identity, lineage, String(since), String(view.version)])
+            guard moved.count == 1 else { throw Fenced() }
+            let classes = change.classes
+            for entry in classes where !entry.deleted.isEmpty {
+                guard let table = layout.table(of: entry.classSchema) else { continue }
+                let view = table.isNumbered ? view : try older()
+                try delete(entry.deleted.map(\.key), of: table, PostgresRows(view, server), layout)
+            }
+            for entry in classes {
+                guard let table = layout.table(of: entry.classSchema) else { continue }
+                try write(entry, table, rows, layout)
+            }
+            try server.run("COMMIT")
+        } catch {
+            // because: the first error says more than that of the end of the transaction.
+            try? server.run("ROLLBACK")
+            stages = []
+            throw error
+        }
+    }
+
+    private func layout(of schema: Schema) throws -> PostgresLayout {
+        if let layout, layoutSchema === schema { return layout }
+        let classes = schema.classes.sorted { $0.name < $1.name }
+        let made = try PostgresLayout(classes, classes, isWhole: true, in: schemaName)
+        for stage in stages { try server.run("DROP TABLE IF EXISTS \(stage)") }
+        stages = []
+        layout = made
+        layoutSchema = schema
+        return made
+    }
+
+    private func delete(
+        _ keys: [ObjectKey], of table: PostgresLayout.Table, _ rows: PostgresRows,
+        _ layout: PostgresLayout
+    ) throws {
+        let stage = try stage(
+            "keys_of_\(table.name)",
+            "(\(PostgresConnection.quoted(table.keyColumn)) \(table.keyType.name))")
+        try rows.copyKeys(table, keys, into: stage)
+        let key = PostgresConnection.quoted(table.keyColumn)
+        // Elements of its collections go with the row.
+        try server.run(
+            "DELETE FROM \(layout.path(table.name)) WHERE \(key) IN (SELECT \(key) FROM \(stage)); TRUNCATE \(stage)"
+        )
+    }
+
+    private func write(
+        _ entry: VersionChange.ClassChange, _ table: PostgresLayout.Table, _ rows: PostgresRows,
+        _ layout: PostgresLayout
+    ) throws {
+        let inserted = entry.inserted.map(\.key)
+        let keys = inserted + entry.modified.map(\.object.key)
+        guard !keys.isEmpty else { return }
+        let path = layout.path(table.name)
+        let stage = try stage("rows_of_\(table.name)", "(LIKE \(path))")
+        try rows.copy(table, keys, into: stage)
+        try server.run(
+            PostgresRows.merge(stage, into: path, table.columnNames, key: table.keyColumn) { _ in
+                nil
+            })
+        try server.run("TRUNCATE \(stage)")
+        for join in table.joins {
+            let touched =
+                inserted
+                + entry.modified.filter { row in
+                    row.properties.contains { $0.column == join.property.column }
+                }.map(\.object.key)
+            guard !touched.isEmpty else { continue }
+            let owners = try self.stage(
+                "owners_in_\(join.name)", "(\"owner\" \(table.keyType.name))")
+            try rows.copyOwners(join, touched, into: owners)
+            let path = layout.path(join.name)
+            try server.run(
+                "DELETE FROM \(path) WHERE \"owner\" IN (SELECT \"owner\" FROM \(owners)); TRUNCATE \(owners)"
+            )
+            try rows.copy(join, touched, into: path)
+        }
+    }
+
+    /// Returns the path of a temporary table of this session.
+    private func stage(_ name: String, _ columns: String) throws -> String {
+        var names = PostgresNames()
+        let path = "pg_temp.\(PostgresConnection.quoted(names.unique("moonpool_\(name)")))"
+        if stages.insert(path).inserted {
+            try server.run("CREATE TEMPORARY TABLE IF NOT EXISTS \(path) \(columns)")
+        }
+        return path
+    }
+}

@@ -1,0 +1,151 @@
+import DataFormats
+import ObjectStore
+import Replication
+import TestServers
+import Testing
+import Transfer
+
+/// Stores that are published to tables of a PostgreSQL database.
+@Suite(.enabled(if: PostgresServer.isInstalled, PostgresServer.missing))
+struct PostgresPublisherTests {
+    private func publish(
+        _ world: ReplicationWorld, _ name: String, _ database: PostgresWorld,
+        _ change: (inout PostgresPublisher.Options) -> Void = { _ in }
+    ) throws -> [String] {
+        var options = PostgresPublisher.Options()
+        options.stopsAtEnd = true
+        options.failsFast = true
+        change(&options)
+        var reports: [String] = []
+        let publisher = try PostgresPublisher(
+            world.path(name), database.address, options: options, report: { reports.append($0) })
+        defer { publisher.close() }
+        try publisher.run()
+        return reports
+    }
+
+    /// All rows of the tables in a schema, as text.
+    private func contents(_ database: PostgresWorld, _ schema: String) throws -> [String: [String]]
+    {
+        let tables = try database.query(
+            "SELECT tablename FROM pg_tables WHERE schemaname = '\(schema)' ORDER BY 1")
+        var rows: [String: [String]] = [:]
+        for table in tables {
+            rows[table] = try database.query(
+                "SELECT t::text FROM \(schema).\"\(table)\" t ORDER BY 1")
+        }
+        return rows
+    }
+
+    private func expectExport(
+        of store: Store, in database: PostgresWorld, _ schema: String = "public"
+    ) throws {
+        var options = PostgresOptions()
+        options.schema = "expected"
+        options.existingTables = .replace
+        _ = try Exporter(.store(store), as: .postgres, postgres: options).write(
+            to: database.address)
+        let (found, expected) = (try contents(database, schema), try contents(database, "expected"))
+        #expect(found == expected)
+        try database.server.run("DROP SCHEMA expected CASCADE")
+    }
+
+    @Test(arguments: 0..<3)
+    func `tables that are published step by step have the rows of an export`(seed: Int) throws {
+        let database = try PostgresWorld()
+        let world = ReplicationWorld()
+        let store = try world.open("a", ReplicationWorld.schema(RandomCommits.schema))
+        var commits = RandomCommits(seed: UInt64(seed))
+        for _ in 0..<10 { try commits.commit(store) }
+        #expect(try publish(world, "a", database).count == 1)
+        try expectExport(of: store, in: database)
+        for round in 0..<8 {
+            for _ in 0..<(round + 1) { try commits.commit(store) }
+            #expect(try publish(world, "a", database) == [], "no second copy of all objects")
+            try expectExport(of: store, in: database)
+            #expect(
+                try database.query("SELECT version FROM moonpool.publications") == [
+                    "\(store.version)"
+                ])
+        }
+        _ = try store.undo()
+        try store.write { try store.deleteAll("Dog") }
+        #expect(try publish(world, "a", database) == [])
+        try expectExport(of: store, in: database)
+    }
+
+    @Test func `a publisher that runs meanwhile writes each commit`() throws {
+        let database = try PostgresWorld()
+        let world = ReplicationWorld()
+        let store = try world.open("a", ReplicationWorld.schema(RandomCommits.schema))
+        let task = try ReplicationTask.publish(world.path("a"), to: database.address)
+        var commits = RandomCommits(seed: 9)
+        for _ in 0..<40 { try commits.commit(store) }
+        #expect(task.wait(forVersion: store.version, atMost: .seconds(60)))
+        #expect(task.status.snapshot.lag == 0 || task.status.snapshot.isConnected)
+        task.stop()
+        #expect(!task.isRunning)
+        try expectExport(of: store, in: database)
+    }
+
+    @Test func `history that is no longer kept and a new schema write all objects again`() throws {
+        let database = try PostgresWorld()
+        let world = ReplicationWorld()
+        let store = try world.open(
+            "a", ReplicationWorld.schema(["Dog": ["id": "int primary"], "Cat": ["n": "int"]]))
+        _ = try publish(world, "a", database)
+        try database.server.run("CREATE VIEW ids AS SELECT id FROM \"Dog\"")
+        for id in 0..<300 {
+            try store.write { try store.create("Dog", .dictionary(["id": .int(Int64(id))])) }
+        }
+        // The tables are emptied, not dropped, because the view depends on one of them.
+        #expect(try publish(world, "a", database).count == 1)
+        #expect(try database.query("SELECT count(*) FROM ids") == ["300"])
+        try database.server.run("DROP VIEW ids")
+        try store.redefine(ReplicationWorld.schema(["Dog": ["id": "int primary", "age": "int?"]]))
+        #expect(try publish(world, "a", database).count == 1)
+        try expectExport(of: store, in: database)
+    }
+
+    @Test func `tables, stores and copies that do not belong together are refused`() throws {
+        let database = try PostgresWorld("CREATE TABLE \"Dog\" (id integer)")
+        let world = ReplicationWorld()
+        let store = try world.open("a", ReplicationWorld.schema(["Dog": ["id": "int primary"]]))
+        #expect(
+            message { _ = try publish(world, "a", database) }.contains(
+                "has a table 'public.Dog' already"))
+        _ = try publish(world, "a", database) { $0.replaces = true }
+        try expectExport(of: store, in: database)
+        try store.backup(to: world.path("copy"))
+        #expect(
+            message { _ = try publish(world, "copy", database) }.contains(
+                "is a copy of a store that publishes"))
+        try Publisher.beginLineage(world.path("copy"), "")
+        _ = try publish(world, "copy", database)
+        #expect(
+            message { _ = try publish(world, "a", database) }.contains(
+                "another copy of this store publishes"))
+        _ = try world.open("other", ReplicationWorld.schema(["Dog": ["id": "int primary"]]))
+        #expect(
+            message { _ = try publish(world, "other", database) }.contains("has another store"))
+        _ = try publish(world, "other", database) { $0.schema = "second" }
+        #expect(try database.query("SELECT count(*) FROM moonpool.publications") == ["2"])
+    }
+
+    @Test func `a value that PostgreSQL cannot hold stops the publisher with the row`() throws {
+        let database = try PostgresWorld()
+        let world = ReplicationWorld()
+        let store = try world.open(
+            "a", ReplicationWorld.schema(["Dog": ["id": "int primary", "name": "string"]]))
+        _ = try publish(world, "a", database)
+        try store.refresh()
+        let version = store.version
+        try store.write {
+            try store.create("Dog", .dictionary(["id": .int(7), "name": .string("a\0b")]))
+        }
+        let reason = message { _ = try publish(world, "a", database) }
+        #expect(reason.contains("'name' contains a zero byte") && reason.contains("id = 7"))
+        #expect(
+            try database.query("SELECT version FROM moonpool.publications") == ["\(version)"])
+    }
+}
