@@ -1,15 +1,25 @@
 import Foundation
 
-/// The seeds of random comparisons, in groups that one test runs after each other.
+/// The seeds of random comparisons, in groups of one test case each.
 ///
-/// `MOONPOOL_SEEDS=10000` makes each comparison run as many.
+/// `MOONPOOL_SEEDS=10000` makes each comparison run that many seeds; `MOONPOOL_SEEDS=14520..<14540` runs these.
 enum RandomSeeds {
-    private static let count =
-        ProcessInfo.processInfo.environment["MOONPOOL_SEEDS"].flatMap { UInt64($0) } ?? 200
-    private static let groupSize: UInt64 = 20
+    private static let groupSize = 20
 
-    /// The groups; they begin above the seeds that other tests name.
-    static let groups: [Range<UInt64>] = stride(from: 0, to: count, by: Int(groupSize)).map {
-        10_000 + $0..<10_000 + min($0 + groupSize, count)
-    }
+    /// The seeds begin above the ones that other tests name.
+    private static let range: Range<Int> = {
+        let text = ProcessInfo.processInfo.environment["MOONPOOL_SEEDS"] ?? "200"
+        let bounds = text.split(separator: "..<").compactMap { Int($0) }
+        switch bounds.count {
+        case 1: return 10_000..<10_000 + bounds[0]
+        case 2 where bounds[0] <= bounds[1]: return bounds[0]..<bounds[1]
+        default: preconditionFailure("MOONPOOL_SEEDS: expected N or FIRST..<END, got '\(text)'")
+        }
+    }()
+
+    /// The groups of seeds.
+    static let groups: [Range<UInt64>] = stride(
+        from: range.lowerBound, to: range.upperBound, by: groupSize
+    )
+    .map { UInt64($0)..<UInt64(min($0 + groupSize, range.upperBound)) }
 }

@@ -319,6 +319,48 @@ import Testing
         }
         #expect(error?.message.contains("event loop") == true)
     }
+
+    @Test func `A link that changes back between two calls of an observer is reported twice`()
+        throws
+    {
+        let object = try world.object(1)
+        var calls: [[String]] = []
+        let token = try object.observe(keyPaths: ["linkings"], pace: .throttle(.seconds(2))) {
+            calls.append($0.properties.map(\.name))
+        }
+        world.stores.settle()
+        let linking = try world.store.write {
+            try world.store.create("Linking", .dictionary(["link": .object(object.reference)]))
+        }
+        world.stores.settle()
+        #expect(calls == [["linkings"]])
+        try world.store.write { try world.store.delete(linking) }
+        world.stores.settle()
+        #expect(calls == [["linkings"]])
+        scheduler.pass(.seconds(3))
+        #expect(calls == [["linkings"], ["linkings"]])
+        token.invalidate()
+    }
+
+    @Test func `An observation ends with the owner of its list, even if the deletion is undone`()
+        throws
+    {
+        let holder = try world.holder()
+        world.stores.settle()
+        let token = try holder.list("targets").observe(told.hear)
+        world.stores.settle()
+        #expect(told.news() == ["initial"])
+        try world.store.write { try world.store.delete(holder) }
+        world.stores.settle()
+        #expect(told.news().map { $0.hasSuffix("gone") } == [true])
+        try world.store.undo()
+        try world.store.write { try holder.list("targets").remove(at: 0) }
+        world.stores.settle()
+        scheduler.pass(.seconds(60))
+        #expect(told.news() == [])
+        #expect(try holder.list("targets").count() == 9)
+        token.invalidate()
+    }
 }
 
 /// A scheduler that has no timers.

@@ -1,6 +1,7 @@
 import ColumnStorage
-import ObjectStore
 import Testing
+
+@testable import ObjectStore
 
 /// Group 4 of the catalogue, edits of lists: `g0.array` is `targets` of a holder, t0 … t9 are its objects.
 @Suite struct ListEditObserverTests {
@@ -295,5 +296,50 @@ import Testing
         let heard = told.news()
         #expect(heard == ["del[1] ins[2] mod[5]"] || heard == ["del[2] ins[1] mod[5]"])
         token.invalidate()
+    }
+
+    @Test func `An object that is removed from a list and added again is another element`() throws {
+        try edits([
+            (
+                ["del[0] ins[0]"],
+                {
+                    try $0.insert(self.reference(0), at: 1)
+                    try $0.remove(at: 0)
+                }
+            )
+        ])
+        // In a sorted query over a list, the object stays unless a call comes between.
+        let schema = world.store.schema
+        let objects = try schema.require("Obj")
+        let owner = try schema.require("Holder")
+        let object = Value.object(try world.object(3).reference)
+        let list = try holder.list("objects")
+        try world.store.write { try list.append([object]) }
+        world.stores.settle()
+        let base = Query.Base.list(
+            owner.table, try owner.requireProperty("objects").column, holder.key)
+        let query = try Query(base, of: objects.table).sorted([("value", true)], schema: schema)
+        for (pace, commits, expected) in [
+            (nil, 1, []), (nil, 2, ["del[0]", "ins[0]"]),
+            (.throttle(.seconds(2)), 2, ["del[0]", "ins[0]"]),
+        ] as [(ObserverPace?, Int, [String])] {
+            let token = try world.store.observe(query, pace: pace, told.hear)
+            world.stores.settle()
+            #expect(told.news() == ["initial"])
+            if commits == 1 {
+                try world.store.write {
+                    try list.append([object])
+                    try list.remove(at: 0)
+                }
+            } else {
+                try world.store.write { try list.remove(at: 0) }
+                world.stores.settle()
+                try world.store.write { try list.append([object]) }
+            }
+            world.stores.settle()
+            world.stores.scheduler.pass(.seconds(10))
+            #expect(told.news() == expected)
+            token.invalidate()
+        }
     }
 }

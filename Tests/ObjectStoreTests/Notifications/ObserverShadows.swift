@@ -28,6 +28,8 @@ final class QueryShadow: Shadow {
     private let query: Query
     private let paths: [PropertyPath]
     private let isLimited: Bool
+    /// Whether the query starts from a list, set or map.
+    private let isList: Bool
     private let pace: ObserverPace?
     private var keys: [ObjectKey] = []
     private var seen: StoreView
@@ -46,6 +48,7 @@ final class QueryShadow: Shadow {
         let query = made.query
         isLimited = made.isLimited
         self.query = query
+        isList = if case .list = query.base { true } else { false }
         let texts = (0..<Int.random(in: 0...2, using: &random)).map { _ in
             Self.keyPaths.randomElement(using: &random)!
         }
@@ -71,6 +74,10 @@ final class QueryShadow: Shadow {
                 isOver = !change.isCollectionValid
             } else {
                 told.append(change)
+                if !change.isCollectionValid {
+                    let keys = QueryEvaluator.keys(of: query, in: store.view).array
+                    #expect(keys.isEmpty, "\(description)")
+                }
             }
         }
     }
@@ -82,11 +89,11 @@ final class QueryShadow: Shadow {
             seen = now
             told = []
         }
-        let new = QueryEvaluator.keys(of: query, in: now).array
         if let last = told.last, !last.isCollectionValid {
             isOver = true
-            return #expect(new.isEmpty)
+            return
         }
+        let new = QueryEvaluator.keys(of: query, in: now).array
         // A throttled observer may be told twice, at the beginning of its pause and at its end.
         guard told.count < 2 else {
             keys = told.reduce(keys) { Self.keys(after: $1, $0) }
@@ -107,19 +114,24 @@ final class QueryShadow: Shadow {
         for position in told.insertions { applied.insert(new[position], at: position) }
         #expect(applied == new, "\(description)")
         #expect(!told.positions.isEmpty)
+        let moved = Set(told.positions.deletedKeys).intersection(told.positions.insertedKeys)
         let hasTwins = Set(keys).count < keys.count || Set(new).count < new.count
         if hasTwins {
             // Which of an object's places is the one that went, several answers say as well.
         } else if isLimited {
             // The rows that blame the least in all are not always the least among the first.
             #expect(told.deletions.count >= expected.deletions.count, "\(description)")
+        } else if isList {
+            // An object that left a list and came back between two calls is another element, even at the same index.
+            let more = told.deletions.count - expected.deletions.count
+            #expect(more >= 0 && more <= moved.count, "\(description)")
+            #expect(told.insertions.count == expected.insertions.count + more, "\(description)")
         } else {
             #expect(told.deletions.count == expected.deletions.count, "\(description)")
             #expect(told.insertions.count == expected.insertions.count, "\(description)")
         }
         #expect(told.deletions.map { keys[$0] } == told.positions.deletedKeys)
         #expect(told.insertions.map { new[$0] } == told.positions.insertedKeys)
-        let moved = Set(told.positions.deletedKeys).intersection(told.positions.insertedKeys)
         let modified = Set(told.positions.modifiedKeys)
         #expect(modified.union(moved) == touched.union(moved), "\(description)")
         #expect(told.modifications.map { keys[$0] } == told.positions.modifiedKeys)
@@ -180,7 +192,11 @@ final class ListShadow: Shadow {
                 seen = try frozen(store)
             } else {
                 told.append(change)
-                if change.isCollectionValid { apply(change, try read()) }
+                if change.isCollectionValid {
+                    apply(change, try read())
+                } else {
+                    #expect(!list.isValid)
+                }
             }
         }
     }
@@ -210,7 +226,7 @@ final class ListShadow: Shadow {
         }
         if let last = told.last, !last.isCollectionValid {
             isOver = true
-            return #expect(!list.isValid)
+            return
         }
         let new = try read()
         #expect(values == new, "\(list.property.name) was told nothing")
@@ -296,7 +312,11 @@ final class ObjectShadow: Shadow {
             }
         }
         let names = told.flatMap(\.properties).map(\.name)
+        guard told.count < 2 else {
+            // A property that changed and changed back between two calls was reported twice.
+            return #expect(expected.isSubset(of: names), "\(paths.map(\.description))")
+        }
         #expect(Set(names) == expected, "\(paths.map(\.description))")
-        if told.count == 1 { #expect(names.count == expected.count) }
+        #expect(names.count == expected.count)
     }
 }
