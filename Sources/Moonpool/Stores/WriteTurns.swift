@@ -1,18 +1,24 @@
 /// The asynchronous writes of one store that wait for their turn, first come first served.
 struct WriteTurns {
-    private var waiting: [Int] = []
+    /// The number of the first write that has not left.
+    private var first = 1
     private var lastNumber = 0
+    /// The writes that have left before an earlier one.
+    private var left: Set<Int> = []
 
     /// Joins the queue, and returns the write's number.
     mutating func join() -> Int {
         lastNumber += 1
-        waiting.append(lastNumber)
         return lastNumber
     }
 
     /// Whether all earlier writes have left.
-    func isFirst(_ number: Int) -> Bool { waiting.first == number }
+    func isFirst(_ number: Int) -> Bool { number == first }
 
-    /// Leaves the queue.
-    mutating func leave(_ number: Int) { waiting.removeAll { $0 == number } }
+    /// Leaves the queue, in constant time on average.
+    mutating func leave(_ number: Int) {
+        guard number >= first else { return }
+        left.insert(number)
+        while left.remove(first) != nil { first += 1 }
+    }
 }

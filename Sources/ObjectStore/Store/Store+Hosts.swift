@@ -56,7 +56,7 @@ extension Store {
 
     /// Gives up the place in the queue for the write lock.
     package func withdrawFromWriteQueue() {
-        guard queue.writes.isEmpty else { return }
+        guard queue.isEmpty else { return }
         queue.takeTurn()?.withdraw()
     }
 }

@@ -22,11 +22,41 @@ final class QueuedWrite {
 
 /// The writes of a store that wait for their turn, first come first served.
 struct WriteQueue {
-    var writes: [QueuedWrite] = []
-    /// The place in the line for the write lock, while somebody else has that.
+    /// The writes, those that have run replaced by nil.
+    private var writes: [QueuedWrite?] = []
+    /// The index of the next write.
+    private var next = 0
+    /// The ticket for the write lock while another writer holds it.
     var turn: WriteLockTicket?
-    /// How often in a row a turn lapsed because the thread was busy.
+    /// How many turns in a row lapsed because the thread was busy.
     private(set) var lapses = 0
+
+    var isEmpty: Bool { next == writes.count }
+
+    mutating func append(_ write: QueuedWrite) { writes.append(write) }
+
+    /// Removes the next write in constant time on average; nil for an empty queue.
+    mutating func removeFirst() -> QueuedWrite? {
+        guard !isEmpty else { return nil }
+        let write = writes[next]
+        writes[next] = nil
+        next += 1
+        // Moving the rest costs at most as much as the writes that have run since the last time.
+        if next > writes.count / 2 {
+            writes.removeFirst(next)
+            next = 0
+        }
+        return write
+    }
+
+    /// Removes all writes and returns them in their order.
+    mutating func removeAll() -> [QueuedWrite] {
+        defer {
+            writes = []
+            next = 0
+        }
+        return writes[next...].compactMap(\.self)
+    }
 
     /// How long the lock may wait for a busy thread, in nanoseconds: each time longer, so that a thread that is always
     /// busy gets it after all.
@@ -69,18 +99,17 @@ extension Store {
                 .invalidArgument, "a queued write needs a thread with an event loop that can run it"
             )
         }
-        queue.writes.append(try QueuedWrite(body: body, completion: completion))
+        queue.append(try QueuedWrite(body: body, completion: completion))
         requestTurn()
     }
 
     /// Runs the next queued write, if it can run now.
     func runQueuedWrite() {
-        guard !queue.writes.isEmpty, !isClosed, !isInWrite, !notifications.isDelivering else {
+        guard !queue.isEmpty, !isClosed, !isInWrite, !notifications.isDelivering else {
             return
         }
-        guard isWriteTurn() else { return }
-        let next = queue.writes.removeFirst()
-        if !queue.writes.isEmpty { requestTurn() }
+        guard isWriteTurn(), let next = queue.removeFirst() else { return }
+        if !queue.isEmpty { requestTurn() }
         do {
             try write { try next.body() }
             next.completion(nil)
@@ -92,9 +121,7 @@ extension Store {
     /// Tells the writes that can never run any more.
     func abandonQueuedWrites() {
         queue.takeTurn()?.withdraw()
-        let abandoned = queue.writes
-        queue.writes = []
-        for write in abandoned {
+        for write in queue.removeAll() {
             write.completion(
                 StoreError(.closed, "the store was closed before a queued write could run"))
         }

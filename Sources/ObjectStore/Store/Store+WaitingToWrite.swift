@@ -47,7 +47,7 @@ extension Store {
         } catch {
             turn?.withdraw()
             // Queued writes had their turn taken away.
-            if !queue.writes.isEmpty { requestTurn() }
+            if !queue.isEmpty { requestTurn() }
             throw error
         }
     }

@@ -274,7 +274,7 @@ extension Store {
     /// Asks for a turn in place of one that came while a write was open or a handler was waiting, or where queued writes
     /// wait for one.
     func requestMissedTurn() {
-        guard hasMissedTurn || !queue.writes.isEmpty else { return }
+        guard hasMissedTurn || !queue.isEmpty else { return }
         hasMissedTurn = false
         requestTurn()
     }

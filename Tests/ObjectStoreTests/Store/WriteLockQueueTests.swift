@@ -131,4 +131,31 @@ import Testing
         try store.write { try store.create("Entry", .list([.int(1)])) }
         #expect(try store.objects("Entry").count() == 2)
     }
+
+    @Test func `Thousands of queued writes run in order, and the rest end with their store`() throws
+    {
+        let store = try open(scheduler)
+        var order: [Int] = []
+        var abandoned: [Int] = []
+        for id in 0..<3000 {
+            try store.writeAsync({ order.append(id) }) { error in
+                if error != nil { abandoned.append(id) }
+                guard id % 1000 == 999 else { return }
+                // More writes join the queue while it is emptied.
+                do {
+                    try store.writeAsync({ order.append(3000 + id / 1000) }) { _ in }
+                } catch { Issue.record(error) }
+            }
+        }
+        scheduler.settle(until: { order.count == 3003 })
+        #expect(order == Array(0..<3003))
+        for id in 0..<100 {
+            try store.writeAsync({ order.append(id) }) { error in
+                if (error as? StoreError)?.code == .closed { abandoned.append(id) }
+            }
+        }
+        store.close()
+        #expect(abandoned == Array(0..<100))
+        #expect(order.count == 3003)
+    }
 }
