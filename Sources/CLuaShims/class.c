@@ -101,9 +101,10 @@ static int locked(lua_State *L, const char *name) {  // hides the metatable from
 }
 
 static shim_class *allocate(host *h) {
-    for (shim_class *c = h->classes; c; c = c->next)
+    for (shim_class *c = h->spare_classes ? h->classes : NULL; c; c = c->next)
         if (c->kind == SHIM_CLASS_FROZEN && c->spare) {
             c->spare = false;
+            h->spare_classes--;
             return c;
         }
     shim_class *c = calloc(1, sizeof *c);

@@ -28,6 +28,7 @@ static int collect_anchor(lua_State *L) {
         c->context = NULL;
         c->sibling = NULL;
         c->spare = true;
+        h->spare_classes++;
         passage p = passage_to_swift(h, L);
         h->calls.release(context);
         passage_back(h, p);

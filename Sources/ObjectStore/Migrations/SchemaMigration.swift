@@ -91,7 +91,8 @@ final class SchemaMigration {
 
     /// The classes that the new schema does not name, as they are going to be.
     var unnamedClasses: [ClassSchema] {
-        change.schema.classes.filter { wantedClass($0.name) == nil }
+        let names = Set(wanted.map(\.name))
+        return change.schema.classes.filter { !names.contains($0.name) }
     }
 
     /// Changes the schema; values that the new one has no place for are dropped if ``losses`` allow it.

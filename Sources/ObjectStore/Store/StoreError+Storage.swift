@@ -27,7 +27,8 @@ extension StoreError {
         case .interrupted: code = .interrupted
         case .readersFull:
             code = .tooManyVersions
-            advice = "; close stores that are not needed"
+            advice =
+                "; a file has at most 4096 snapshots at the same time: close stores and release frozen versions"
         case .notAStore: code = .fileCorrupt
         case .empty:
             code = .fileCorrupt

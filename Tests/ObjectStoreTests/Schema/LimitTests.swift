@@ -84,13 +84,69 @@ import Testing
     }
 
     @Test func `A store has up to 60,000 classes`() throws {
-        func classes(_ count: Int) -> [ClassSchema] {
-            (0..<count).map { ClassSchema("C\($0)", [Property("x", .int)]) }
-        }
-        let store = try Store.temporary(classes(2000))
-        #expect(store.schema.classes.count == 2000)
-        let text = message { try store.define(classes(StoreLimits.classes + 1)) }
+        let limit = StoreLimits.classes
+        let classes = (0..<limit).map { ClassSchema("C\($0)", [Property("x", .int)]) }
+        let store = try Store.temporary(classes)
+        #expect(store.schema.classes.count == limit)
+        let last = "C\(limit - 1)"
+        try store.write { try store.create(last, .dictionary(["x": .int(7)])) }
+        #expect(try store.objects(last).filtered("x == 7").count() == 1)
+        let more = ClassSchema("More", [Property("x", .int)])
+        let text = message { try store.define([more]) }
         #expect(text == "the schema has 60001 classes; the maximum is 60000")
+        #expect(store.schema.find("More") == nil)
+        try store.write { try store.create("C0", .dictionary(["x": .int(8)])) }
+        #expect(try store.objects("C0").filtered("x == 8").count() == 1)
+    }
+
+    @Test func `A file has up to 4,096 snapshots at the same time`() throws {
+        let folder = TemporaryFolder()
+        var configuration = StoreConfiguration(
+            .file(folder.file("a.moonpool")), schema: [ClassSchema("A", [Property("x", .int)])])
+        configuration.durability = .memory
+        let store = try Store(configuration, scheduler: ManualScheduler())
+        var held: [StoreView] = []
+        let error = storeError(.tooManyVersions) {
+            for number in 0..<5000 {
+                try store.write { try store.create("A", .dictionary(["x": .int(Int64(number))])) }
+                held.append(try store.frozenView())
+            }
+        }
+        #expect(error?.message.contains("4096") == true, "\(error?.message ?? "")")
+        // The store itself reads one as well.
+        #expect((4090...4096).contains(held.count), "\(held.count)")
+        for (number, view) in held.enumerated() where number % 500 == 0 {
+            let classSchema = try view.schema.require("A")
+            #expect(try Results(.frozen(view), all: classSchema).count() == number + 1)
+        }
+        held = []
+        try store.write { try store.create("A", .dictionary(["x": .int(1)])) }
+        #expect(try store.verify().isEmpty)
+    }
+
+    @Test(arguments: [1 << 20, 8 << 20])
+    func `A file grows to its maximum size, and stays as it was beyond`(size: Int) throws {
+        let folder = TemporaryFolder()
+        let path = folder.file("a.moonpool")
+        var configuration = StoreConfiguration(
+            .file(path), schema: [ClassSchema("A", [Property("text", .string)])], history: 0,
+            maximumSize: size)
+        configuration.durability = .memory
+        let store = try Store(configuration, scheduler: ManualScheduler())
+        let text = Value.string(String(repeating: "x", count: 30_000))
+        var count = 0
+        let error = storeError(.diskFull) {
+            while true {
+                try store.write { try store.create("A", .dictionary(["text": text])) }
+                count += 1
+            }
+        }
+        #expect(error?.message.contains("maximum size") == true, "\(error?.message ?? "")")
+        #expect(count * 30_000 > size / 2)
+        #expect(try store.objects("A").count() == count)
+        #expect(try store.verify().isEmpty)
+        let status = try FileManager.default.attributesOfItem(atPath: path)
+        #expect((status[.size] as? Int ?? 0) <= size)
     }
 
     @Test func `Names have up to 200 bytes`() throws {
