@@ -85,6 +85,13 @@ final class FieldTable {
         return isComputed(position) ? .ignored : .property(position)
     }
 
+    /// Returns the field of a property that the options may have renamed; an empty name leaves the field out.
+    ///
+    /// Throws as ``field(_:)``.
+    func property(renamed wanted: String, for name: String) throws -> Field {
+        wanted.isEmpty ? .ignored : try property(wanted, for: name)
+    }
+
     /// Whether a property without a value becomes nil because it has no default.
     func isNilWhenUnset(_ position: Int) -> Bool { unsetIsNil[position] }
 

@@ -6,16 +6,34 @@ struct SQLiteJoinReader {
     private let importer: Importer
     private let table: SQLiteLayout.Table
     private let join: SQLiteLayout.Join
+    private let owner: ClassSchema
+    private let property: Property
+    private let target: ClassSchema
     private let rows: SQLiteStatement
     private let cell = SQLiteCell(dates: nil, isExport: true)
 
+    /// Prepares reading into the property at a position of a class of the store.
+    ///
+    /// Throws `type_mismatch` if the property is no collection of links.
     init(
         _ importer: Importer, _ table: SQLiteLayout.Table, _ join: SQLiteLayout.Join,
-        _ database: SQLiteDatabase
+        _ className: String, _ position: Int, _ database: SQLiteDatabase
     ) throws {
         self.importer = importer
         self.table = table
         self.join = join
+        let schema = importer.store.view.schema
+        owner = try schema.require(className)
+        property = owner.properties[position]
+        guard !property.isSingle, property.isMap == join.property.isMap,
+            let target = schema.target(of: property)
+        else {
+            throw StoreError(
+                .typeMismatch,
+                "'\(className).\(property.name)' expects \(property.typeName), but the table '\(join.name)' holds "
+                    + "\(join.property.typeName)")
+        }
+        self.target = target
         rows = try database.prepare(
             "SELECT \"owner\", \(SQLiteDatabase.quoted(join.placeColumn)), \"target\" "
                 + "FROM \(SQLiteDatabase.quoted(join.name)) ORDER BY 1, 2")
@@ -24,22 +42,22 @@ struct SQLiteJoinReader {
     /// Sets one collection after another: all rows of an owner are adjacent.
     func read() throws {
         var number = 0
-        var owner: Value?
+        var current: Value?
         var places: [String] = []
         var targets: [Value] = []
         var first = 1
         func flush() throws {
-            guard let owner else { return }
-            try set(owner, places, targets, RowPlace(table: join.name, line: first))
+            guard let current else { return }
+            try set(current, places, targets, RowPlace(table: join.name, line: first))
             places.removeAll(keepingCapacity: true)
             targets.removeAll(keepingCapacity: true)
         }
         while try rows.step() {
             number += 1
             let next = try key(0, of: table.classSchema)
-            if next != owner {
+            if next != current {
                 try flush()
-                owner = next
+                current = next
                 first = number
             }
             if join.property.isMap { places.append(try cell.text(rows, 1)) }
@@ -59,14 +77,14 @@ struct SQLiteJoinReader {
     }
 
     /// Returns the owner and its links as a row of JSON Lines, which an import with upsert accepts.
-    private func record(_ owner: Value, _ places: [String], _ targets: [Value]) -> [UInt8] {
+    private func record(_ key: Value, _ places: [String], _ targets: [Value]) -> [UInt8] {
         var json = JSONWriter()
         json.beginObject()
         json.key("$class")
-        json.string(table.classSchema.name)
-        json.key(table.classSchema.primaryKey?.name ?? "$key")
-        write(owner, to: &json)
-        json.key(join.property.name)
+        json.string(owner.name)
+        json.key(owner.primaryKey?.name ?? "$key")
+        write(key, to: &json)
+        json.key(property.name)
         if join.property.isMap { json.beginObject() } else { json.beginArray() }
         for (index, target) in targets.enumerated() {
             if join.property.isMap { json.key(places[index]) }
@@ -93,29 +111,26 @@ struct SQLiteJoinReader {
     }
 
     private func set(
-        _ owner: Value, _ places: [String], _ targets: [Value], _ place: RowPlace
+        _ key: Value, _ places: [String], _ targets: [Value], _ place: RowPlace
     ) throws {
-        let schema = importer.store.view.schema
-        let ownerClass = try schema.require(table.classSchema.name)
-        let targetClass = try schema.require(join.target.name)
         try importer.complete(place) {
-            record(owner, places, targets)
+            record(key, places, targets)
         } _: {
-            let links = try targets.map { target -> Value in
-                if target == .null { return .null }
-                if targetClass.primaryKey == nil, case .int(let number) = target {
-                    return try importer.link(toNumber: number, of: targetClass, place)
+            let links = try targets.map { link -> Value in
+                if link == .null { return .null }
+                if target.primaryKey == nil, case .int(let number) = link {
+                    return try importer.link(toNumber: number, of: target, place)
                 }
-                return try importer.link(to: target, of: targetClass, place)
+                return try importer.link(to: link, of: target, place)
             }
             let value: Value =
-                join.property.isMap
+                property.isMap
                 ? .dictionary(Dictionary(zip(places, links), uniquingKeysWith: { $1 }))
                 : .list(links)
-            guard let object = try importer.find(owner, of: ownerClass) else {
-                throw FormatError("there is no \(ownerClass.name) \(owner.summary)")
+            guard let object = try importer.find(key, of: owner) else {
+                throw FormatError("there is no \(owner.name) \(key.summary)")
             }
-            try importer.store.update(object, [join.property.name: value])
+            try importer.store.update(object, [property.name: value])
         }
     }
 }

@@ -123,8 +123,13 @@ final class SQLiteSource: RowSource {
 
     func read(into importer: Importer) throws {
         for table in tables { try read(table, into: importer) }
-        for (table, join) in joins where tables.contains(where: { $0.table == table.name }) {
-            try SQLiteJoinReader(importer, table, join, database).read()
+        for (table, join) in joins {
+            guard let plan = tables.first(where: { $0.table == table.name }) else { continue }
+            let renamed = options.property(of: join.property.name, in: table.name)
+            let field = try importer.fields(of: plan.className).property(
+                renamed: renamed ?? join.property.name, for: join.property.name)
+            guard case .property(let position) = field else { continue }
+            try SQLiteJoinReader(importer, table, join, plan.className, position, database).read()
         }
     }
 
@@ -164,7 +169,11 @@ final class SQLiteSource: RowSource {
     ) -> [Int] {
         guard options.isUpsert else { return [] }
         return joins.filter { $0.table.name == table.table && !$0.join.property.isMap }
-            .compactMap { classSchema.position(of: $0.join.property.name) }
+            .compactMap { join in
+                let name = join.join.property.name
+                return classSchema.position(
+                    of: options.property(of: name, in: table.table) ?? name)
+            }
     }
 
     /// Returns a row as a line of JSON, which the import of JSON Lines accepts.
