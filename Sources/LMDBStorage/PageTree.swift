@@ -20,6 +20,9 @@ struct PageTree: ~Copyable {
     private let scope: Scope
     private let readsLongValues: Bool
     private let taken: UnsafeMutablePointer<UInt64>
+    /// The bytes that were mapped since the last time that memory was released.
+    private var mappedBytes = 0
+    private static let mappedLimit = 8 << 20
     /// The sum of the checksums of all pages that the version uses, but for LMDB's headers.
     private(set) var sum: UInt64 = 0
     /// The page on which the first fault is.
@@ -158,7 +161,13 @@ struct PageTree: ~Copyable {
     }
 
     private mutating func add(_ image: PageImage, _ number: UInt64) {
-        if isSummed { sum &+= PageTree.sum(image.bytes, number) }
+        guard isSummed else { return }
+        sum &+= PageTree.sum(image.bytes, number)
+        // Pages that were visited would otherwise count as memory of the process until the end.
+        mappedBytes += image.bytes.count
+        guard mappedBytes > Self.mappedLimit else { return }
+        mappedBytes = 0
+        madvise(base, length, MADV_DONTNEED)
     }
 
     static func sum(_ bytes: UnsafeRawBufferPointer, _ number: UInt64) -> UInt64 {
