@@ -3,6 +3,38 @@ import CDecimal
 extension DecimalValue: CustomStringConvertible {
     /// The number as it was written where possible: `12.30`, `1E+40`, `-Infinity`, `NaN`.
     public var description: String {
+        var text: [UInt8] = []
+        text.reserveCapacity(48)
+        append(to: &text)
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Appends the description to UTF-8 bytes, without creating a string.
+    package func append(to text: inout [UInt8]) {
+        let (coefficient, exponent) = parts
+        guard isFinite, exponent <= 0, let small = UInt64(exactly: coefficient) else {
+            return text.append(contentsOf: longDescription.utf8)
+        }
+        let start = text.count
+        var (rest, digits) = (small, 0)
+        // From the last digit to the first, with at least one digit before the point.
+        repeat {
+            if digits == -exponent, digits > 0 { text.append(UInt8(ascii: ".")) }
+            text.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
+            rest /= 10
+            digits += 1
+            // Smaller numbers are written with an exponent.
+            if rest == 0, exponent + digits < -5 {
+                text.removeSubrange(start...)
+                return text.append(contentsOf: longDescription.utf8)
+            }
+        } while rest > 0 || digits <= -exponent
+        if isNegative { text.append(UInt8(ascii: "-")) }
+        text[start...].reverse()
+    }
+
+    /// The description of any value.
+    private var longDescription: String {
         if isNotANumber { return "NaN" }
         let sign = isNegative ? "-" : ""
         if isInfinite { return sign + "Infinity" }
@@ -20,6 +52,41 @@ extension DecimalValue: CustomStringConvertible {
         }
         let fraction = digits.count > 1 ? "." + digits.dropFirst() : ""
         return "\(sign)\(digits.prefix(1))\(fraction)E\(leading < 0 ? "-" : "+")\(abs(leading))"
+    }
+
+    /// Parses UTF-8 bytes of at most 34 digits, such as `12`, `-12.30` or `0.5`, which a decimal holds exactly.
+    ///
+    /// Returns nil for any other text, also for other texts of a number. Faster than ``init(_:)``.
+    package init?(plain text: Span<UInt8>) {
+        let start = text.isEmpty || text[0] != UInt8(ascii: "-") ? 0 : 1
+        guard text.count > start, text.count - start <= Self.digits + 1 else { return nil }
+        // Two words instead of a 128-bit number, whose multiplications are slow.
+        var (upper, lower, scale) = (UInt64(0), UInt64(0), UInt64(1))
+        var (digits, places) = (0, 0)
+        var hasPoint = false
+        for index in start..<text.count {
+            let digit = text[index] &- UInt8(ascii: "0")
+            if digit < 10 {
+                if digits < Self.digits / 2 {
+                    upper = upper * 10 + UInt64(digit)
+                } else {
+                    lower = lower * 10 + UInt64(digit)
+                    scale *= 10
+                }
+                digits += 1
+                if hasPoint { places += 1 }
+            } else if text[index] == UInt8(ascii: "."), !hasPoint, index > start,
+                index < text.count - 1
+            {
+                hasPoint = true
+            } else {
+                return nil
+            }
+        }
+        guard digits <= Self.digits else { return nil }
+        let coefficient =
+            scale == 1 ? UInt128(upper) : UInt128(upper) * UInt128(scale) + UInt128(lower)
+        self.init(isNegative: start == 1, coefficient: coefficient, exponent: -places)
     }
 
     /// Parses `12.30`, `-1.5e10`, `Infinity` or `NaN`, in any case.

@@ -132,8 +132,25 @@ extension DecimalValue {
     /// The 16 bytes that represent the value in a file.
     public var bytes: [UInt8] {
         let stored = high ^ Self.storedExponent
-        return (0..<8).map { UInt8(truncatingIfNeeded: stored >> (56 - 8 * $0)) }
-            + (0..<8).map { UInt8(truncatingIfNeeded: low >> (56 - 8 * $0)) }
+        return [UInt8](unsafeUninitializedCapacity: 16) { bytes, count in
+            let raw = UnsafeMutableRawBufferPointer(bytes)
+            raw.storeBytes(of: stored.bigEndian, as: UInt64.self)
+            raw.storeBytes(of: low.bigEndian, toByteOffset: 8, as: UInt64.self)
+            count = 16
+        }
+    }
+
+    /// Creates the value that 16 bytes represent, without a copy of them.
+    ///
+    /// Returns nil for any other number of bytes.
+    package init?(bytes: RawSpan) {
+        guard bytes.byteCount == 16 else { return nil }
+        (high, low) = bytes.withUnsafeBytes {
+            (
+                UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)) ^ Self.storedExponent,
+                UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+            )
+        }
     }
 
     /// Creates the value that 16 bytes represent.

@@ -153,7 +153,7 @@ package final class Exporter {
         }
         let file = try FileWriter(path)
         if format == .csv || format == .tsv {
-            var csv = CSVRows(
+            let csv = CSVRows(
                 view, classSchema, separator: separator ?? (format == .tsv ? "\t" : ","))
             try csv.write(keys, header: file.write) { bytes in
                 try file.write(bytes)

@@ -20,6 +20,30 @@ enum ValueText {
         }
     }
 
+    /// Parses the usual text of a bool, a date or a decimal without creating a string.
+    ///
+    /// Returns nil for any other text, which ``value(_:as:)`` may accept.
+    static func plain(_ text: Span<UInt8>, as type: PropertyType) -> Value? {
+        switch type {
+        case .bool:
+            if equals(text, trueText) { return .bool(true) }
+            return equals(text, falseText) ? .bool(false) : nil
+        case .date: return Timestamp(canonical: text).map(Value.date)
+        case .decimal: return DecimalValue(plain: text).map(Value.decimal)
+        default: return nil
+        }
+    }
+
+    static let trueText = Array("true".utf8)
+    static let falseText = Array("false".utf8)
+
+    /// Whether bytes are the same text.
+    static func equals(_ text: Span<UInt8>, _ other: [UInt8]) -> Bool {
+        guard text.count == other.count else { return false }
+        for index in other.indices where text[index] != other[index] { return false }
+        return true
+    }
+
     /// Parses a text as a value of a type.
     ///
     /// Returns nil if it is not valid, or if the type cannot hold it exactly.
@@ -40,8 +64,8 @@ enum ValueText {
         case .decimal: return decimal(text).map(Value.decimal)
         case .data: return Base64.decode(text).map(Value.data)
         case .date:
-            guard TimeDigits(text)?.isExact != false else { return nil }
-            return Timestamp(text).map(Value.date)
+            guard let moment = PreciseTimestamp(text), moment.isExact else { return nil }
+            return .date(moment.floor)
         case .uuid: return UUIDValue(text).map(Value.uuid)
         case .objectID: return ObjectIDValue(text).map(Value.objectID)
         default: return nil
@@ -73,6 +97,7 @@ enum ValueText {
     }
 
     private static func decimal(_ text: String) -> DecimalValue? {
+        if let number = DecimalValue(plain: text.utf8.span) { return number }
         guard let number = DecimalValue(text) else { return nil }
         guard number.isFinite else { return number }
         return NumberText.isSameNumber(text, number.description) ? number : nil
@@ -105,9 +130,6 @@ struct TimeDigits {
         fraction = rest.prefix { ("0"..."9").contains($0) }
         tail = rest[fraction.endIndex...]
     }
-
-    /// Whether microseconds hold the fraction.
-    var isExact: Bool { fraction.dropFirst(6).allSatisfy { $0 == "0" } }
 
     /// The nearest microsecond; nil for a text that is not a date.
     var rounded: Timestamp? {

@@ -50,4 +50,31 @@ struct DecimalTextTests {
         #expect(rounded("1\(zeros)") == "1.000000000000000000000000000000000E+500")
         #expect(rounded("1\(zeros)e-500") == "1.000000000000000000000000000000000")
     }
+
+    @Test("plain digits are parsed and written as by the general functions")
+    func plainDigits() throws {
+        var generator = SystemRandomNumberGenerator()
+        for _ in 0..<20_000 {
+            let count = Int.random(in: 1...36, using: &generator)
+            var digits = (0..<count).map { _ in "\(Int.random(in: 0...9, using: &generator))" }
+            if Bool.random(using: &generator) {
+                digits.insert(".", at: Int.random(in: 0...count, using: &generator))
+            }
+            let text = (Bool.random(using: &generator) ? "-" : "") + digits.joined()
+            let general = try #require(DecimalValue(text))
+            guard let plain = DecimalValue(plain: text.utf8.span) else {
+                #expect(count > 34 || text.hasSuffix(".") || digits[0] == ".", "\(text)")
+                continue
+            }
+            #expect(plain.bytes == general.bytes, "\(text)")
+            #expect(DecimalValue(bytes: plain.bytes)?.bytes == plain.bytes)
+            #expect(DecimalValue(bytes: plain.bytes.span.bytes)?.bytes == plain.bytes)
+            #expect(DecimalValue(plain.description)?.bytes == plain.bytes, "\(text)")
+            let isShort = digits[0] != "0" && count <= 34 && !text.contains(".")
+            if isShort { #expect(plain.description == text) }
+        }
+        for text in ["", "-", ".", "1.", ".5", "+1", "1e5", "1 ", "١", "1.2.3", "--1", "1-"] {
+            #expect(DecimalValue(plain: text.utf8.span) == nil, "\(text)")
+        }
+    }
 }

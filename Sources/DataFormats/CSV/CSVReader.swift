@@ -276,6 +276,13 @@ package final class CSVReader {
         try withBytes(index) { try body(RawSpan(_unsafeBytes: UnsafeRawBufferPointer($0))) }
     }
 
+    /// Calls the body with the bytes of a field, one by one.
+    package func withUTF8<Result>(
+        _ index: Int, _ body: (Span<UInt8>) throws -> Result
+    ) rethrows -> Result {
+        try withBytes(index) { try body($0.span) }
+    }
+
     /// Returns a field as a 64-bit integer; nil for any other field.
     package func int(_ index: Int) -> Int64? { withBytes(index, NumberText.int) }
 

@@ -12,16 +12,41 @@ package struct CSVWriter: Sendable {
 
     /// Writes a field: nothing at all for nil, `""` for the empty text, quotes where they are needed.
     package mutating func field(_ text: String?) {
+        guard var text else { return separate() }
+        text.withUTF8 { field($0) }
+    }
+
+    /// Writes a field of UTF-8 bytes.
+    package mutating func field(utf8 text: RawSpan) {
+        text.withUnsafeBytes { field($0.bindMemory(to: UInt8.self)) }
+    }
+
+    /// Writes a field without quotes and line breaks, such as a number or a date, which `append` adds to the bytes.
+    package mutating func field(plain append: (inout [UInt8]) -> Void) {
+        separate()
+        let start = bytes.count
+        append(&bytes)
+        // Any character can be the separator, also one of numbers.
+        guard bytes[start...].contains(separator) else { return }
+        bytes.insert(0x22, at: start)
+        bytes.append(0x22)
+    }
+
+    private mutating func separate() {
         if !isFirst { bytes.append(separator) }
         isFirst = false
-        guard let text else { return }
-        let utf8 = text.utf8
-        let isPlain =
-            !text.isEmpty
-            && utf8.allSatisfy { $0 != separator && $0 != 0x22 && $0 != 0x0A && $0 != 0x0D }
-        if isPlain { return bytes.append(contentsOf: utf8) }
+    }
+
+    private mutating func field(_ text: UnsafeBufferPointer<UInt8>) {
+        separate()
+        var isPlain = !text.isEmpty
+        for byte in text where byte == separator || byte == 0x22 || byte == 0x0A || byte == 0x0D {
+            isPlain = false
+            break
+        }
+        if isPlain { return bytes.append(contentsOf: text) }
         bytes.append(0x22)
-        for byte in utf8 {
+        for byte in text {
             if byte == 0x22 { bytes.append(byte) }
             bytes.append(byte)
         }

@@ -69,6 +69,13 @@ package final class JSONTape {
         try body(RawSpan(_unsafeBytes: UnsafeRawBufferPointer(utf8(index))))
     }
 
+    /// Calls the body with the bytes of a string or a `real`, one by one.
+    package func withUTF8<Result>(
+        _ index: Int, _ body: (Span<UInt8>) throws -> Result
+    ) rethrows -> Result {
+        try body(utf8(index).span)
+    }
+
     /// Returns the offset of a token in its text, for messages.
     package func offset(_ index: Int) -> Int { Int(buffer.pointee[index].offset) }
 

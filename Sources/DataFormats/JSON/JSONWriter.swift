@@ -133,6 +133,15 @@ package struct JSONWriter: Sendable {
         needsComma = true
     }
 
+    /// Writes a text of ASCII characters that need no escapes, which `append` adds to the bytes.
+    package mutating func string(ascii append: (inout [UInt8]) -> Void) {
+        separate()
+        bytes.append(0x22)
+        append(&bytes)
+        bytes.append(0x22)
+        needsComma = true
+    }
+
     /// Ends a line, for JSON Lines.
     package mutating func newLine() {
         bytes.append(0x0A)

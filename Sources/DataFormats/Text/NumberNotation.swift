@@ -37,6 +37,8 @@ package struct NumberNotation: OptionSet, Sendable {
             if digits <= Self.digitsOfDecimal { insert(.decimal) }
             return
         }
+        // Most other texts with a digit at the beginning are dates; an exponent is written with a small letter.
+        guard text[position] == 0x2E || text[position] == 0x65 else { return }
         let fraction = UnsafeBufferPointer(rebasing: text[(position + 1)...])
         if text[position] == 0x2E, !fraction.isEmpty, fraction.allSatisfy({ $0 &- 0x30 < 10 }) {
             add(text, first, digits, fraction)

@@ -1,4 +1,5 @@
 import ColumnStorage
+import Decimals
 
 /// Reads single values of many objects of one class, without making a ``Value`` of each.
 ///
@@ -30,6 +31,16 @@ package struct ObjectReader {
     /// The value of a bool property.
     package func bool(_ position: Int, _ key: ObjectKey) -> Bool? {
         rows.bool(columns[position], key)
+    }
+
+    /// The value of a date property.
+    package func date(_ position: Int, _ key: ObjectKey) -> Timestamp? {
+        rows.int(columns[position], key).map(Timestamp.init(microseconds:))
+    }
+
+    /// The value of a decimal property.
+    package func decimal(_ position: Int, _ key: ObjectKey) -> DecimalValue? {
+        rows.withBytes(columns[position], key, DecimalValue.init(bytes:)) ?? nil
     }
 
     /// Lends the UTF-8 bytes of a string property; do not write while they are lent.

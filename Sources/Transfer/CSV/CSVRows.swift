@@ -5,35 +5,76 @@ import ObjectStore
 ///
 /// A link is the primary key of its object. Collections, embedded objects and mixed values are JSON in their field.
 struct CSVRows {
+    private struct Column {
+        let position: Int
+        /// The type of a value that is read without a `Value`; nil for other values.
+        let plain: PropertyType?
+    }
+
     private let view: StoreView
     private let classSchema: ClassSchema
+    private let columns: [Column]
+    private let reader: ObjectReader
     private let encoder: RowEncoder
-    private var csv: CSVWriter
+    private let separator: Character
 
     init(_ view: StoreView, _ classSchema: ClassSchema, separator: Character = ",") {
-        csv = CSVWriter(separator: separator)
+        self.separator = separator
         self.view = view
         self.classSchema = classSchema
+        let plain: Set<PropertyType> = [.int, .double, .bool, .string, .date, .decimal]
+        columns = classSchema.properties.enumerated().compactMap { position, property in
+            if property.isBacklinks { return nil }
+            let isPlain = property.isSingle && plain.contains(property.type)
+            return Column(position: position, plain: isPlain ? property.type : nil)
+        }
+        reader = ObjectReader(view, classSchema)
         encoder = RowEncoder(view: view)
     }
 
     /// Passes the header's record, then one record at a time.
-    mutating func write(
+    func write(
         _ keys: ResultKeys, header: ([UInt8]) throws -> Void, record take: ([UInt8]) throws -> Void
     ) throws {
-        let properties = classSchema.properties.filter { !$0.isBacklinks }
-        for property in properties { csv.field(property.name) }
+        var csv = CSVWriter(separator: separator)
+        for column in columns { csv.field(classSchema.properties[column.position].name) }
         csv.endRecord()
         try header(csv.bytes)
         csv.removeAll()
         for key in keys {
-            for property in properties {
-                csv.field(try text(of: property, key))
+            for column in columns where !write(column, key, to: &csv) {
+                csv.field(try text(of: classSchema.properties[column.position], key))
             }
             csv.endRecord()
             try take(csv.bytes)
             csv.removeAll()
         }
+    }
+
+    /// Writes a plain value; false for nil and for other values.
+    private func write(_ column: Column, _ key: ObjectKey, to csv: inout CSVWriter) -> Bool {
+        switch column.plain {
+        case .int:
+            guard let number = reader.int(column.position, key) else { return false }
+            csv.field(plain: { $0.append(contentsOf: number.description.utf8) })
+        case .double:
+            guard let number = reader.double(column.position, key) else { return false }
+            csv.field(plain: { $0.append(contentsOf: number.description.utf8) })
+        case .bool:
+            guard let flag = reader.bool(column.position, key) else { return false }
+            csv.field(plain: { $0.append(contentsOf: (flag ? "true" : "false").utf8) })
+        case .date:
+            guard let moment = reader.date(column.position, key) else { return false }
+            csv.field(plain: moment.append(to:))
+        case .decimal:
+            guard let number = reader.decimal(column.position, key) else { return false }
+            csv.field(plain: number.append(to:))
+        case .string:
+            let wasText: Void? = reader.withText(column.position, key) { csv.field(utf8: $0) }
+            return wasText != nil
+        default: return false
+        }
+        return true
     }
 
     private func text(of property: Property, _ key: ObjectKey) throws -> String? {

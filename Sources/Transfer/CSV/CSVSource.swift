@@ -92,8 +92,9 @@ final class CSVSource {
             guard let number = record.double(index) else { return false }
             inserter.set(position, double: number)
         case .bool, .date, .decimal:
-            guard let type, let text = try? record.text(index),
-                let value = ValueText.value(text, as: type)
+            guard let type,
+                let value = record.withUTF8(index, { ValueText.plain($0, as: type) })
+                    ?? (try? record.text(index)).flatMap({ ValueText.value($0, as: type) })
             else { return false }
             inserter.set(position, value)
         default: return false

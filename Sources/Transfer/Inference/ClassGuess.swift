@@ -12,8 +12,12 @@ final class ClassGuess {
     private var place = 0
     private var rows = 0
     private let isUntyped: Bool
+    private let options: ImportOptions
 
-    init(isUntyped: Bool) { self.isUntyped = isUntyped }
+    init(isUntyped: Bool, _ options: ImportOptions) {
+        self.isUntyped = isUntyped
+        self.options = options
+    }
 
     func startRow() {
         rows += 1
@@ -31,6 +35,11 @@ final class ClassGuess {
     /// Adds the fields of a record.
     func add(_ record: CSVReader) {
         startRow()
+        Self.add(record, to: &guesses)
+    }
+
+    /// One access to all guesses, because each access to a property of a class is checked.
+    private static func add(_ record: CSVReader, to guesses: inout [PropertyGuess]) {
         for index in 0..<min(record.count, guesses.count) { guesses[index].add(record, index) }
     }
 
@@ -42,7 +51,10 @@ final class ClassGuess {
         indexes[name] = index
         names.append(name)
         utf8.append(Array(name.utf8))
-        guesses.append(PropertyGuess(isUntyped: isUntyped))
+        // A link takes precedence over a type.
+        let hasGivenType =
+            options.links.isEmpty && options.types[name] != nil || options.isAllText && isUntyped
+        guesses.append(PropertyGuess(isUntyped: isUntyped, hasGivenType: hasGivenType))
         return index
     }
 
@@ -63,21 +75,21 @@ final class ClassGuess {
     ///
     /// Throws `invalid_schema` for a type in the options that does not exist.
     func finished(
-        _ className: String, _ options: ImportOptions
+        _ className: String
     ) throws -> (classSchema: ClassSchema, renames: [String: String]) {
-        let names = propertyNames(options)
+        let names = propertyNames()
         var properties: [Property] = []
         var renames: [String: String] = [:]
         for (index, file) in self.names.enumerated() {
             guard let name = names[index] else { continue }
             if name != file, options.names[file] == nil { renames[file] = name }
-            properties.append(try property(name, file, index, className, options))
+            properties.append(try property(name, file, index, className))
         }
         return (ClassSchema(className, properties), renames)
     }
 
     /// The property of each field; nil for those that are left out.
-    private func propertyNames(_ options: ImportOptions) -> [String?] {
+    private func propertyNames() -> [String?] {
         var taken: Set<String> = []
         var result = [String?](repeating: nil, count: names.count)
         // Names from options come first, then names that can stay.
@@ -100,7 +112,7 @@ final class ClassGuess {
     }
 
     private func property(
-        _ name: String, _ file: String, _ index: Int, _ className: String, _ options: ImportOptions
+        _ name: String, _ file: String, _ index: Int, _ className: String
     ) throws -> Property {
         let guess = guesses[index]
         let isOptional = guess.hasNull || guess.count != rows

@@ -58,7 +58,7 @@ final class ClassInference {
         var result = Result()
         for name in order {
             guard let guess = guesses[name] else { continue }
-            let (classSchema, renames) = try guess.finished(name, options)
+            let (classSchema, renames) = try guess.finished(name)
             result.classes.append(classSchema)
             result.renames[name] = renames
             result.notes += notes(classSchema, renames)
@@ -152,7 +152,7 @@ final class ClassInference {
     private func guess(of name: String, isUntyped: Bool) -> ClassGuess {
         if let guess = guesses[name] { return guess }
         order.append(name)
-        let guess = ClassGuess(isUntyped: isUntyped)
+        let guess = ClassGuess(isUntyped: isUntyped, options)
         guesses[name] = guess
         return guess
     }

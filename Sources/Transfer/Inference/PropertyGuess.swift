@@ -13,6 +13,7 @@ struct PropertyGuess {
         static let object = Kinds(rawValue: 32)
     }
 
+    private let hasGivenType: Bool
     private var kinds: Kinds = []
     private(set) var hasNull = false
     /// The number of values, nulls included.
@@ -20,7 +21,6 @@ struct PropertyGuess {
 
     /// The types that match all texts so far.
     private var texts = TextTypes.all
-    private let areTextsTyped: Bool
     // About the numbers.
     private var areInts = true
     private var areDoubles = true
@@ -32,8 +32,10 @@ struct PropertyGuess {
     private var elements: [PropertyGuess] = []
 
     /// Creates a guess for untyped text, as in CSV files, or for values with types.
-    init(isUntyped: Bool) {
-        areTextsTyped = !isUntyped
+    ///
+    /// If the type is given, only missing values count.
+    init(isUntyped: Bool, hasGivenType: Bool = false) {
+        self.hasGivenType = hasGivenType
         texts = isUntyped ? .all : .quoted
     }
 
@@ -46,20 +48,27 @@ struct PropertyGuess {
             hasNull = true
             return
         }
+        guard !hasGivenType else { return }
         kinds.insert(.text)
         guard !texts.isEmpty else { return }
-        let notation = record.notation(index)
-        if !notation.isEmpty {
-            texts.formIntersection(TextTypes(notation))
-        } else if let text = try? record.text(index) {
-            // Text that is not UTF-8 is an error when the record is imported.
-            texts.formIntersection(TextTypes(text, among: texts))
+        if !texts.isDisjoint(with: .numbers) {
+            let notation = record.notation(index)
+            if !notation.isEmpty {
+                texts.formIntersection(TextTypes(notation))
+                return
+            }
         }
+        // Text that is not UTF-8 is an error when the record is imported.
+        let types = record.withUTF8(index) {
+            TextTypes($0, among: texts, text: (try? record.text(index)) ?? nil)
+        }
+        texts.formIntersection(types)
     }
 
     /// Adds a value of a tape.
     mutating func add(_ tape: JSONTape, _ index: Int) {
         count += 1
+        if hasGivenType, tape.kind(index) != .null { return }
         switch tape.kind(index) {
         case .null, .end: hasNull = true
         case .truth, .falsehood: kinds.insert(.bool)
@@ -67,7 +76,12 @@ struct PropertyGuess {
         case .real: addReal(tape, index)
         case .string:
             kinds.insert(.text)
-            if !texts.isEmpty { texts.formIntersection(TextTypes(tape.text(index), among: texts)) }
+            if !texts.isEmpty {
+                let types = tape.withUTF8(index) {
+                    TextTypes($0, among: texts, text: tape.text(index))
+                }
+                texts.formIntersection(types)
+            }
         case .object:
             guard let type = ExtendedJSON.tag(of: JSONNode(tape, index)).flatMap(ExtendedJSON.type)
             else {

@@ -30,29 +30,38 @@ struct TextTypes: OptionSet {
         if notation.contains(.decimal) { insert(.decimal) }
     }
 
-    /// The types of a text, among the wanted ones.
-    init(_ text: String, among wanted: TextTypes) {
+    /// The types of numbers.
+    static let numbers: TextTypes = [.int, .double, .decimal]
+
+    /// The types of a text that is not written as a number usually is, among the wanted ones.
+    ///
+    /// `text` is the same as `utf8`, as a string.
+    init(_ utf8: Span<UInt8>, among wanted: TextTypes, text: @autoclosure () -> String?) {
         self = []
-        let length = text.utf8.count
-        if wanted.contains(.bool), text == "true" || text == "false" { insert(.bool) }
-        if wanted.contains(.uuid), length == 36, UUIDValue(text)?.description == text {
+        let length = utf8.count
+        if wanted.contains(.bool), ValueText.plain(utf8, as: .bool) != nil { insert(.bool) }
+        if wanted.contains(.uuid), length == 36, let text = text(),
+            UUIDValue(text)?.description == text
+        {
             insert(.uuid)
         }
-        if wanted.contains(.date), (20...32).contains(length), text.utf8.last == UInt8(ascii: "Z"),
-            Timestamp(text)?.description == text
+        if wanted.contains(.date), (20...32).contains(length),
+            utf8[length - 1] == UInt8(ascii: "Z")
         {
-            insert(.date)
+            // Years of more than four digits are rare.
+            if Timestamp(canonical: utf8) != nil {
+                insert(.date)
+            } else if let text = text(), Timestamp(text)?.description == text {
+                insert(.date)
+            }
         }
-        guard let first = text.utf8.first, first == 0x2D || first &- 0x30 < 10, length <= 48,
-            !wanted.isDisjoint(with: [.int, .double, .decimal])
-        else { return }
-        formUnion(TextTypes(NumberNotation(text)).intersection(wanted))
-        if wanted.contains(.decimal), text.contains("E"),
+        guard wanted.contains(.decimal), length > 0, length <= 48,
+            utf8[0] == UInt8(ascii: "-") || utf8[0] &- UInt8(ascii: "0") < 10,
+            let text = text(), text.contains("E"),
             case .decimal(let number)? = ValueText.value(text, as: .decimal),
             number.description == text
-        {
-            insert(.decimal)
-        }
+        else { return }
+        insert(.decimal)
     }
 
     /// The type that a column of such texts becomes.

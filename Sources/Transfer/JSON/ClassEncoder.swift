@@ -20,7 +20,7 @@ struct ClassEncoder {
         self.view = view
         self.classSchema = classSchema
         let writer = JSONWriter(syntax)
-        let plain: Set<PropertyType> = [.int, .double, .bool, .string]
+        let plain: Set<PropertyType> = [.int, .double, .bool, .string, .date, .decimal]
         members = classSchema.properties.enumerated().compactMap { position, property in
             if property.isBacklinks { return nil }
             let isPlain = property.isSingle && plain.contains(property.type)
@@ -55,6 +55,16 @@ struct ClassEncoder {
             case .string:
                 let wasText: Void? = reader.withText(member.position, key) { json.string(utf8: $0) }
                 if wasText != nil { continue }
+            case .date:
+                if let moment = reader.date(member.position, key) {
+                    json.string(ascii: moment.append(to:))
+                    continue
+                }
+            case .decimal:
+                if let number = reader.decimal(member.position, key) {
+                    json.string(ascii: number.append(to:))
+                    continue
+                }
             default: break
             }
             // Read here, because a copy of it for each plain value would cost more than the value.

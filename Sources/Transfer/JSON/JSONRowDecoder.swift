@@ -118,9 +118,13 @@ struct JSONRowDecoder {
             inserter.set(field, double: number)
         case (.bool, .truth): inserter.set(field, bool: true)
         case (.bool, .falsehood): inserter.set(field, bool: false)
-        case (.date, .string):
-            guard let moment = ValueText.value(tape.text(value), as: .date) else { return false }
-            inserter.set(field, moment)
+        case (.date, .string), (.decimal, .string), (.decimal, .real):
+            guard let type,
+                let parsed = tape.withUTF8(value, { ValueText.plain($0, as: type) })
+                    ?? ValueText.value(tape.text(value), as: type)
+            else { return false }
+            inserter.set(field, parsed)
+        case (.decimal, .int): inserter.set(field, .decimal(DecimalValue(tape.int(value))))
         default: return false
         }
         return true

@@ -52,4 +52,34 @@ import Testing
         #expect(Timestamp(seconds: 1e30) == nil)
         #expect(Timestamp(seconds: 1.25)?.microseconds == 1_250_000)
     }
+
+    @Test func `The usual text of a date is parsed as any other text of it`() {
+        var generator = SplitMix(seed: 11)
+        for _ in 0..<5000 {
+            var microseconds = Int64.random(
+                in: -63_000_000_000_000_000...254_000_000_000_000_000, using: &generator)
+            if Bool.random(using: &generator) { microseconds -= microseconds % 1_000_000 }
+            let moment = Timestamp(microseconds: microseconds)
+            let text = moment.description
+            let hasFourDigits = (0...9999).contains(moment.components.year)
+            #expect(Timestamp(canonical: text.utf8.span) == (hasFourDigits ? moment : nil))
+            // A text that is parsed is the one that is written.
+            var bytes = Array(text.utf8)
+            let index = Int.random(in: 0..<bytes.count, using: &generator)
+            bytes[index] = "0123456789-:.TZz ".utf8.randomElement(using: &generator)!
+            if let other = Timestamp(canonical: bytes.span) {
+                #expect(other.description == String(decoding: bytes, as: UTF8.self))
+            }
+        }
+    }
+
+    @Test(arguments: [
+        (-9_223_372_022_400_000_000, "-290308-12-22T00:00:00Z"),
+        (9_223_372_036_854_775_807, "294247-01-10T04:00:54.775807Z"),
+        (-62_167_219_200_000_001, "-0001-12-31T23:59:59.999999Z"),
+        (253_402_300_800_000_000, "10000-01-01T00:00:00Z"), (10, "1970-01-01T00:00:00.00001Z"),
+    ])
+    func `Years of any number of digits are written`(microseconds: Int64, text: String) {
+        #expect(Timestamp(microseconds: microseconds).description == text)
+    }
 }
