@@ -54,7 +54,7 @@ public struct ScriptCall<State: Sendable> {
     ///
     /// `store` is that of the first live argument unless another one is passed; without a live argument the engine's only store. In an open
     /// write of the script an error leaves what was written to the script, which rolls its write back unless it catches the error.
-    /// Throws as ``/Moonpool/Store/writeNow(withoutNotifying:_:)``.
+    /// Throws as `writeNow` of a store.
     @discardableResult  // because most writes are made for what they change
     public func write<R>(
         in store: Moonpool.Store? = nil, _ body: (Transaction) throws -> R

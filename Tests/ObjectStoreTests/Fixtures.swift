@@ -88,7 +88,7 @@ final class ManualScheduler: TimingScheduler, @unchecked Sendable {
 
     /// Turns until something holds that another thread helps to bring about.
     func settle(until condition: () -> Bool) {
-        let deadline = ContinuousClock.now + .seconds(60)
+        let deadline = ContinuousClock.now + .seconds(300)
         settle()
         while !condition(), ContinuousClock.now < deadline {
             sched_yield()
