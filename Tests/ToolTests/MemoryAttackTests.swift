@@ -140,7 +140,8 @@ import Testing
             objects + keeping
                 + "store:write(function() for i = 1, 2000 do store:create('Number', { n = i }) end end) "
                 + "while true do kept[#kept + 1] = "
-                + "store:objects('Number'):group_by('n'):observe(function() end) store:refresh() end"),
+                + "store:objects('Number'):group_by('n'):observe(function() end) store:refresh() end"
+        ),
         Attack(
             "a long predicate",
             objects + "local t = {} for i = 1, 200000 do t[i] = 'n = ' .. i end "

@@ -200,6 +200,31 @@ import Testing
         }
     }
 
+    /// Changes the key of the entry that says how many of a table's newest rows there are, so that all of them are lost.
+    @Test func `a table that has lost its newest rows is damaged, and a write to it throws`() throws
+    {
+        let path = folder.file("all.moonpool")
+        try fill(path)
+        try StoreFiles.backup(path, to: folder.file("base"))
+        let base = bytes(folder.file("base"))
+        let copy = folder.file("copy")
+        var count = 0
+        for table: UInt8 in 0...1 {
+            let key = [UInt8](repeating: 0xFF, count: 6) + [table, 0]
+            for offset in base.indices.dropLast(key.count)
+            where base[offset] == 0xFF && base[offset..<offset + key.count].elementsEqual(key) {
+                var changed = base
+                changed[offset + 4] ^= 1
+                write(changed, to: copy)
+                #expect(isFound(copy), "byte \(offset + 4)")
+                write(changed, to: copy)
+                use(copy)
+                count += 1
+            }
+        }
+        #expect(count > 0)
+    }
+
     @Test func `a file cut short at any page is damaged or as it was`() throws {
         let path = folder.file("all.moonpool")
         try fill(path, commits: 5)
