@@ -142,4 +142,36 @@ import Transfer
         try second.finish()
         #expect(try world.text(of: "a.txt") == "second\n")
     }
+
+    @Test(arguments: ["-", ":", ".", "T", "1", ";"] as [Character])
+    func `Numbers and dates come back from CSV with any separator`(separator: Character) throws {
+        let types = [
+            "a": "date", "b": "int", "c": "double", "d": "decimal", "e": "bool", "f": "string",
+            "g": "date?",
+        ]
+        let world = try TransferWorld(["A": types])
+        try world.store.write {
+            for number in -2...2 {
+                try world.store.create(
+                    "A",
+                    .dictionary([
+                        "a": .date(Timestamp(microseconds: Int64(number) * 1_234_567_891_234)),
+                        "b": .int(Int64(number) * 11), "c": .double(Double(number) * 1.5),
+                        "d": .decimal(try #require(DecimalValue("\(number).10"))),
+                        "e": .bool(number == 0), "f": .string("\(separator)\(number)"),
+                    ]))
+            }
+        }
+        let path = world.path("a.csv")
+        _ = try Exporter(.results(world.store.objects("A")), as: .csv, separator: separator)
+            .write(to: path)
+        let other = try TransferWorld(["A": types])
+        var options = ImportOptions()
+        options.className = "A"
+        options.csv.separator = separator
+        #expect(try Importer(into: other.store, options).read(path, as: .csv).created == 5)
+        for name in types.keys {
+            #expect(try other.values("A", name) == world.values("A", name), "\(name)")
+        }
+    }
 }

@@ -190,4 +190,46 @@ import Transfer
         }
         #expect(message { _ = try stopped.write(to: world.path("b.sqlite")) } == "stopped")
     }
+
+    @Test func `Collections of links go into renamed classes and properties`() throws {
+        let world = try TransferWorld([
+            "Box": ["id": "int primary", "parts": "Part[]"], "Part": ["id": "int primary"],
+        ])
+        let path = world.path("a.sqlite")
+        try world.store.write {
+            let parts = try (1...3).map {
+                try world.store.create("Part", .dictionary(["id": .int($0)])).reference
+            }
+            let links = [2, 0, 0, 1].map { Value.object(parts[$0]) }
+            try world.store.create("Box", .dictionary(["id": .int(1), "parts": .list(links)]))
+        }
+        _ = try Exporter(.store(world.store), as: .sqlite).write(to: path)
+
+        let other = try TransferWorld([
+            "Crate": ["id": "int primary", "items": "Part[]"], "Part": ["id": "int primary"],
+        ])
+        var options = ImportOptions()
+        options.classNames = ["Box": "Crate"]
+        options.names = ["Box.parts": "items"]
+        _ = try Importer(into: other.store, options).read(path, as: .sqlite)
+        let list = try #require(try other.store.object("Crate", primaryKey: .int(1))).list("items")
+        let keys = try list.values().map { value -> Value? in
+            guard case .object(let reference) = value else { return nil }
+            return try other.store.object(reference)?.value("id")
+        }
+        #expect(keys == [.int(3), .int(1), .int(1), .int(2)])
+
+        let plain = try TransferWorld(["Box": ["id": "int primary"], "Part": ["id": "int primary"]])
+        let missing = message { _ = try Importer(into: plain.store).read(path, as: .sqlite) }
+        #expect(missing.contains("'Box' has no property 'parts'"), "\(missing)")
+        #expect(missing.contains("--map parts="), "\(missing)")
+        options.classNames = [:]
+        options.names = ["parts": ""]
+        #expect(try Importer(into: plain.store, options).read(path, as: .sqlite).created == 4)
+        let single = try TransferWorld([
+            "Box": ["id": "int primary", "parts": "Part"], "Part": ["id": "int primary"],
+        ])
+        let error = message { _ = try Importer(into: single.store).read(path, as: .sqlite) }
+        #expect(error.contains("'Box.parts' expects Part, but the table 'Box_parts'"), "\(error)")
+    }
 }

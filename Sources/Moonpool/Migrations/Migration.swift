@@ -54,7 +54,9 @@ public final class Migration {
 
     /// Calls `body` with each object as it was and as it will be, in the order of their creation.
     ///
-    /// A property that `body` reads of an old object, and that the model no longer has, disappears without an error.
+    /// A property that `body` reads of an old object, and that the model no longer has, disappears without an error. A
+    /// class that the file did not have has no objects here: those that the migration creates are in ``transaction``. The
+    /// objects of a class without a model are in ``oldObjects(_:)``.
     ///
     /// Throws `unknown_class`, and what `body` throws.
     public func forEach<M: ObjectModel>(
