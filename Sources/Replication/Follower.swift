@@ -51,7 +51,10 @@ package final class Follower {
         streamName = stream
         _ = try NatsLibrary.functions()
         if options.rebuilds { try Self.remove(path, servers, stream) }
-        store = try Store(StoreConfiguration(.file(path)), scheduler: ReplicationThread(status))
+        // A commit that a power failure takes back is applied again, because its sequence number goes with it.
+        store = try Store(
+            StoreConfiguration(.file(path), durability: .async),
+            scheduler: ReplicationThread(status))
         reportFile = StatusFile(
             path, .follower, stream, NatsConnection.display(servers.servers))
         store.isReplicating = true

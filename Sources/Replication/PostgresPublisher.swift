@@ -108,6 +108,11 @@ package final class PostgresPublisher {
         guard isLost, !options.failsFast else { throw error }
         let milliseconds = pause.next()
         report("\(error.description); trying again in \(milliseconds) ms")
+        // A version that is read for long keeps space in the file.
+        if milliseconds > 2000 {
+            older = nil
+            try store.refresh()
+        }
         reportFile.write(status)
         Pause.milliseconds(milliseconds)
     }

@@ -48,6 +48,8 @@ package final class Publisher {
     private var stored: UInt64 = 0
     /// The version of the store that the messages sent lead to; nil where followers need a snapshot.
     private var position: UInt64?
+    /// The store at that version: while it is held, the history since then is kept.
+    private var held: StoreView?
     private var commitsSinceSnapshot = 0
     private var lastAnswer = ContinuousClock.now
     /// The versions that the messages between ``stored`` and ``sent`` lead to, by sequence number.
@@ -86,6 +88,7 @@ package final class Publisher {
     /// Releases the store.
     package func close() {
         commitWatch = nil
+        held = nil
         store.close()
         reportFile.write(status, hasEnded: true)
     }
@@ -135,6 +138,11 @@ package final class Publisher {
         guard case .temporary(let reason) = error, !options.failsFast else { throw error }
         let milliseconds = pause.next()
         report("\(reason); trying again in \(milliseconds) ms")
+        // A version that is read for long keeps space in the file; the history, or a snapshot, says later what has changed.
+        if milliseconds > 2000 {
+            held = nil
+            try store.refresh()
+        }
         reportFile.write(status)
         Pause.milliseconds(milliseconds)
     }
@@ -249,6 +257,7 @@ package final class Publisher {
             change, since: since, catalog: store.schemaCatalog(), known: knownSchema)
         try parts.finish(last)
         position = version
+        held = change.newer
         knownSchema = change.newer.schema
         commitsSinceSnapshot += 1
         status.update { $0.commits += 1 }
@@ -263,6 +272,7 @@ package final class Publisher {
         let last = try lines.snapshot(view, catalog: store.schemaCatalog())
         try parts.finish(last)
         position = view.version
+        held = view
         knownSchema = view.schema
         commitsSinceSnapshot = 0
         status.update { $0.commits += 1 }
