@@ -29,6 +29,22 @@ static inline int shim_set_history(EditLine *e, HistoryW *h) { return el_wset(e,
 static inline int shim_bind(EditLine *e, const wchar_t *key, const wchar_t *command) {
     return el_wset(e, EL_BIND, key, command, NULL);
 }
+static inline int shim_bind_in_command_mode(EditLine *e, const wchar_t *key, const wchar_t *command) {
+    return el_wset(e, EL_BIND, L"-a", key, command, NULL);
+}
+static inline int shim_uses_vi_keys(EditLine *e) {
+    const wchar_t *mode = NULL;
+    return el_wget(e, EL_EDITOR, &mode) == 0 && mode && mode[0] == L'v';
+}
+static inline int shim_add_line_start(EditLine *e, shim_edit_function f) {
+    return el_wset(e, EL_ADDFN, L"moonpool-line-start", L"Move to the start of the line of an entry", f);
+}
+static inline int shim_add_line_end(EditLine *e, shim_edit_function f) {
+    return el_wset(e, EL_ADDFN, L"moonpool-line-end", L"Move to the end of the line of an entry", f);
+}
+static inline int shim_add_undo(EditLine *e, shim_edit_function f) {
+    return el_wset(e, EL_ADDFN, L"moonpool-undo", L"Restore the text before the last change", f);
+}
 /* libedit keeps the pointers to names and help texts, so these are literals. */
 static inline int shim_add_completion(EditLine *e, shim_edit_function f) {
     return el_wset(e, EL_ADDFN, L"moonpool-complete", L"Complete the word before the cursor", f);

@@ -80,6 +80,8 @@ typedef struct host {
     int main_levels;  // stack levels while the watched chunk is the innermost function
     // errors
     int describing;        // errors at this depth are described where they are raised; 0: none
+    int error_observer;    // registry slot of a function that is called where an error is raised; 0: none
+    bool observing_error;
     char *traceback;
     char *kept;
     const void *kept_for;

@@ -12,6 +12,21 @@ static bool describes_itself(lua_State *L) {
     return false;
 }
 
+// Lets a function look at the stack of an error. What it raises itself is dropped.
+static void observe_error(lua_State *L, host *h) {
+    if (!h->error_observer || h->observing_error || !lua_checkstack(L, 4)) return;
+    h->observing_error = true;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, h->error_observer);
+    if (lua_pcall(L, 0, 0, 0) != LUA_OK) lua_pop(L, 1);
+    h->observing_error = false;
+}
+
+void shim_set_error_observer(lua_State *L) {
+    host *h = host_of(L);
+    if (h->error_observer) luaL_unref(L, LUA_REGISTRYINDEX, h->error_observer);
+    h->error_observer = luaL_ref(L, LUA_REGISTRYINDEX);
+}
+
 // The traceback is taken where the error was raised, with the quota off; the error value itself does not change.
 int message_handler(lua_State *L) {
     host *h = host_of(L);
@@ -28,6 +43,7 @@ int message_handler(lua_State *L) {
         luaL_traceback(L, L, NULL, 1);
         h->traceback = strdup(lua_tostring(L, -1));
         lua_pop(L, 1);
+        observe_error(L, h);
     }
     h->mem.enforce = enforce;
     return 1;

@@ -77,3 +77,11 @@ package final class EditHistory {
         return entry
     }
 }
+
+extension EditHistory {
+    /// The history of the user: `$XDG_STATE_HOME/moonpool/history`.
+    package static var ofUser: EditHistory {
+        let folder = TerminalEnvironment.folder("XDG_STATE_HOME", fallback: ".local/state")
+        return EditHistory(file: folder.map { $0 + "/moonpool/history" })
+    }
+}

@@ -26,21 +26,33 @@ extension FileNames {
     }
 }
 
-/// The terminal and the environment that a prompt finds itself in.
+/// The terminal and the environment of a prompt.
 package enum TerminalEnvironment {
-    /// A variable of the environment.
+    /// Returns a variable of the environment.
     package static func variable(_ name: String) -> String? { environment(name) }
 
-    /// Whether the terminal can move its cursor, by what `TERM` says.
+    /// Whether the terminal can move its cursor, according to `TERM`.
     package static var movesItsCursor: Bool { !["", "dumb"].contains(environment("TERM") ?? "") }
 
-    /// The terminal's width and height; nil where standard output is none.
-    package static var window: (columns: Int, rows: Int)? { Descriptor.windowSize(1) }
+    /// The width and height of the terminal; nil if neither standard output nor standard input is one.
+    package static var window: (columns: Int, rows: Int)? {
+        Descriptor.windowSize(1) ?? Descriptor.windowSize(0)
+    }
 
-    /// Whether colours are wanted: not when `NO_COLOR` is set to anything.
-    package static var wantsColors: Bool { (environment("NO_COLOR") ?? "").isEmpty }
+    /// Whether standard output is a terminal that can move its cursor.
+    ///
+    /// False in `moonpool | tee log`, whose log must not contain control sequences.
+    package static var canDraw: Bool { movesItsCursor && Descriptor.isTerminal(1) }
 
-    /// A folder by the XDG rules: the variable if it holds an absolute path, else below the home folder.
+    /// Whether to write colors: standard output can draw, and `NO_COLOR` is empty or unset.
+    package static var wantsColors: Bool { canDraw && (environment("NO_COLOR") ?? "").isEmpty }
+
+    /// The file with the user's key bindings for libedit: `$EDITRC` or `~/.editrc`.
+    package static var keyBindings: String? {
+        environment("EDITRC") ?? environment("HOME").map { $0 + "/.editrc" }
+    }
+
+    /// Returns a folder by the XDG rules: the variable if it holds an absolute path, otherwise a folder below the home folder.
     package static func folder(_ variable: String, fallback: String) -> String? {
         if let path = environment(variable), path.hasPrefix("/") { return path }
         return environment("HOME").map { "\($0)/\(fallback)" }

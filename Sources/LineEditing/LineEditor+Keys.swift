@@ -1,9 +1,46 @@
 import CEdit
 
 extension LineEditor {
-    /// The keys: libedit's emacs mode, and what users of other prompts expect beyond it.
-    func configureKeys() {
+    /// Configures the keys: libedit's emacs or vi mode, the keys that users of other prompts expect, and those of the file.
+    func configureKeys(_ file: String?) {
+        let bindings = KeyBindings(file)
         withWide("emacs") { _ = shim_set_editor(editor, $0) }
+        addFunctions()
+        // A change of the mode resets all keys, so it comes first.
+        bindings.selectMode(of: editor)
+        usesViKeys = shim_uses_vi_keys(editor) != 0
+        for (key, command) in Self.keys + (usesViKeys ? [] : Self.emacsKeys) {
+            bind(key, command, inCommandMode: false)
+        }
+        if usesViKeys {
+            for (key, command) in Self.keys + Self.viCommandKeys {
+                bind(key, command, inCommandMode: true)
+            }
+        }
+        bindings.apply(to: editor)
+    }
+
+    private func bind(_ key: String, _ command: String, inCommandMode: Bool) {
+        withWide(keySequence(key)) { key in
+            withWide(command) { command in
+                _ =
+                    inCommandMode
+                    ? shim_bind_in_command_mode(editor, key, command)
+                    : shim_bind(editor, key, command)
+            }
+        }
+    }
+
+    /// Returns the characters that ``readCharacter(into:)`` delivers for a key.
+    ///
+    /// In vi mode the Escape key is a command of its own, so sequences begin with a C1 control character instead.
+    func keySequence(_ key: String) -> String {
+        guard usesViKeys else { return key }
+        return key.replacing("\\e[", with: "\u{9B}").replacing("\\eO", with: "\u{8F}")
+            .replacing("\u{1B}[", with: "\u{9B}")
+    }
+
+    private func addFunctions() {
         _ = shim_add_completion(editor) { editor, _ in
             editor.flatMap(LineEditor.of)?.complete() ?? UInt8(CC_ERROR)
         }
@@ -28,28 +65,49 @@ extension LineEditor {
         _ = shim_add_mark(editor) { editor, _ in
             editor.flatMap(LineEditor.of)?.insertMark() ?? UInt8(CC_ERROR)
         }
-        for (key, command) in [
-            ("^^", "moonpool-mark"),
-            ("\\e[A", "moonpool-up"), ("\\eOA", "moonpool-up"), ("^P", "moonpool-up"),
-            ("\\e[B", "moonpool-down"), ("\\eOB", "moonpool-down"), ("^N", "moonpool-down"),
-            ("\\e^M", "moonpool-line-break"), ("\\e^J", "moonpool-line-break"),
-            ("\\e[C", "moonpool-right"), ("\\eOC", "moonpool-right"), ("^F", "moonpool-right"),
-            (Self.rightKey, "ed-next-char"), (Self.initialKey, "moonpool-initial"),
-            ("\\t", "moonpool-complete"),
-            ("\\e[200~", "moonpool-paste"),
-            ("^R", "em-inc-search-prev"),
-            ("\\e[H", "ed-move-to-beg"), ("\\eOH", "ed-move-to-beg"), ("\\e[1~", "ed-move-to-beg"),
-            ("\\e[F", "ed-move-to-end"), ("\\eOF", "ed-move-to-end"), ("\\e[4~", "ed-move-to-end"),
-            ("\\e[3~", "ed-delete-next-char"),
-            ("\\e[1;5C", "em-next-word"), ("\\e[1;5D", "ed-prev-word"),
-            ("\\e[1;3C", "em-next-word"), ("\\e[1;3D", "ed-prev-word"),
-            ("^W", "ed-delete-prev-word"), ("\\e^?", "ed-delete-prev-word"),
-        ] {
-            withWide(key) { key in withWide(command) { _ = shim_bind(editor, key, $0) } }
+        _ = shim_add_line_start(editor) { editor, _ in
+            editor.flatMap(LineEditor.of)?.moveToLineStart() ?? UInt8(CC_ERROR)
+        }
+        _ = shim_add_line_end(editor) { editor, _ in
+            editor.flatMap(LineEditor.of)?.moveToLineEnd() ?? UInt8(CC_ERROR)
+        }
+        _ = shim_add_undo(editor) { editor, _ in
+            editor.flatMap(LineEditor.of)?.undo() ?? UInt8(CC_ERROR)
         }
     }
 
-    /// The tab key: completes what is certain, lists what is not, indents where nothing stands yet.
+    /// The keys of both modes; in vi mode, of typing and of commands.
+    private static let keys = [
+        ("^^", "moonpool-mark"),
+        ("\\e[A", "moonpool-up"), ("\\eOA", "moonpool-up"),
+        ("\\e[B", "moonpool-down"), ("\\eOB", "moonpool-down"),
+        ("\\e[C", "moonpool-right"), ("\\eOC", "moonpool-right"),
+        ("\\e[D", "ed-prev-char"), ("\\eOD", "ed-prev-char"),
+        (rightKey, "ed-next-char"), (initialKey, "moonpool-initial"),
+        ("\\t", "moonpool-complete"),
+        ("\\e[200~", "moonpool-paste"),
+        ("^R", "em-inc-search-prev"), ("^_", "moonpool-undo"),
+        ("\\e[H", "moonpool-line-start"), ("\\eOH", "moonpool-line-start"),
+        ("\\e[1~", "moonpool-line-start"), ("\\e[F", "moonpool-line-end"),
+        ("\\eOF", "moonpool-line-end"), ("\\e[4~", "moonpool-line-end"),
+        ("\\e[3~", "ed-delete-next-char"),
+        ("\\e[1;5C", "em-next-word"), ("\\e[1;5D", "ed-prev-word"),
+        ("\\e[1;3C", "em-next-word"), ("\\e[1;3D", "ed-prev-word"),
+        ("^W", "ed-delete-prev-word"),
+    ]
+
+    private static let emacsKeys = [
+        ("^A", "moonpool-line-start"), ("^E", "moonpool-line-end"),
+        ("^P", "moonpool-up"), ("^N", "moonpool-down"), ("^F", "moonpool-right"),
+        ("\\e^M", "moonpool-line-break"), ("\\e^J", "moonpool-line-break"),
+        ("\\e^?", "ed-delete-prev-word"), ("^X^U", "moonpool-undo"),
+    ]
+
+    private static let viCommandKeys = [
+        ("k", "moonpool-up"), ("j", "moonpool-down"), ("u", "moonpool-undo"),
+    ]
+
+    /// Handles the tab key: completes the common prefix of the candidates, lists them, or indents an empty line.
     func complete() -> UInt8 {
         let (before, after) = typed
         if before.allSatisfy(\.isWhitespace) {
@@ -72,7 +130,7 @@ extension LineEditor {
         return UInt8(CC_NORM)
     }
 
-    /// A bracketed paste: its lines become lines of one entry, and nothing runs before the user says so.
+    /// Handles a bracketed paste: its lines become lines of one entry, which does not run before Enter is pressed.
     func paste() -> UInt8 {
         let end = Array("\u{1B}[201~".unicodeScalars)
         var text: [Unicode.Scalar] = []
@@ -95,7 +153,7 @@ extension LineEditor {
         return UInt8(CC_REFRESH)
     }
 
-    /// Combining characters, which `readCharacter` has kept.
+    /// Inserts the combining characters that `readCharacter` has kept.
     func insertMark() -> UInt8 {
         insert(marks)
         marks = ""

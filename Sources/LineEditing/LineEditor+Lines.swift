@@ -47,10 +47,32 @@ extension LineEditor {
         let (before, after) = typed
         drafts[historyPosition] = before + after
         historyPosition = position
+        let text = drafts[position] ?? (position < entries.count ? entries[position] : "")
+        replaceTyped(with: (text, ""))
+        return UInt8(CC_REFRESH)
+    }
+
+    /// Replaces the typed text and places the cursor between two parts of the new one.
+    func replaceTyped(with text: (before: String, after: String)) {
+        let (before, after) = typed
         moveCursor(by: after.unicodeScalars.count)
         let length = before.unicodeScalars.count + after.unicodeScalars.count
         if length > 0 { el_deletestr(editor, Int32(clamping: length)) }
-        insert(drafts[position] ?? (position < entries.count ? entries[position] : ""))
+        insert(text.before + text.after)
+        moveCursor(by: -text.after.unicodeScalars.count)
+    }
+
+    /// Handles Home and Ctrl-A: moves to the start of the line of an entry.
+    func moveToLineStart() -> UInt8 {
+        let before = typed.before
+        let start = before.lastIndex(of: "\n").map { before.index(after: $0) }
+        moveCursor(by: -before[(start ?? before.startIndex)...].unicodeScalars.count)
+        return UInt8(CC_REFRESH)
+    }
+
+    /// Handles End and Ctrl-E: moves to the end of the line of an entry.
+    func moveToLineEnd() -> UInt8 {
+        moveCursor(by: typed.after.prefix { $0 != "\n" }.unicodeScalars.count)
         return UInt8(CC_REFRESH)
     }
 
@@ -68,7 +90,7 @@ extension LineEditor {
     }
 
     func push(_ keys: String) -> UInt8 {
-        withWide(keys) { el_wpush(editor, $0) }
+        withWide(keySequence(keys)) { el_wpush(editor, $0) }
         return UInt8(CC_NORM)
     }
 

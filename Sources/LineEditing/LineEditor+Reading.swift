@@ -9,9 +9,10 @@ extension LineEditor {
         defer { DrawingTurn.take() }
         // libedit has drawn the line, in part or whole, and what it has drawn is plain.
         var mustPaint = true
+        noteForUndo()
         while true {
             // While keys wait, the line is about to be drawn again.
-            if mustPaint, !Descriptor.hasInput(input) {
+            if mustPaint, waitingScalar == nil, !Descriptor.hasInput(input) {
                 paintLine()
                 drawSuggestion()
                 mustPaint = false
@@ -21,7 +22,10 @@ extension LineEditor {
                 wasInterrupted = true
                 return -1
             }
-            switch Descriptor.waitForInput(input, or: output.pipe.readEnd) {
+            let readiness =
+                waitingScalar != nil
+                ? .first : Descriptor.waitForInput(input, or: output.pipe.readEnd)
+            switch readiness {
             case .second:
                 output.pipe.drain()
                 if showWhatHappened() { mustPaint = true }
@@ -32,7 +36,7 @@ extension LineEditor {
             case .interrupted, .timeout:
                 if showWhatHappened() { mustPaint = true }
             case .first:
-                guard let scalar = readScalar() else { return 0 }
+                guard let scalar = readKey() else { return 0 }
                 eraseSuggestion()
                 switch scalar {
                 case "\u{3}":
@@ -90,6 +94,29 @@ extension LineEditor {
         interject(bytes, newPrompt: hasNewPrompt ? newPrompt : nil)
         return true
     }
+
+    /// Reads a character; in vi mode, the first two of the sequence of a function key become one.
+    ///
+    /// The Escape key alone sends the character that such sequences begin with, but nothing follows soon.
+    private func readKey() -> Unicode.Scalar? {
+        if let scalar = waitingScalar {
+            waitingScalar = nil
+            return scalar
+        }
+        let scalar = readScalar()
+        guard usesViKeys, !takesMarksAsTheyAre, scalar == "\u{1B}",
+            Descriptor.hasInput(input, milliseconds: Self.escapePatience), let next = readScalar()
+        else { return scalar }
+        switch next {
+        case "[": return "\u{9B}"
+        case "O": return "\u{8F}"
+        default:
+            waitingScalar = next
+            return scalar
+        }
+    }
+
+    private static let escapePatience: Int32 = 40
 
     /// One character of the terminal's UTF-8; damaged ones become U+FFFD.
     private func readScalar() -> Unicode.Scalar? {

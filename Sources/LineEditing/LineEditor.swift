@@ -49,6 +49,12 @@ package final class LineEditor {
     var wasPainted = true
     var isPainted = true
     var canTakeBack = false
+    /// Whether the keys are those of vi.
+    var usesViKeys = false
+    /// A character that was read and belongs to the next key.
+    var waitingScalar: Unicode.Scalar?
+    /// The earlier texts of the line.
+    var undoing = Undo()
     /// Whether a suggestion is drawn behind the cursor.
     var isSuggesting = false
     var initial = (before: "", after: "")
@@ -76,9 +82,12 @@ package final class LineEditor {
     /// Marks in a prompt the characters that take no room on the screen, such as colours: one before, one after.
     package static let promptEscape: Unicode.Scalar = "\u{1}"
 
-    /// Makes an editor; nil when the descriptors are no terminal (or one that cannot move its cursor).
+    /// Creates an editor; nil if the descriptors are not a terminal, or one that cannot move its cursor.
+    ///
+    /// `keyBindings` is the path of a file with commands as in `~/.editrc`; it can select the vi mode.
     package init?(
-        input: Int32 = 0, descriptor: Int32 = 1, output: AsyncOutput, history: EditHistory
+        input: Int32 = 0, descriptor: Int32 = 1, output: AsyncOutput, history: EditHistory,
+        keyBindings: String? = nil
     ) {
         guard Descriptor.isTerminal(input), Descriptor.isTerminal(descriptor),
             TerminalEnvironment.movesItsCursor,
@@ -105,7 +114,7 @@ package final class LineEditor {
         // Because: the editor is ended in `deinit`, before the object it points back to can go.
         shim_set_client(editor, Unmanaged.passUnretained(self).toOpaque())
         shim_set_signals(editor, 0)
-        configureKeys()
+        configureKeys(keyBindings)
         shim_disable_terminal_signals(editor)
         shim_history_set_size(historyHandle, Int32(history.limit))
         shim_history_set_unique(historyHandle, 1)
@@ -148,6 +157,7 @@ package final class LineEditor {
         self.canTakeBack = canTakeBack
         historyPosition = history.entries.count
         drafts = [:]
+        undoing = Undo()
         wasTakenBack = false
         wasInterrupted = false
         wasStopped = false

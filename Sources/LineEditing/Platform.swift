@@ -86,10 +86,10 @@ enum Descriptor {
         return ready[0].revents != 0 ? .second : .first
     }
 
-    /// Whether there is something to read now.
-    static func hasInput(_ descriptor: Int32) -> Bool {
+    /// Whether there is something to read now, or within some milliseconds.
+    static func hasInput(_ descriptor: Int32, milliseconds: Int32 = 0) -> Bool {
         var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        return poll(&ready, 1, 0) > 0
+        return poll(&ready, 1, milliseconds) > 0
     }
 
     /// The window's size in columns and rows, where the descriptor is a terminal that knows.

@@ -43,6 +43,16 @@ extension LuaState {
         return pop(L).string?.description ?? ""
     }
 
+    /// Calls a function where an uncaught error is raised, before the stack unwinds.
+    ///
+    /// The function gets no arguments and can look at the stack with the `debug` library. Errors of its own are dropped.
+    /// It replaces an earlier function.
+    package func observeErrors(_ function: LuaFunction) {
+        let L = stack
+        push(.function(function), on: L)
+        shim_set_error_observer(L)
+    }
+
     /// One level of the call stack.
     package struct Frame: Sendable, Equatable {
         /// The chunk, shortened as in messages.

@@ -27,9 +27,8 @@ final class PromptLoop {
         self.mailbox = mailbox
         self.output = output
         self.options = options
-        let folder = TerminalEnvironment.folder("XDG_STATE_HOME", fallback: ".local/state")
-        let history = EditHistory(file: folder.map { $0 + "/moonpool/history" })
-        editor = LineEditor(output: output, history: history)
+        editor = LineEditor(
+            output: output, history: .ofUser, keyBindings: TerminalEnvironment.keyBindings)
     }
 
     /// Reads and runs entries until the session ends.
@@ -61,7 +60,7 @@ final class PromptLoop {
     /// Returns false if the script has ended.
     private func post(_ entry: String) -> Bool {
         mailbox.busy()
-        let window = editor?.window ?? (80, 24)
+        let window = editor?.window ?? TerminalEnvironment.window ?? (80, 24)
         return script.post { [mailbox] _ in
             guard let session = mailbox.session?.value else { return }
             session.window = window

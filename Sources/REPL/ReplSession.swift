@@ -31,7 +31,7 @@ package enum ReplSession {
             StandardStreams.flush()
             output.write(text)
         }
-        let canDraw = TerminalEnvironment.movesItsCursor
+        let canDraw = TerminalEnvironment.canDraw
         var sessionOutput = SessionOutput(write: write)
         sessionOutput.finishLine = {
             StandardStreams.flush()

@@ -43,6 +43,8 @@ package final class Session {
     private var resultNumber = 0
     /// The global function `help` that the session has installed.
     var installedHelp = LuaValue.nil
+    /// The frames of the last error; nil without the `debug` library, and in a script that another process runs.
+    let errorFrames: ErrorFrames?
     let functionInfo: LuaFunction?
     let parameterName: LuaFunction?
     /// The entries, for `.save`.
@@ -79,6 +81,7 @@ package final class Session {
         evaluator = Evaluator(context.state)
         let debug = context.state.globals["debug"].table
         functionInfo = debug?["getinfo"].function
+        errorFrames = context.configuration.isInteractive ? ErrorFrames(context.state) : nil
         parameterName = debug?["getlocal"].function
         observers = ObserverWatch(context, output, style)
         modules = ModuleReloader(context, evaluator)
@@ -168,6 +171,7 @@ package final class Session {
             return true
         } catch {
             if name == nil { script.add(failed: entry) }
+            errorFrames?.reset()
             fail(error)
             return false
         }

@@ -19,7 +19,7 @@ final class EditingSession {
     init(
         columns: Int = 40, rows: Int = 10, history: String? = nil, prompt: String = "> ",
         completer: (@Sendable (String, String) -> Completion?)? = nil,
-        painter: (@Sendable (String) -> [ColoredRun])? = nil
+        painter: (@Sendable (String) -> [ColoredRun])? = nil, keyBindings: String? = nil
     ) throws {
         setenv("TERM", "xterm", 1)
         let terminal = try PseudoTerminal(columns: columns, rows: rows)
@@ -34,7 +34,7 @@ final class EditingSession {
             guard
                 let editor = LineEditor(
                     input: descriptor, descriptor: descriptor, output: output,
-                    history: EditHistory(file: history))
+                    history: EditHistory(file: history), keyBindings: keyBindings)
             else { return }
             editor.completer = completer
             editor.painter = painter

@@ -24,6 +24,18 @@ import Testing
         _ = try session.run("function f(a, b, ...) return a end local function g() end")
         #expect(try session.run("help(f)").hasPrefix("function (a, b, ...), from entry "))
         #expect(try session.run("help(g)").hasPrefix("function (), from entry "))
+        _ = try session.run(
+            """
+            -- unrelated
+
+            -- Adds two numbers.
+            --   add(1, 2)
+            function add(a, b) return a + b end
+            """)
+        #expect(
+            try session.run("help(add)").firstMatch(
+                of: /^function \(a, b\), from entry [0-9]+:5\n    Adds two numbers.\n    add\(1, 2\)$/)
+                != nil)
         #expect(try session.run("help(1)").hasPrefix("a number; "))
         #expect(try session.run("help({})").hasPrefix("a table; "))
     }

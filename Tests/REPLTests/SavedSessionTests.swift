@@ -7,7 +7,9 @@ import Testing
 @Suite struct SavedSessionTests {
     private static func saved(_ session: TestSession) throws -> String {
         try session.with { session in
-            session.script.text(hasObservers: !session.context.storeModule.activeTokens.isEmpty)
+            session.script.text(
+                hasObservers: !session.context.storeModule.activeTokens.isEmpty
+                    || !session.liveExpressions.isEmpty)
         }
     }
 
@@ -79,7 +81,7 @@ import Testing
         _ = try session.run("store:define { Dog = { name = 'string' } }")
         #expect(try !Self.saved(session).contains("moonpool.stop()"))
         _ = try session.run("token = store:objects('Dog'):observe(print)")
-        #expect(try Self.saved(session).hasSuffix("\nmoonpool.stop()\n"))
+        #expect(try Self.saved(session).hasSuffix(" moonpool.stop()\n"))
     }
 
     @Test func `A variable named exit keeps its meaning`() throws {
@@ -102,5 +104,43 @@ import Testing
         #expect(lines.first?.split(separator: " ") == ["age", "count"], "\(text)")
         #expect(lines.contains { $0.contains("4") && $0.contains("████████████████████") })
         #expect(lines.contains { $0.contains("2") && $0.hasSuffix("██████████") })
+    }
+
+    @Test func `Live expressions become effects that print their values`() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let session = try TestSession()
+        for entry in [
+            "store:define { Dog = { name = 'string' } }", "local dogs = store:objects 'Dog'",
+            ".live #dogs -- the number", ".live dogs:count(), dogs:first()", ".live off 2",
+            "store:write(function() store:create('Dog', { name = 'Rex' }) end)",
+        ] {
+            _ = try session.run(entry)
+        }
+        let file = folder.appending(path: "saved.lua")
+        // The test session has opened its store before the first entry.
+        let text = "store = moonpool.open { in_memory = '\(UUID())' }\n" + (try Self.saved(session))
+        try text.write(to: file, atomically: true, encoding: .utf8)
+        #expect(text.hasSuffix(" moonpool.stop()\n"))
+        let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+            .appending(path: "moonpool")
+        let process = Process()
+        let pipe = Pipe()
+        process.executableURL = program
+        process.arguments = [file.path]
+        process.standardOutput = pipe
+        process.standardError = pipe
+        try process.run()
+        let output = String(
+            decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        #expect(
+            output == """
+                [live 1] #dogs -- the number = 0
+                [live 2] dogs:count(), dogs:first() = 0, nil
+                [live 1] #dogs -- the number = 1
+
+                """, "\(text)")
     }
 }

@@ -126,6 +126,7 @@ int32_t shim_dump(lua_State *L, bool strip);                          // [-1, +1
 void shim_traceback(lua_State *L, lua_State *of, const char *message, int32_t level);         // [-0, +1]
 void shim_where(lua_State *L, int32_t level);                         // [-0, +1] "file:line: " or ""
 const char *shim_last_traceback(lua_State *L);                        // of the newest failed shim_call, or NULL
+void shim_set_error_observer(lua_State *L);                           // [-1, +0] a function, called where errors are raised
 void shim_keep_traceback(lua_State *L, const char *text);             // for the value on top, about to be raised again
 
 // Frames for error reports and help: one call of lua_getinfo. False if there is no such level.

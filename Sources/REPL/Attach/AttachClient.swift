@@ -3,17 +3,22 @@ import LineEditing
 import ScriptHost
 import Synchronization
 
-/// The other end: a prompt in this terminal, for a script that runs elsewhere.
+/// A prompt in this terminal for a script of another process.
 package final class AttachClient {
     private let socket: LocalSocket
     private let output: AsyncOutput
     private let state = Reply()
     private let compiler = EntryCompiler()
+    /// The finished lines of the entry being typed.
+    private var unfinished = ""
 
-    /// Connects to the socket, runs one entry or a prompt, and disconnects; the exit code.
+    /// The maximum wait for completions.
+    private static let patience = Duration.milliseconds(300)
+
+    /// Connects to the socket, runs one entry or a prompt, and disconnects. Returns the exit code.
     ///
-    /// On the main thread, once per process. Messages go to standard error. `script` is the name or the number of one
-    /// where several run.
+    /// Call it on the main thread, once per process. Messages go to standard error. `script` is the name or the number of
+    /// a script if the process runs several.
     package static func run(socket path: String, entry: String?, script: String? = nil) -> Int32 {
         do throws(LoopError) {
             let socket = try LocalSocket.connect(to: path)
@@ -33,7 +38,7 @@ package final class AttachClient {
 
     private static func explanation(of error: LoopError, _ path: String) -> String {
         switch error.number {
-        case LoopError.refused: "nobody listens at '\(path)' any more: that moonpool has ended"
+        case LoopError.refused: "nothing listens at '\(path)' any more: that moonpool has ended"
         case LoopError.missing:
             "there is no '\(path)'; a moonpool can be attached to when it was started with --attachable"
         case LoopError.notPermitted: "'\(path)' belongs to another user"
@@ -60,14 +65,17 @@ package final class AttachClient {
                     case .output: output.write(frame.text)
                     case .failed: state.fail()
                     case .prompt: state.idle(frame.text)
+                    case .completions: state.complete(Completion(text: frame.text))
                     default: state.end(frame.text)
                     }
                 }
                 output.pipe.wake()
             }
         }
-        let editor = LineEditor(output: output, history: EditHistory(file: nil))
+        let editor = LineEditor(
+            output: output, history: .ofUser, keyBindings: TerminalEnvironment.keyBindings)
         editor?.mustStop = { state.hasEnded }
+        editor?.completer = { [unowned self] before, _ in complete(before) }
         let columns = "\(editor?.window.columns ?? 80)"
         socket.write(AttachFrame(.hello, script.map { "\(columns) \($0)" } ?? columns).bytes)
         if let entry {
@@ -78,12 +86,28 @@ package final class AttachClient {
         // Before this end closes the connection, which the reader would report like any other end.
         let reason = state.reason ?? ""
         socket.end()
-        // Who types at a prompt has seen what failed.
+        // At a prompt, errors were visible when they occurred.
         let failed = state.hasFailed && (entry != nil || editor == nil)
         guard !reason.isEmpty else { return failed ? 1 : 0 }
         output.finishLine()
         ProcessServices.writeError("moonpool: \(reason)\n")
         return 1
+    }
+
+    /// Requests completions from the script.
+    ///
+    /// Returns nil if the script stays busy.
+    private func complete(_ before: String) -> Completion? {
+        let text = unfinished.isEmpty ? before : unfinished + "\n" + before
+        state.forgetCompletion()
+        socket.write(AttachFrame(.complete, text).bytes)
+        let deadline = ContinuousClock.now + Self.patience
+        while state.completion == nil, !state.hasEnded, ContinuousClock.now < deadline {
+            _ = output.waitForEvent(milliseconds: 50)
+        }
+        // Output that arrived meanwhile must still be shown.
+        output.pipe.wake()
+        return state.completion ?? nil
     }
 
     private func run(entry: String) {
@@ -95,10 +119,10 @@ package final class AttachClient {
     private lazy var plainReader = PlainLineReader()
 
     private func readEntry(_ editor: LineEditor?) -> String? {
-        var unfinished = ""
+        unfinished = ""
         if TerminalEnvironment.wantsColors {
             let colors = EntryColors(style: Style(isColored: true))
-            editor?.painter = { colors.runs(of: $0, after: unfinished) }
+            editor?.painter = { [unowned self] in colors.runs(of: $0, after: unfinished) }
         }
         while !state.hasEnded {
             let input: LineInput
@@ -128,9 +152,9 @@ package final class AttachClient {
         return nil
     }
 
-    /// Waits until the script has answered; Ctrl-C stops what it runs.
+    /// Waits until the script has answered; Ctrl-C interrupts its code.
     ///
-    /// False when it has ended.
+    /// Returns false if the script has ended.
     private func waitUntilIdle() -> Bool {
         var hasTold = false
         var interrupts = 0
@@ -154,13 +178,15 @@ package final class AttachClient {
     }
 }
 
-/// What the script has answered so far.
+/// The answers of the script.
 private final class Reply: Sendable {
     private struct State {
         var isIdle = false
         var prompt = "> "
         var reason: String?
         var hasFailed = false
+        /// The answer to the last request for completions; nil until it arrives.
+        var completion: Completion??
     }
     private let state = Mutex(State())
 
@@ -168,6 +194,9 @@ private final class Reply: Sendable {
     var prompt: String { state.withLock { $0.prompt } }
     var reason: String? { state.withLock { $0.reason } }
     var hasEnded: Bool { reason != nil }
+    var completion: Completion?? { state.withLock { $0.completion } }
+    func forgetCompletion() { state.withLock { $0.completion = .none } }
+    func complete(_ completion: Completion?) { state.withLock { $0.completion = .some(completion) } }
     /// Whether any entry has failed.
     var hasFailed: Bool { state.withLock { $0.hasFailed } }
     func fail() { state.withLock { $0.hasFailed = true } }
@@ -178,7 +207,7 @@ private final class Reply: Sendable {
             state.isIdle = true
         }
     }
-    /// The first reason counts.
+    /// Records the reason for the end; the first one counts.
     func end(_ reason: String) {
         state.withLock { state in
             if state.reason == nil { state.reason = reason }

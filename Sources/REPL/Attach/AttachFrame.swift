@@ -1,27 +1,33 @@
-/// What goes over the socket between a running script and who is attached to it: a letter, a length, a text.
+import LineEditing
+
+/// A message between a running script and an attached prompt: a letter, a length, and a text.
 struct AttachFrame: Equatable, Sendable {
-    /// What the text is.
+    /// The meaning of the text.
     enum Kind: UInt8, Sendable {
-        /// To the script: the beginning; the width of the window, and which script after a blank.
+        /// To the script, first: the width of the window, and the name of the script after a space.
         case hello = 0x68
         /// To the script: an entry.
         case entry = 0x78
-        /// To the script: stop what runs.
+        /// To the script: interrupt the running code.
         case stop = 0x69
+        /// To the script: complete this text, which ends at the cursor.
+        case complete = 0x63
+        /// From the script: the completions, as ``Completion/text`` encodes them; empty for none.
+        case completions = 0x43
         /// From the script: text to show.
         case output = 0x6F
-        /// From the script: the entry that runs has failed.
+        /// From the script: the running entry has failed.
         case failed = 0x66
-        /// From the script: the last entry is done with; what the next prompt shows.
+        /// From the script: the last entry has ended; the text of the next prompt.
         case prompt = 0x70
-        /// From the script: this was all; why.
+        /// From the script: the connection ends; the reason.
         case end = 0x65
     }
 
     let kind: Kind
     let text: String
 
-    /// The most bytes of one text.
+    /// The maximum length of a text, in bytes.
     static let longest = 1 << 20
 
     init(_ kind: Kind, _ text: String = "") {
@@ -29,7 +35,7 @@ struct AttachFrame: Equatable, Sendable {
         self.text = text
     }
 
-    /// As bytes; a longer text is cut.
+    /// The encoded message; a longer text is truncated.
     var bytes: [UInt8] {
         let payload = Array(text.utf8.prefix(Self.longest))
         let length = (0..<4).map { UInt8(truncatingIfNeeded: payload.count >> (24 - 8 * $0)) }
@@ -37,14 +43,14 @@ struct AttachFrame: Equatable, Sendable {
     }
 }
 
-/// Puts frames together from bytes as they come.
+/// Assembles messages from received bytes.
 struct AttachFrameReader {
     private var bytes: [UInt8] = []
 
-    /// What came is no frame.
+    /// The received bytes are not a message.
     struct Nonsense: Error {}
 
-    /// Takes bytes; the frames that are whole now.
+    /// Adds received bytes and returns the complete messages.
     mutating func take(_ more: [UInt8]) throws(Nonsense) -> [AttachFrame] {
         bytes += more
         var frames: [AttachFrame] = []
@@ -59,5 +65,17 @@ struct AttachFrameReader {
             bytes.removeFirst(5 + length)
         }
         return frames
+    }
+}
+
+extension Completion {
+    /// The completion as lines: the number of characters to replace, the suffix, and the candidates.
+    var text: String { (["\(replacing)", suffix] + candidates).joined(separator: "\n") }
+
+    /// Decodes a completion; nil for any other text.
+    init?(text: String) {
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        guard lines.count > 2, let replacing = Int(lines[0]), replacing >= 0 else { return nil }
+        self.init(replacing: replacing, candidates: Array(lines.dropFirst(2)), suffix: lines[1])
     }
 }

@@ -98,6 +98,7 @@ private final class AttachConnection: Sendable {
                     }
                 case (.entry, let script?): run(frame.text, script)
                 case (.stop, let script?): script.stopHandler()
+                case (.complete, let script?): complete(frame.text, script)
                 default: return Self.end(socket, "that was not understood")
                 }
             }
@@ -128,6 +129,13 @@ private final class AttachConnection: Sendable {
             let bound = LoopBound(session, on: context.loop)
             self.session.withLock { $0 = bound }
             socket.write(AttachFrame(.prompt, session.prompt).bytes)
+        }
+    }
+
+    private func complete(_ text: String, _ script: Script) {
+        script.post { [self] _ in
+            let completion = session.withLock { $0 }?.value.completion(of: text)
+            socket.write(AttachFrame(.completions, completion?.text ?? "").bytes)
         }
     }
 

@@ -20,7 +20,8 @@ extension MetaCommand {
         ) { session, path in
             guard !path.isEmpty else { throw CommandError("expected a file name: .save FILE") }
             let text = session.script.text(
-                hasObservers: !session.context.storeModule.activeTokens.isEmpty)
+                hasObservers: !session.context.storeModule.activeTokens.isEmpty
+                    || session.liveExpressions.contains { !$0.effect.isDisposed })
             if let message = ProcessServices.write(text, to: FileNames.expanded(path)) {
                 throw CommandError("cannot write '\(path)': \(message)")
             }

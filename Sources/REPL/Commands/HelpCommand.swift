@@ -72,8 +72,13 @@ extension Session {
         case .string: try writeHelp(on: call.text(1))
         case .function(let function):
             guard let name = context.storeModule.name(of: function) else {
-                let origin = declaration(of: function) ?? "a built-in function"
-                return writeHelp(about: origin)
+                guard let origin = declaration(of: function) else {
+                    return writeHelp(about: "a built-in function")
+                }
+                guard let comment = origin.comment else { return writeHelp(about: origin.text) }
+                return write(
+                    (wrap.lines(origin.text) + comment.map { "    " + $0 }).map { $0 + "\n" }
+                        .joined())
             }
             try writeHelp(on: name)
         case let value:
@@ -90,8 +95,9 @@ extension Session {
         }
     }
 
-    /// Returns `function (a, b), from entry 1:1`, or nil for functions that are not written in Lua.
-    private func declaration(of function: LuaFunction) -> String? {
+    /// Returns `function (a, b), from entry 1:1` and the comment above the function, or nil for functions that are not
+    /// written in Lua.
+    private func declaration(of function: LuaFunction) -> (text: String, comment: [String]?)? {
         guard let info = try? functionInfo?.call([.function(function), "Su"]).first?.table,
             info["what"].text != "C", let source = info["short_src"].text,
             let line = info["linedefined"].integer
@@ -100,7 +106,19 @@ extension Session {
             try? parameterName?.call([.function(function), .integer(number)]).first?.text
         }
         if info["isvararg"].isTruthy { parameters.append("...") }
-        return "function (\(parameters.joined(separator: ", "))), from \(source):\(line)"
+        return (
+            "function (\(parameters.joined(separator: ", "))), from \(source):\(line)",
+            errorText.source(source).flatMap { Self.comment(above: Int(line), in: $0) }
+        )
+    }
+
+    /// Returns the text of the comment lines directly above a line; nil if there are none.
+    static func comment(above line: Int, in source: String) -> [String]? {
+        let lines = source.split(separator: "\n", omittingEmptySubsequences: false)
+        guard line > 1, line <= lines.count else { return nil }
+        let comment = lines[..<(line - 1)].reversed().prefix { $0.trimmed.hasPrefix("--") }
+            .reversed().map { String($0.trimmed.drop { $0 == "-" }).trimmed }
+        return comment.isEmpty ? nil : comment
     }
 
     /// Writes a description of a value without help of its own, and how to get help.

@@ -18,7 +18,8 @@ extension MetaCommand {
         MetaCommand(
             "observers", "[live]",
             """
-            List the observers, their cost and their source location; live: update until Ctrl-C. Last, mean and longest are \
+            List the observers, their cost and their source location; live: update until Ctrl-C, and mark those that are \
+            called with ●. Last, mean and longest are \
             the times of the function (running: it has not returned); finding is the average time to compute a change.
             """,
             argument: .words(["live"])
@@ -28,9 +29,36 @@ extension MetaCommand {
                 session.screen.beginPage()
                 for line in session.observerLines() { session.write(line + "\n") }
             case "live":
-                try session.showLive(every: .milliseconds(250)) { session.observerLines() }
+                var calls = RecentCalls()
+                try session.showLive(every: .milliseconds(250)) {
+                    session.observerLines(marking: calls.update(session))
+                }
             default: throw CommandError("expected nothing or live, got '\(argument)'")
             }
         },
     ]
+}
+
+/// The observers that were called a moment ago.
+private struct RecentCalls {
+    private var calls: [Int: Int]?
+    private var times: [Int: ContinuousClock.Instant] = [:]
+
+    /// How long an observer stays marked after a call.
+    private static let duration = Duration.seconds(1)
+
+    /// Compares the numbers of calls with those of the last time. Returns the numbers of the observers to mark.
+    mutating func update(_ session: Session) -> Set<Int> {
+        let now = ContinuousClock.now
+        let tokens = session.context.storeModule.activeTokens
+        if let calls {
+            for token in tokens where token.statistics.calls > calls[token.number] ?? 0 {
+                times[token.number] = now
+            }
+        }
+        calls = Dictionary(
+            tokens.map { ($0.number, $0.statistics.calls) }, uniquingKeysWith: { $1 })
+        times = times.filter { now - $0.value < Self.duration }
+        return Set(times.keys)
+    }
 }

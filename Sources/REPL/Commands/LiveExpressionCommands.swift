@@ -8,7 +8,7 @@ extension MetaCommand {
         MetaCommand(
             "live", "[EXPRESSION | off [N]]",
             "Show the value of an expression above the prompt now and whenever it changes; off ends all, or one.",
-            argument: .expression
+            argument: .expression, isUnsaved: true
         ) { session, text in try session.live(text) }
     ]
 }
@@ -53,6 +53,7 @@ extension Session {
             return write(style.paint("the expression reads nothing that can change", .dim) + "\n")
         }
         liveExpressions.append(LiveExpression(number: number, text: text, effect: effect))
+        script.add(live: text, number: number)
     }
 
     private func showLive(_ number: Int, _ text: String, _ value: String, isError: Bool) {
@@ -74,7 +75,12 @@ extension Session {
                     ? "there are no live expressions"
                     : "there is no live expression \(number ?? "")")
         }
-        for live in ended { live.effect.dispose() }
+        for live in ended {
+            live.effect.dispose()
+            script.add(
+                command: ".live off \(live.number)",
+                code: "\(SessionScript.name(ofLive: live.number)):dispose()")
+        }
         liveExpressions.removeAll { $0.effect.isDisposed }
     }
 }

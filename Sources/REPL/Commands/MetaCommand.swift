@@ -44,8 +44,8 @@ struct MetaCommand: Sendable {
 
     /// All commands, in the order of `.help`.
     static let all: [MetaCommand] =
-        general + tutorial + looking + live + reasons + expressions + history + writing + results
-        + files
+        general + tutorial + looking + live + reasons + expressions + frames + history + writing
+        + results + files
 
     static func find(_ name: String) -> MetaCommand? {
         all.first { $0.name == name || $0.aliases.contains(name) }

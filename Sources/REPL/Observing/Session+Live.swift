@@ -54,22 +54,33 @@ extension Session {
 
     /// Returns the observers as a table: calls, durations of the function, and the average time to compute a change.
     ///
-    /// In a narrow window, the observed collection and the source location appear on a line below the numbers.
-    func observerLines() -> [String] {
+    /// In a narrow window, the observed collection and the source location appear on a line below the numbers. A set of
+    /// numbers marks these observers with ● and a color.
+    func observerLines(marking marked: Set<Int>? = nil) -> [String] {
         let tokens = context.storeModule.activeTokens
         guard !tokens.isEmpty else { return ["no observers"] }
-        let header = ["N", "name", "of"] + Self.observerNumbers + ["from", "depends on"]
+        var header = ["N", "name", "of"] + Self.observerNumbers + ["from", "depends on"]
         let rows = tokens.map { token in
-            ["\(token.number)", token.name.isEmpty ? "-" : token.name, token.subject]
+            [
+                (marked?.contains(token.number) == true ? Self.callMark : "") + "\(token.number)",
+                token.name.isEmpty ? "-" : token.name, token.subject,
+            ]
                 + numbers(of: token)
                 + [token.place, token.dependencies.joined(separator: ", ")]
         }
+        // The mark must not move the columns.
+        if marked != nil { header[0] = "  " + header[0] }
         let table = lines(of: [header] + rows, numeric: [0, 3, 4, 5, 6, 7, 8])
         let fits = table.allSatisfy {
             TerminalText.width(TerminalText.plain($0)) < window.columns
         }
-        return fits ? table : folded(header, rows, at: [2, 4, header.count - 2, header.count - 1])
+        let shown =
+            fits ? table : folded(header, rows, at: [2, 4, header.count - 2, header.count - 1])
+        return shown.map { $0.contains(Self.callMark) ? style.paint($0, .added) : $0 }
     }
+
+    /// The mark of an observer that was called a moment ago.
+    private static let callMark = "● "
 
     /// Lays out a table with the columns at `places` on lines below their row.
     private func folded(

@@ -48,6 +48,33 @@ struct SessionScript {
         steps.append(code.map { .code("\($0)  -- \(command)") } ?? .comment(command))
     }
 
+    /// Adds an expression of `.live` as an effect that prints its value.
+    mutating func add(live expression: String, number: Int) {
+        let compiler = EntryCompiler()
+        let label = LuaLiteral.string("[live \(number)] \(expression) = ")
+        let single = "(\n\(expression)\n)"
+        let shown =
+            compiler.isExpression(single)
+            ? "moonpool.inspect\(Self.endsInComment(expression) ? single : "(\(expression))")"
+            : """
+            (function(...)
+                local values = table.pack(...)
+                for i = 1, values.n do values[i] = moonpool.inspect(values[i]) end
+                return table.concat(values, ", ")
+              end)(
+            \(expression)
+              )
+            """
+        let name = Self.name(ofLive: number)
+        count += 1
+        steps.append(.comment(".live \(expression)"))
+        steps.append(
+            .code("\(name) = moonpool.effect(function()\n  print(\(label) .. \(shown))\nend)"))
+    }
+
+    /// The variable of the effect that an expression of `.live` becomes.
+    static func name(ofLive number: Int) -> String { "live_\(number)" }
+
     /// Adds the text of a file that `.load` has run.
     mutating func add(file: String, text: String) {
         count += 1
@@ -57,7 +84,7 @@ struct SessionScript {
 
     /// Returns the script.
     ///
-    /// If observers are active, its last line ends the event loop.
+    /// If observers or effects are active, its last line ends the event loop.
     func text(hasObservers: Bool) -> String {
         let compiler = EntryCompiler()
         let named = names
@@ -73,16 +100,22 @@ struct SessionScript {
         if hasObservers {
             lines.append(
                 "-- Observers keep a script running. Delete the next line to keep observing.")
-            lines.append("moonpool.stop()")
+            // A write notifies when the event loop runs next.
+            lines.append("moonpool.sleep(0) moonpool.stop()")
         }
         return lines.map { $0 + "\n" }.joined()
     }
 
-    /// The names that entries use.
+    /// The names that the code uses.
     private var names: Set<String> {
         var names: Set<String> = []
-        for case .entry(let entry, _) in steps {
-            for token in LuaLexer.tokens(of: entry) where token.kind == .name {
+        for step in steps {
+            let text =
+                switch step {
+                case .entry(let text, _), .code(let text): text
+                case .comment: ""
+                }
+            for token in LuaLexer.tokens(of: text) where token.kind == .name {
                 names.insert(token.text)
             }
         }
@@ -200,7 +233,7 @@ struct SessionScript {
     }
 }
 
-extension String {
+extension StringProtocol {
     /// The text without white space at both ends.
     var trimmed: String {
         var text = self[...].drop(while: \.isWhitespace)

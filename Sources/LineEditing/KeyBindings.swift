@@ -1,0 +1,42 @@
+import CEdit
+
+/// The user's key bindings: the commands of `~/.editrc`, as `man editrc` describes them.
+struct KeyBindings {
+    /// Lines that select the emacs or vi mode.
+    private var modes: [String] = []
+    private var others: [String] = []
+
+    /// Reads a file; a missing or unreadable one has no commands.
+    init(_ path: String?) {
+        guard let path, let bytes = HistoryFile.read(path) else { return }
+        for line in String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline) {
+            let words = line.split(whereSeparator: \.isWhitespace)
+            guard let first = words.first, !first.hasPrefix("#") else { continue }
+            // A command can name the program that it is for: `moonpool:bind -v`.
+            switch first.split(separator: ":").last ?? "" {
+            case "bind" where words.contains("-v") || words.contains("-e"):
+                modes.append(String(line))
+            // Without editing there would be no prompt above which output appears.
+            case "edit": break
+            default: others.append(String(line))
+            }
+        }
+    }
+
+    /// Selects the emacs or vi mode, which resets all keys.
+    func selectMode(of editor: OpaquePointer) { modes.forEach { run($0, on: editor) } }
+
+    /// Runs all other commands.
+    func apply(to editor: OpaquePointer) { others.forEach { run($0, on: editor) } }
+
+    private func run(_ line: String, on editor: OpaquePointer) {
+        let tokenizer = tok_winit(nil)
+        defer { tok_wend(tokenizer) }
+        withWide(line) { text in
+            var count: Int32 = 0
+            var words: UnsafeMutablePointer<UnsafePointer<wchar_t>?>?
+            guard tok_wstr(tokenizer, text, &count, &words) == 0, count > 0 else { return }
+            _ = el_wparse(editor, count, words)
+        }
+    }
+}
