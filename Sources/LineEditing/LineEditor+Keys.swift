@@ -104,7 +104,8 @@ extension LineEditor {
     ]
 
     private static let viCommandKeys = [
-        ("k", "moonpool-up"), ("j", "moonpool-down"), ("u", "moonpool-undo"),
+        ("\\e[C", "ed-next-char"), ("\\eOC", "ed-next-char"), ("k", "moonpool-up"),
+        ("j", "moonpool-down"), ("u", "moonpool-undo"),
     ]
 
     /// Handles the tab key: completes the common prefix of the candidates, lists them, or indents an empty line.

@@ -94,7 +94,7 @@ extension LineEditor {
         return UInt8(CC_NORM)
     }
 
-    private func moveCursor(by distance: Int) {
+    func moveCursor(by distance: Int) {
         if distance != 0 { el_cursor(editor, Int32(clamping: distance)) }
     }
 }

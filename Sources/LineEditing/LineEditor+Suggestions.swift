@@ -42,7 +42,12 @@ extension LineEditor {
 
     /// The arrow right: accepts the suggestion at the end of the line, otherwise moves.
     func moveRight() -> UInt8 {
-        guard let suggestion else { return push(Self.rightKey) }
+        guard let suggestion else {
+            guard usesViKeys else { return push(Self.rightKey) }
+            // In vi mode, libedit's own function does not move behind the last character.
+            moveCursor(by: typed.after.isEmpty ? 0 : 1)
+            return UInt8(CC_REFRESH)
+        }
         insert(suggestion)
         return UInt8(CC_REFRESH)
     }

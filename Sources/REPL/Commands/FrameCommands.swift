@@ -28,7 +28,8 @@ extension Session {
     }
 
     private static var noError: CommandError {
-        CommandError("there was no error with a Lua frame; .locals shows the variables of the last one")
+        CommandError(
+            "there was no error with a Lua frame; .locals shows the variables of the last one")
     }
 
     fileprivate func writeFrame(withVariables: Bool) throws {

@@ -47,7 +47,9 @@ private struct RecentCalls {
     /// How long an observer stays marked after a call.
     private static let duration = Duration.seconds(1)
 
-    /// Compares the numbers of calls with those of the last time. Returns the numbers of the observers to mark.
+    /// Compares the numbers of calls with those of the last time.
+    ///
+    /// Returns the numbers of the observers to mark.
     mutating func update(_ session: Session) -> Set<Int> {
         let now = ContinuousClock.now
         let tokens = session.context.storeModule.activeTokens

@@ -100,8 +100,8 @@ struct SessionScript {
         if hasObservers {
             lines.append(
                 "-- Observers keep a script running. Delete the next line to keep observing.")
-            // A write notifies when the event loop runs next.
-            lines.append("moonpool.sleep(0) moonpool.stop()")
+            // Notifications of the last writes arrive while the event loop runs.
+            lines.append("moonpool.sleep(0.05) moonpool.stop()")
         }
         return lines.map { $0 + "\n" }.joined()
     }
