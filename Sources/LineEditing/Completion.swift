@@ -6,9 +6,14 @@ package struct Completion: Equatable, Sendable {
     package var candidates: [String]
     /// The text that follows a single candidate.
     package var suffix: String
+    /// What the listing shows beside candidates, such as a type.
+    package var details: [String: String]
 
     /// Creates a completion from candidates.
-    package init(replacing: Int, candidates: [String], suffix: String = "") {
+    package init(
+        replacing: Int, candidates: [String], suffix: String = "", details: [String: String] = [:]
+    ) {
+        self.details = details
         self.replacing = replacing
         self.candidates = candidates
         self.suffix = suffix
@@ -24,19 +29,26 @@ package struct Completion: Equatable, Sendable {
     }
 
     /// Returns the candidates in as many columns as fit in the window.
-    func listing(columns: Int, limit: Int = 120) -> String {
+    package func listing(columns: Int, limit: Int = 120) -> String {
         let shown = candidates.prefix(limit)
-        let width = (shown.map(\.count).max() ?? 0) + 2
+        let longest = shown.map(\.count).max() ?? 0
+        let cells = shown.map { candidate in
+            guard let detail = details[candidate] else { return candidate }
+            let padding = String(repeating: " ", count: longest - candidate.count + 2)
+            return TerminalText.truncate(
+                candidate + padding + detail, to: max(columns - 1, longest))
+        }
+        let width = (cells.map(TerminalText.width).max() ?? 0) + 3
         let perRow = max(1, columns / max(width, 1))
         let rows = (shown.count + perRow - 1) / perRow
         var text = ""
         for row in 0..<rows {
             var line = ""
             for index in stride(from: row, to: shown.count, by: rows) {
-                let candidate = shown[index]
-                line += candidate
+                let cell = cells[index]
+                line += cell
                 if index + rows < shown.count {
-                    line += String(repeating: " ", count: width - candidate.count)
+                    line += String(repeating: " ", count: width - TerminalText.width(cell))
                 }
             }
             text += line + "\n"

@@ -28,7 +28,7 @@ extension LineEditor {
             switch readiness {
             case .second:
                 output.pipe.drain()
-                if showWhatHappened() { mustPaint = true }
+                if showWhatHappened() || currentHint != shownHint { mustPaint = true }
                 if mustStop?() == true {
                     wasStopped = true
                     return -1

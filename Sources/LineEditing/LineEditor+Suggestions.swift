@@ -17,16 +17,27 @@ extension LineEditor {
         return rest.isEmpty ? nil : rest
     }
 
-    /// Draws the suggestion behind the cursor, as far as the row has room.
+    /// The remark about the typed text; nil if the cursor is not at the end of it.
+    var currentHint: String? {
+        guard painter != nil, let hint else { return nil }
+        let (before, after) = typed
+        return after.isEmpty && !before.isEmpty ? hint(before) : nil
+    }
+
+    /// Draws the suggestion and the remark behind the cursor, as far as the row has room.
     func drawSuggestion() {
-        guard let suggestion else { return }
+        eraseSuggestion()
+        let (suggestion, hint) = (suggestion, currentHint)
+        shownHint = hint
+        let text = (suggestion ?? "") + (hint.map { "  " + $0 } ?? "")
+        guard !text.isEmpty else { return }
         var layout = TypedLineLayout(columns: windowSize.columns)
         layout.add(prompt: prompt, escape: Self.promptEscape)
         layout.add(text: typed.before.unicodeScalars)
         let cursor = layout.cursor(before: "")
         let room = windowSize.columns - cursor.column - 1
         guard room > 1 else { return }
-        let shown = TerminalText.truncate(suggestion, to: room)
+        let shown = TerminalText.truncate(text, to: room)
         let width = TerminalText.width(shown)
         guard width > 0, shown.unicodeScalars.allSatisfy({ displayWidth($0) > 0 }) else { return }
         write("\u{1B}[90m\(shown)\u{1B}[0m\u{1B}[K\u{1B}[\(width)D")

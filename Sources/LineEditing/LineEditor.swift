@@ -73,6 +73,13 @@ package final class LineEditor {
     /// Asked for the colours of the typed text, whenever it is drawn; nil for none.
     package var painter: ((_ text: String) -> [ColoredRun])?
 
+    /// Returns a remark about the typed text, which appears in gray at its end.
+    ///
+    /// Called whenever the line is drawn and when the output's pipe is woken, with the text before a cursor at the end.
+    package var hint: ((_ before: String) -> String?)?
+    /// The remark on the screen.
+    var shownHint: String?
+
     /// Asked whenever the output's pipe is woken: the prompt as it is now; nil leaves it.
     package var currentPrompt: (() -> String?)?
 
@@ -164,6 +171,7 @@ package final class LineEditor {
         isPainted = true
         wasPainted = true
         isSuggesting = false
+        shownHint = nil
         noticeWindowSize()
         output.pipe.drain()
         output.finishLine()

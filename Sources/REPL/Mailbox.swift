@@ -23,6 +23,14 @@ final class Mailbox: Sendable {
         var status: Int32?
         var session: LoopBound<Session>?
         var panel: PanelFrame?
+        var question: Question?
+    }
+
+    /// A question of the running entry.
+    struct Question: Sendable {
+        let text: String
+        /// Takes the answer; nil for Ctrl-C and the end of input.
+        let answered: @Sendable (String?) -> Void
     }
 
     private let state = Mutex(State())
@@ -54,6 +62,20 @@ final class Mailbox: Sendable {
     func show(_ frame: PanelFrame?) {
         state.withLock { $0.panel = frame }
         pipe.wake()
+    }
+
+    /// Asks the terminal thread.
+    func ask(_ text: String, _ answered: @escaping @Sendable (String?) -> Void) {
+        state.withLock { $0.question = Question(text: text, answered: answered) }
+        pipe.wake()
+    }
+
+    /// Returns the question of the running entry, once.
+    func takeQuestion() -> Question? {
+        state.withLock { state in
+            defer { state.question = nil }
+            return state.question
+        }
     }
 
     /// The exit code of the script; nil while it runs.

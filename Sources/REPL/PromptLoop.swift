@@ -12,6 +12,9 @@ final class PromptLoop {
     private let options: ReplOptions
     /// The finished lines of the entry being typed, for completion.
     private var unfinished = ""
+    /// Whether the line being typed answers a question.
+    private var isAsking = false
+    private let matchCounts = MatchCounts()
 
     /// The maximum wait for the script's thread while a line is edited.
     private static let patience = Duration.milliseconds(300)
@@ -37,11 +40,14 @@ final class PromptLoop {
     func run() -> Int32 {
         editor?.mustStop = { [mailbox] in mailbox.status != nil }
         // The continuation prompt keeps the width that the prompt had.
-        editor?.currentPrompt = { [unowned self] in unfinished.isEmpty ? mailbox.prompt : nil }
+        editor?.currentPrompt = { [unowned self] in
+            unfinished.isEmpty && !isAsking ? mailbox.prompt : nil
+        }
         editor?.completer = { [unowned self] before, _ in complete(before) }
         if style.isColored {
             let colors = EntryColors(style: style)
             editor?.painter = { [unowned self] in colors.runs(of: $0, after: unfinished) }
+            editor?.hint = { [unowned self] in hint(for: $0) }
         }
         if let status = waitUntilIdle() { return status }
         if !options.greeting.isEmpty { output.write(options.greeting + "\n") }
@@ -233,6 +239,10 @@ final class PromptLoop {
         while true {
             if let status = mailbox.status { return status }
             if mailbox.isIdle { return nil }
+            if let question = mailbox.takeQuestion() {
+                question.answered(answer(to: question.text))
+                continue
+            }
             switch output.waitForEvent(milliseconds: interrupts > 0 ? 1_000 : nil) {
             case .woken: break
             case .interrupted:
@@ -247,6 +257,24 @@ final class PromptLoop {
                 output.write("native code is still running; Ctrl-C again ends moonpool\n")
             }
         }
+    }
+
+    /// Asks the user.
+    ///
+    /// Returns nil after Ctrl-C and at the end of input.
+    private func answer(to question: String) -> String? {
+        isAsking = true
+        defer { isAsking = false }
+        guard let editor else {
+            output.finishLine()
+            output.write(question)
+            return plainReader.readLine().map { String(decoding: $0, as: UTF8.self) }
+        }
+        let (painter, completer) = (editor.painter, editor.completer)
+        (editor.painter, editor.completer) = (nil, nil)
+        defer { (editor.painter, editor.completer) = (painter, completer) }
+        guard case .line(let text) = editor.readLine(prompt: question) else { return nil }
+        return text
     }
 
     /// Interrupts an observer or a timer that does not return within the patience period.
@@ -276,6 +304,22 @@ final class PromptLoop {
         private let value = Mutex<(isThere: Bool, completion: Completion?)>((false, nil))
         var content: (isThere: Bool, completion: Completion?) { value.withLock { $0 } }
         func fill(_ completion: Completion?) { value.withLock { $0 = (true, completion) } }
+    }
+
+    /// Returns the number of matches of an unfinished query, and requests it from the script's thread if necessary.
+    private func hint(for before: String) -> String? {
+        let text = unfinished.isEmpty ? before : unfinished + "\n" + before
+        guard MatchCounts.canCount(text), matchCounts.request(text) else {
+            return matchCounts.hint(for: text)
+        }
+        let pipe = output.pipe
+        script.post { [mailbox, matchCounts] _ in
+            // Only the newest text matters.
+            guard matchCounts.isNewest(text), let session = mailbox.session?.value else { return }
+            matchCounts.answer(text, session.matchHint(for: text))
+            pipe.wake()
+        }
+        return nil
     }
 
     /// Requests completions from the script's thread.

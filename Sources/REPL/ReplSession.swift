@@ -46,11 +46,13 @@ package enum ReplSession {
         sessionOutput.tap = { tap in
             StandardStreams.flush()
             guard let tap else { return output.setTap(nil) }
-            output.setTap { tap(String(decoding: $0, as: UTF8.self)) }
+            output.setTap { tap(ResultLabel.removing(from: String(decoding: $0, as: UTF8.self))) }
         }
         sessionOutput.window = { TerminalEnvironment.window }
         sessionOutput.hasPrograms = canDraw
         sessionOutput.hasPanels = canDraw
+        sessionOutput.labelsResults = style.isColored
+        sessionOutput.ask = { mailbox.ask($0, $1) }
         let shown = sessionOutput
         var configuration = ScriptConfiguration(
             name: "repl", usesEnvironment: options.usesEnvironment, isInteractive: true,

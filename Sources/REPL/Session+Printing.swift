@@ -5,14 +5,19 @@ import ScriptHost
 extension Session {
     /// Prints values in the output mode of the session.
     ///
-    /// Output to a file is not shortened.
-    func print(_ values: [LuaValue], isGenerous: Bool = false) {
+    /// Output to a file is not shortened. `first` is the number of the first value, for labels.
+    func print(_ values: [LuaValue], isGenerous: Bool = false, numberedFrom first: Int? = nil) {
         screen.beginPage()
         guard mode == .table else { return printInMode(values) }
         var isShortened = false
-        for value in values {
+        for (index, value) in values.enumerated() {
             let printed = printer(isGenerous: isGenerous).print(value)
-            write(printed.text + "\n")
+            var text = printed.text
+            if let first, output.labelsResults, !screen.isRedirected {
+                text = ResultLabel.adding(
+                    first + index, to: text, columns: window.columns, style: style)
+            }
+            write(text + "\n")
             isShortened = isShortened || printed.isShortened && !printed.text.contains(".last")
         }
         if isShortened, !isGenerous, !screen.isPicture {

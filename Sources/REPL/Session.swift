@@ -55,11 +55,15 @@ package final class Session {
     var automaticReload: AutomaticReload?
     /// Whether the last entry failed.
     private(set) var hasFailed = false
+    /// Whether the user has allowed the last entry to lose data.
+    var hasConfirmedLoss = false
     /// Whether an entry is running.
     private(set) var isRunning = false
     private var promptRefresh: PromptRefresh?
     /// The number of stack frames of sleeping handlers below the entry.
     private var framesBelow = 0
+    /// The time that counting matches may take while a query is typed.
+    var countingBudget = CountingBudget()
     /// The tutorial, while it is running.
     var tutorial: Tutorial?
     /// The last Lua entry, for `.edit`.
@@ -86,6 +90,7 @@ package final class Session {
         observers = ObserverWatch(context, output, style)
         modules = ModuleReloader(context, evaluator)
         installHelp()
+        confirmLosses()
     }
 
     /// The style of output: plain if output is redirected to text.
@@ -158,13 +163,18 @@ package final class Session {
     /// Returns whether it succeeded.
     @discardableResult  // Only commands that continue afterwards need the result.
     func evaluate(_ entry: String, named name: String? = nil) -> Bool {
+        hasConfirmedLoss = false
         do {
             let values = try evaluator.evaluate(entry, named: name) { body in
                 try context.entry { () throws in try body() }
             }
             let first = nextResult
             show(values)
-            if name == nil { script.add(entry, results: results(from: first)) }
+            if name == nil {
+                script.add(
+                    hasConfirmedLoss ? SessionScript.forcing(entry) : entry,
+                    results: results(from: first))
+            }
             if values == [.nil], let hint = NameHints(self).hint(forNil: entry) {
                 screen.writeToScreen(screenStyle.paint(hint, .dim) + "\n")
             }
@@ -209,6 +219,7 @@ package final class Session {
         screen.finishLine()
         let globals = context.state.globals
         globals["_"] = values[0]
+        let first = nextResult
         for value in values {
             resultNumber += 1
             globals["_\(resultNumber)"] = value
@@ -218,7 +229,7 @@ package final class Session {
         }
         lastValues = values
         if screen.isPicture, let chart = drawing(of: values) { screen.draw(chart.svg) }
-        print(values, isGenerous: screen.isRedirected && !screen.isPicture)
+        print(values, isGenerous: screen.isRedirected && !screen.isPicture, numberedFrom: first)
         screen.endOnce()
     }
 

@@ -26,7 +26,8 @@ extension WriteSession {
     /// Costs a search for each leaf that was written, and a copy of each value. Nothing of the values is kept of a write that
     /// changed the schema, has replaced too much, or met damage.
     func appendTrailer(to entry: inout [UInt8], _ changes: ChangeSet) {
-        if changes.schemaChanged || changes.tables.isEmpty && restoration == nil { return }
+        let hasValues = !changes.schemaChanged && !(changes.tables.isEmpty && restoration == nil)
+        guard hasValues || author != nil else { return }
         guard let reader = snapshot.source.reader else { return }
         var writer = ByteWriter(continuing: entry)
         entry = []
@@ -36,6 +37,15 @@ extension WriteSession {
         let start = writer.bytes.count
         writer.byte(0)
         var flags: UInt8 = 0
+        if let author {
+            flags |= HistoryTrailer.hasAuthor
+            author.append(to: &writer)
+        }
+        guard hasValues else {
+            writer.replace(at: start, flags)
+            entry = writer.bytes
+            return
+        }
         if let restoration {
             flags |= HistoryTrailer.hasRestoration
             writer.number(restoration.state)

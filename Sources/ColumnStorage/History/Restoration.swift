@@ -18,6 +18,44 @@ package struct Restoration: Hashable, Sendable {
     static let limit = 1000
 }
 
+/// The script that has committed a version, and when.
+package struct VersionAuthor: Hashable, Sendable {
+    /// The time of the commit, in microseconds since 1970.
+    package let time: Int64
+    /// The process that has committed.
+    package let process: Int32
+    /// The name of the script.
+    package let script: String
+
+    /// Longer names are cut.
+    private static let longestName = 200
+
+    /// Creates an author.
+    package init(time: Int64, process: Int32, script: String) {
+        self.time = time
+        self.process = process
+        self.script = script
+    }
+
+    init(from reader: inout ByteReader) throws(DamagedEncoding) {
+        time = try reader.signed()
+        process = Int32(truncatingIfNeeded: try reader.signed())
+        let count = try reader.count()
+        guard count <= Self.longestName else { throw reader.damaged }
+        var bytes: [UInt8] = []
+        for _ in 0..<count { bytes.append(try reader.byte()) }
+        script = String(decoding: bytes, as: UTF8.self)
+    }
+
+    func append(to writer: inout ByteWriter) {
+        writer.signed(time)
+        writer.signed(Int64(process))
+        let name = script.utf8.prefix(Self.longestName)
+        writer.number(UInt64(name.count))
+        for byte in name { writer.byte(byte) }
+    }
+}
+
 /// What the history says about a version.
 package struct HistoryEntry: Sendable {
     /// What was done.
@@ -26,21 +64,25 @@ package struct HistoryEntry: Sendable {
     package let restoration: Restoration?
     /// Whether the values before the version are kept, so that it can be reversed.
     package let keepsOldValues: Bool
+    /// The script that has committed the version; nil for a program without scripts, and for older files.
+    package let author: VersionAuthor?
 }
 
 /// What follows the change set of an entry.
 ///
-/// A byte of flags: 1 = a restoration: the version whose data it has, the number of redoable versions and these; 4 =
-/// the values that the change set has replaced, as ``OldValueEncoder`` writes them; 2 = the same as older files have them.
+/// A byte of flags: 8 = the author: time, process and name of the script; 1 = a restoration: the version whose data it
+/// has, the number of redoable versions and these; 4 = the values that the change set has replaced, as ``OldValueEncoder`` writes them; 2 = the same as older files have them.
 struct HistoryTrailer {
     static let hasRestoration: UInt8 = 1
     static let hasSpans: UInt8 = 2
     static let hasHunks: UInt8 = 4
+    static let hasAuthor: UInt8 = 8
 
     private(set) var restoration: Restoration?
     private(set) var hasOldValues = false
     /// Whether collections have any number of hunks.
     private(set) var hasHunks = false
+    private(set) var author: VersionAuthor?
 
     /// Nothing.
     init() {}
@@ -49,7 +91,8 @@ struct HistoryTrailer {
     init(from reader: inout ByteReader) throws(DamagedEncoding) {
         guard reader.remaining > 0 else { return }
         let flags = try reader.byte()
-        guard flags <= 7 else { throw reader.damaged }
+        guard flags <= 15 else { throw reader.damaged }
+        if flags & Self.hasAuthor != 0 { author = try VersionAuthor(from: &reader) }
         hasHunks = flags & Self.hasHunks != 0
         hasOldValues = hasHunks || flags & Self.hasSpans != 0
         guard flags & Self.hasRestoration != 0 else { return }

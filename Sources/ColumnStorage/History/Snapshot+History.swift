@@ -30,7 +30,7 @@ extension Snapshot {
             let trailer = try HistoryTrailer(from: &reader)
             return HistoryEntry(
                 changes: changes, restoration: trailer.restoration,
-                keepsOldValues: trailer.hasOldValues)
+                keepsOldValues: trailer.hasOldValues, author: trailer.author)
         } catch {
             throw StorageError(.damaged, call: "reading \(error.what)", file: file.path)
         }

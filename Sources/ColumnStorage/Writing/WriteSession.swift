@@ -34,6 +34,8 @@ package final class WriteSession {
     @exclusivity(unchecked) var isSchemaChanged = false
     /// What the write says about itself in the history if it brings an earlier version's data back.
     @exclusivity(unchecked) package var restoration: Restoration?
+    /// The script that commits, for the history.
+    @exclusivity(unchecked) package var author: VersionAuthor?
     @exclusivity(unchecked) var incomingColumns:
         [TableID: [(table: TableID, column: ColumnDefinition)]] = [:]
     @exclusivity(unchecked) var knownMixedColumns: [(table: TableID, column: ColumnDefinition)]?

@@ -18,7 +18,7 @@ package struct CommitRecord: Sendable, Hashable {
 
 /// The latest commits of a file as this process saw them.
 ///
-/// Not part of the file: what was committed before the process opened the file is not known.
+/// For versions whose entry in the file names no author.
 final class CommitLog: Sendable {
     private struct State {
         var records: [UInt64: CommitRecord] = [:]
@@ -53,8 +53,26 @@ final class CommitLog: Sendable {
 }
 
 extension Store {
-    /// When a version was committed and by whom, as far as this process knows.
-    package func commit(of version: UInt64) -> CommitRecord? { coordinator.commits.find(version) }
+    /// Returns the time and the script of a commit: from the file, or as far as this process knows.
+    package func commit(of version: UInt64) -> CommitRecord? {
+        // because: a version that cannot be read has no author to show.
+        if let entry = try? VersionHistory(snapshot: view.snapshot).entry(version),
+            let author = entry.author
+        {
+            return CommitRecord(
+                time: Timestamp(microseconds: author.time), script: author.script,
+                process: author.process)
+        }
+        return coordinator.commits.find(version)
+    }
+
+    /// Records the script in the history, before the open transaction commits.
+    func noteAuthor() {
+        guard logsCommits else { return }
+        view.snapshot.write?.author = VersionAuthor(
+            time: Timestamp.now.microseconds, process: Self.processIdentifier,
+            script: configuration.holder.script)
+    }
 
     /// Whether commits are recorded with the names of their scripts.
     private var logsCommits: Bool { !configuration.holder.script.isEmpty }

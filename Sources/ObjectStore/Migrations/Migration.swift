@@ -28,6 +28,9 @@ public final class Migration {
     /// For trying a migration out: what it leaves is to be thrown away.
     package var failureHandler: ((_ message: String, _ object: String) -> Void)?
 
+    /// The differences between the old and the new schema.
+    var differences: [SchemaDifference] { schemaMigration.differences }
+
     /// Whether an object could not be migrated, so that the outcome is only good for a report.
     private(set) var hasFailed = false
 

@@ -382,6 +382,7 @@ extension Store {
                 throw error
             }
         }
+        noteAuthor()
         let wakeOthers = { [coordinator, membership] in coordinator.didCommit(membership) }
         let left = try StoreError.wrapping { () throws(StorageError) -> Snapshot? in
             if keepingLeft { return try view.snapshot.commit(whenVisible: wakeOthers) }

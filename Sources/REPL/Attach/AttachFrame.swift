@@ -69,13 +69,22 @@ struct AttachFrameReader {
 }
 
 extension Completion {
-    /// The completion as lines: the number of characters to replace, the suffix, and the candidates.
-    var text: String { (["\(replacing)", suffix] + candidates).joined(separator: "\n") }
+    /// The completion as lines: the number of characters to replace, the suffix, and the candidates with their details.
+    var text: String {
+        let lines = candidates.map { name in name + (details[name].map { "\t" + $0 } ?? "") }
+        return (["\(replacing)", suffix] + lines).joined(separator: "\n")
+    }
 
     /// Decodes a completion; nil for any other text.
     init?(text: String) {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         guard lines.count > 2, let replacing = Int(lines[0]), replacing >= 0 else { return nil }
-        self.init(replacing: replacing, candidates: Array(lines.dropFirst(2)), suffix: lines[1])
+        let parts = lines.dropFirst(2).map { $0.split(separator: "\t", maxSplits: 1) }
+        self.init(
+            replacing: replacing, candidates: parts.map { String($0.first ?? "") },
+            suffix: lines[1],
+            details: Dictionary(
+                parts.filter { $0.count == 2 }.map { (String($0[0]), String($0[1])) },
+                uniquingKeysWith: { first, _ in first }))
     }
 }

@@ -44,7 +44,7 @@ extension Session {
         lines += wrap.lines(
             """
             The module is moonpool. For help on the Lua API, type .help NAME, for example .help store, .help Results or \
-            .help observe.
+            .help observe. The keys are in .help shortcuts.
             """)
         write(lines.map { $0 + "\n" }.joined())
     }

@@ -8,6 +8,7 @@ extension Session {
     /// Writes help on a name of the API, a dot command or a class of the store.
     func writeHelp(on text: String) throws {
         let name = String(text.drop { $0 == "." || $0 == ":" })
+        if Self.shortcutTopics.contains(name) { return writeShortcuts() }
         if let command = MetaCommand.find(name),
             text.hasPrefix(".") || helpText.page(on: name) == nil
         {
@@ -28,6 +29,39 @@ extension Session {
             besides: MetaCommand.all.map(\.name) + (schema?.classes.map(\.name) ?? []))
         throw CommandError(
             "no help on '\(name)'" + (near.map { "; did you mean '\($0)'?" } ?? ""))
+    }
+
+    private static let shortcutTopics = ["shortcuts", "keys"]
+
+    private func writeShortcuts() {
+        var lines = wrap.definitions([
+            ("Enter", "Run the entry, or continue it on a new line if it is unfinished."),
+            ("Alt-Enter", "Begin a new line in the entry."),
+            ("Tab", "Complete the word, or list the candidates."),
+            (
+                "Up, Down",
+                "Move between the lines of an entry, then between the entries of the history."
+            ),
+            ("Right, Ctrl-F", "Accept the gray suggestion at the end of the line, or move right."),
+            ("Ctrl-R", "Search the history."),
+            ("Home, Ctrl-A", "Move to the start of the line."),
+            ("End, Ctrl-E", "Move to the end of the line."),
+            ("Ctrl-Left, Ctrl-Right", "Move by a word."),
+            ("Ctrl-W", "Delete the word before the cursor."),
+            ("Ctrl-K, Ctrl-Y", "Cut the rest of the line; insert the text that was cut."),
+            ("Ctrl-_", "Undo the last change of the entry."),
+            ("Ctrl-L", "Clear the screen."),
+            ("Ctrl-C", "Clear the entry, or interrupt the running code."),
+            ("Ctrl-D", "End the session, on an empty line."),
+            ("Ctrl-Z", "Suspend moonpool; fg continues it."),
+            ("q", "Leave .watch and .history."),
+        ]) { style.paint($0, .key) }
+        lines.append("")
+        lines += wrap.lines(
+            """
+            The file ~/.editrc can bind other keys (see man editrc); bind -v selects the keys of vi.
+            """)
+        write(lines.map { $0 + "\n" }.joined())
     }
 
     private func writeHelp(on command: MetaCommand) {

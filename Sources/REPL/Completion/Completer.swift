@@ -34,11 +34,17 @@ struct Completer {
         return name(tokens, end: before.utf8.count)
     }
 
-    private func make(_ typed: String, _ candidates: [String], suffix: String = "") -> Completion? {
+    private func make(
+        _ typed: String, _ candidates: [String], suffix: String = "",
+        details: (String) -> String? = { _ in nil }
+    ) -> Completion? {
         let found = Set(candidates.filter { $0.hasPrefix(typed) }).sorted()
         guard !found.isEmpty else { return nil }
+        let shown = Array(found.prefix(Self.limit))
+        let pairs = shown.compactMap { name in details(name).map { (name, $0) } }
         return Completion(
-            replacing: typed.count, candidates: Array(found.prefix(Self.limit)), suffix: suffix)
+            replacing: typed.count, candidates: shown, suffix: suffix,
+            details: Dictionary(pairs, uniquingKeysWith: { first, _ in first }))
     }
 
     // MARK: - Commands
@@ -51,13 +57,15 @@ struct Completer {
         let name = text[..<blank].dropFirst()
         let argument = String(text[blank...].drop { $0.isWhitespace })
         switch MetaCommand.find(String(name))?.argument {
-        case .className: return make(argument, classNames)
+        case .className: return make(argument, classNames, details: objectCount)
         case .onOff: return make(argument, ["on", "off"])
         case .file: return file(argument)
         case .expression: return complete(argument)
         case .query: return query(argument)
         case .help:
-            return make(argument, MetaCommand.all.map(\.name) + HelpText.names + classNames)
+            return make(
+                argument,
+                MetaCommand.all.map(\.name) + HelpText.names + classNames + ["shortcuts"])
         case .words(let words): return make(argument, words)
         case .schema:
             let word = argument.split(separator: " ", omittingEmptySubsequences: false).last
@@ -71,7 +79,7 @@ struct Completer {
     /// `Dog`, `Dog where age > 3`, or an expression.
     private func query(_ text: String) -> Completion? {
         guard let blank = text.firstIndex(where: \.isWhitespace) else {
-            return make(text, classNames) ?? complete(text)
+            return make(text, classNames, details: objectCount) ?? complete(text)
         }
         guard let classSchema = schema?.find(String(text[..<blank])) else { return complete(text) }
         let rest = text[text.index(after: blank)...]
@@ -96,6 +104,14 @@ struct Completer {
     private var schema: Schema? { session.store?.store.schema }
     private var classNames: [String] { schema?.classes.map(\.name) ?? [] }
 
+    /// Returns `3 objects` for the name of a class; the number is part of the snapshot.
+    private func objectCount(_ name: String) -> String? {
+        guard let store = session.store?.store, let found = store.schema.find(name) else {
+            return nil
+        }
+        return ValueText.count(store.view.table(found).count, "object")
+    }
+
     // MARK: - Strings
 
     /// In a string: classes where a class is expected, files where one is, else key paths.
@@ -104,7 +120,7 @@ struct Completer {
         let call = CallContext(tokens)
         switch call?.isFirstArgument == true ? call?.function : nil {
         case "objects", "object", "create", "schema", "delete_all", "new":
-            return make(content, classNames)
+            return make(content, classNames, details: objectCount)
         case "open", "dofile", "loadfile": return file(content)
         case "require":
             return make(
@@ -153,7 +169,9 @@ struct Completer {
             else { return nil }
             place = next
         }
-        return make(typed, place.properties.map(\.name))
+        return make(typed, place.properties.map(\.name)) { name in
+            place.property(named: name)?.typeName
+        }
     }
 
     static func target(of property: Property, in schema: Schema) -> ClassSchema? {
@@ -162,7 +180,7 @@ struct Completer {
     }
 
     /// The text of an unfinished string, without its opening.
-    private static func content(of text: String) -> String {
+    static func content(of text: String) -> String {
         guard text.first == "[" else { return String(text.dropFirst()) }
         return String(text.dropFirst().drop { $0 == "=" }.dropFirst())
     }
@@ -195,7 +213,8 @@ struct Completer {
             return make(
                 typed,
                 subject.names(
-                    startingWith: typed, isMethod: access.text == ":", session))
+                    startingWith: typed, isMethod: access.text == ":", session)
+            ) { access.text == "." ? subject.classSchema?.property(named: $0)?.typeName : nil }
         }
         if let table = TableContext(chain, session),
             let found = make(typed, table.names, suffix: " = ")

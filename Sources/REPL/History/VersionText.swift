@@ -28,11 +28,15 @@ struct VersionText {
         return parts.isEmpty ? style.paint("no changes", .dim) : parts.joined(separator: " ")
     }
 
-    /// `14:02:11 · repl (4711)`; empty if this process has not seen the commit.
+    /// `14:02:11  repl (4711)`, with the date if it was another day; empty for an unknown commit.
     func origin(_ commit: CommitRecord?) -> String {
         guard let commit else { return "" }
         let time = commit.time.description
-        let clock = time.split(separator: "T").last.map { String($0.prefix(8)) } ?? time
+        let isToday = time.prefix(10) == Timestamp.now.description.prefix(10)
+        let clock =
+            isToday
+            ? String(time.dropFirst(11).prefix(8))
+            : time.prefix(10) + " " + time.dropFirst(11).prefix(5)
         guard !commit.script.isEmpty else { return "\(clock)  another process" }
         return "\(clock)  \(commit.script) (\(commit.process))"
     }

@@ -1,4 +1,4 @@
-/// Where a session's text goes, and what the terminal there can do.
+/// The destination of a session's text, and the capabilities of the terminal there.
 package struct SessionOutput: Sendable {
     /// Gets everything that is to be seen, in order.
     package var write: @Sendable (String) -> Void
@@ -18,6 +18,13 @@ package struct SessionOutput: Sendable {
     package var hasPrograms: Bool
     /// Whether panels can take the place of the prompt.
     package var hasPanels = false
+    /// Whether results are followed by their numbers.
+    package var labelsResults = false
+    /// Asks the user and passes on the answer, or nil if the user has pressed Ctrl-C; nil where nothing can be asked.
+    ///
+    /// Calls the handler on another thread.
+    package var ask:
+        (@Sendable (_ question: String, _ answered: @escaping @Sendable (String?) -> Void) -> Void)?
 
     /// Makes an output.
     package init(

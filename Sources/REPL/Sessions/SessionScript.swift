@@ -48,6 +48,23 @@ struct SessionScript {
         steps.append(code.map { .code("\($0)  -- \(command)") } ?? .comment(command))
     }
 
+    /// Returns an entry such as `store:define { … }` with the option that allows to lose data; others unchanged.
+    static func forcing(_ entry: String) -> String {
+        let tokens = LuaLexer.tokens(of: entry)
+        guard tokens.count > 4, tokens[1].isSymbol(":"), tokens[2].text == "define",
+            let last = tokens.last
+        else { return entry }
+        let bytes = Array(entry.utf8)
+        func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
+        let option = ", { force = true })"
+        if tokens[3].isSymbol("{"), last.isSymbol("}") {
+            let start = tokens[3].range.lowerBound
+            return text(0..<start) + "(" + text(start..<last.range.upperBound) + option
+        }
+        guard tokens[3].isSymbol("("), last.isSymbol(")") else { return entry }
+        return text(0..<last.range.lowerBound) + option
+    }
+
     /// Adds an expression of `.live` as an effect that prints its value.
     mutating func add(live expression: String, number: Int) {
         let compiler = EntryCompiler()

@@ -105,7 +105,14 @@ extension StoreHandle {
             } else if try call.options(3, ["force"])?["force"].isTruthy == true {
                 try handle.store.redefine(classes)
             } else {
-                try handle.store.define(classes)
+                do {
+                    try handle.store.define(classes)
+                } catch let error as StoreError where error.code == .migrationNeeded {
+                    guard let confirms = try handle.module.confirmsLoss,
+                        try confirms(handle.store.previewLoss(of: classes, rows: 5))
+                    else { throw error }
+                    try handle.store.redefine(classes)
+                }
             }
             handle.updateClasses()
             try handle.functionDefaults.take(call.table(2), for: handle)

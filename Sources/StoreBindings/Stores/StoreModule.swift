@@ -115,6 +115,10 @@ package final class StoreModule {
     ///
     /// An error ends the wait.
     package var whileWaiting: (() throws -> Void)?
+    /// Asks whether `define` may lose data; nil refuses.
+    ///
+    /// True continues as with `force`.
+    package var confirmsLoss: ((_ preview: [LossPreview]) throws -> Bool)?
     /// Applies the migrations of a folder to a store before it is opened with `migrations = "DIR"`, up to a schema version.
     package var migrator: ((_ store: String, _ folder: String, _ version: UInt64?) throws -> Void)?
     /// Whether objects that a main chunk still reaches when it returns are observed from then on.

@@ -1,0 +1,79 @@
+import ColumnStorage
+
+/// Objects before and after a change of the schema that loses data.
+package struct LossPreview: Sendable {
+    /// An object whose value changes.
+    package struct Row: Sendable {
+        /// The class and the primary key, or the number of the object.
+        package let object: String
+        /// The value before.
+        package let old: Value
+        /// The value afterwards; nil if the property is removed.
+        package let new: Value?
+    }
+
+    /// The difference, such as `'Dog.age' would be removed, with its values`.
+    package let difference: String
+    /// The number of objects of the class.
+    package let objects: Int
+    /// The first objects with a value.
+    package let rows: [Row]
+
+    /// The number of objects to look at for values.
+    private static let scanned = 10_000
+
+    init(_ difference: SchemaDifference, _ migration: Migration, rows limit: Int) throws {
+        self.difference = "\(difference)"
+        let name: String
+        let old: String
+        let new: String?
+        switch difference {
+        case .propertyRemoved(let found, let property):
+            (name, old, new) = (found, property.name, nil)
+        case .typeChanged(let found, let from, let to):
+            (name, old, new) = (found, from.name, to.name)
+        case .madeRequired(let found, let property), .keyAdded(let found, let property),
+            .keyRemoved(let found, let property):
+            (name, old, new) = (found, property.name, property.name)
+        default:
+            (objects, rows) = (0, [])
+            return
+        }
+        guard let walk = try migration.walk(name) else {
+            (objects, rows) = (0, [])
+            return
+        }
+        objects = walk.oldView.table(walk.oldClass).count
+        var found: [Row] = []
+        var seen = 0
+        while found.count < limit, seen < Self.scanned, let key = try walk.next() {
+            seen += 1
+            let value = try walk.oldObject(key).value(old)
+            if case .null = value { continue }
+            found.append(
+                Row(
+                    object: walk.currentName ?? name, old: value,
+                    new: try new.map { try walk.newObject(key).value($0) }))
+        }
+        rows = found
+    }
+}
+
+extension Store {
+    /// Returns what ``redefine(_:migration:)`` would lose, with the first objects of each difference.
+    ///
+    /// Makes the change in a transaction that is rolled back, so it costs and throws the same.
+    package func previewLoss(of classes: [ClassSchema], rows: Int) throws -> [LossPreview] {
+        struct RollBack: Error {}
+        var previews: [LossPreview] = []
+        do {
+            try redefine(classes) { migration in
+                for difference in migration.differences where !difference.isAdditive {
+                    previews.append(try LossPreview(difference, migration, rows: rows))
+                }
+                throw RollBack()
+            }
+        } catch is RollBack {}
+        return previews
+    }
+}

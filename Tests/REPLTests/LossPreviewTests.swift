@@ -1,0 +1,77 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import REPL
+
+private typealias Key = PseudoTerminal.Key
+
+/// `define` at the prompt, where it would lose data.
+@Suite(.serialized) struct LossPreviewTests {
+    private static func session() throws -> TerminalSession {
+        let session = try TerminalSession(columns: 80, rows: 30)
+        try session.run(
+            "store:define { Dog = { id = 'int primary', name = 'string', age = 'int' } }")
+        try session.run(
+            "store:write(function() for i = 1, 8 do store:create('Dog', { id = i, name = 'n' .. i, age = i * 10 }) end end)"
+        )
+        return session
+    }
+
+    @Test func `The values before and after are shown, and yes applies the change`() throws {
+        let session = try Self.session()
+        defer { session.remove() }
+        session.terminal.type(
+            "store:define { Dog = { id = 'int primary', age = 'string' } } print 'continues'\r")
+        try session.terminal.wait(for: "the question") { screen in
+            let lines = screen.lines.map { $0.split(separator: " ").joined(separator: " ") }
+            return lines.last == "apply the change and lose these values? y/n"
+                && lines.contains("'Dog.name' would be removed, with its values")
+                && lines.contains("Dog id = 1 \"n1\" (removed)")
+                && lines.contains("'Dog.age' would change from int to string")
+                && lines.contains("Dog id = 2 20 \"20\"") && lines.contains("5 of 8 objects")
+        }
+        // Anything else than yes and no asks again.
+        session.terminal.type("perhaps\r")
+        try session.terminal.wait(for: "the question again") { screen in
+            screen.lines.filter { $0.hasPrefix("apply the change") }.count == 2
+                && screen.lines.last?.hasSuffix("y/n") == true
+        }
+        session.terminal.type("y\r")
+        try session.terminal.wait(for: "the rest of the entry") { $0.lines.contains("continues") }
+        #expect(try session.run("store:objects('Dog')[3].age").contains("\"30\""))
+        #expect(try session.end() == 0)
+    }
+
+    @Test(arguments: ["n\r", Key.interrupt, Key.end])
+    func `No, Ctrl-C and Ctrl-D leave the data unchanged`(_ keys: String) throws {
+        let session = try Self.session()
+        defer { session.remove() }
+        session.terminal.type("store:define { Dog = { id = 'int primary', name = 'string' } }\r")
+        try session.terminal.wait(for: "the question") {
+            $0.lines.last?.hasSuffix("y/n") == true && session.terminal.hasReadKeys
+        }
+        session.terminal.type(keys)
+        try session.terminal.wait(forText: "the schema needs a migration")
+        #expect(try session.run("store:objects('Dog')[3].age").contains("30"))
+        #expect(try session.end() == 0)
+    }
+
+    @Test func `Without a terminal, a loss is refused`() throws {
+        let session = try TestSession()
+        _ = try session.run("store:define { Dog = { age = 'int' } }")
+        #expect(
+            try session.run("store:define { Dog = { age = 'string' } }").contains(
+                "the schema needs a migration"))
+    }
+
+    @Test func `A saved session repeats the change without asking`() {
+        #expect(
+            SessionScript.forcing("store:define { Dog = {} }")
+                == "store:define({ Dog = {} }, { force = true })")
+        #expect(
+            SessionScript.forcing("zoo:define({ Dog = {} })")
+                == "zoo:define({ Dog = {} }, { force = true })")
+        #expect(SessionScript.forcing("change()") == "change()")
+    }
+}

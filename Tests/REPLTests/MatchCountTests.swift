@@ -1,0 +1,121 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import REPL
+
+private typealias Key = PseudoTerminal.Key
+
+/// The number of matches beside a query that is being typed, the numbers of results, and details of completions.
+@Suite(.serialized) struct MatchCountTests {
+    private static let kennel = """
+        store:define { Dog = { name = 'string', age = 'int' } }
+        store:write(function() for i = 1, 10 do store:create('Dog', { name = 'd' .. i, age = i }) end end)
+        old = store:objects('Dog'):where('age > 5') local dogs = store:objects 'Dog'
+        """
+
+    @Test(arguments: [
+        ("store:objects('Dog'):where('age > 7", "3 of 10 Dog"),
+        ("print(#store:objects \"Dog\":where(\"age > 7 or age == 1", "4 of 10 Dog"),
+        ("old:where 'age < 8", "2 of 5 Dog"), ("dogs:where('name == \"d3\"", "1 of 10 Dog"),
+        (".watch Dog where age > 9", "1 of 10 Dog"), (".explain Dog where age > 9", "1 of 10 Dog"),
+        ("local x = 1\nreturn dogs:where('age >= 1", "10 of 10 Dog"),
+        ("dogs:where('age >", nil), ("dogs:where('", nil), ("dogs:where('nothing > 1", nil),
+        ("dogs:where('age > $1", nil), ("x.old:where('age > 1", nil), ("f():where('age > 1", nil),
+        ("store:objects('Cat'):where('a > 1", nil), ("dogs:where('age > 1')", nil),
+        (".watch Dog", nil), ("'where", nil), ("-- dogs:where('age > 1", nil),
+    ]) func `The matches of an unfinished query are counted`(_ text: String, _ hint: String?) throws
+    {
+        let session = try TestSession()
+        _ = try session.run(Self.kennel)
+        #expect(try session.with { $0.matchHint(for: text) } == hint)
+    }
+
+    @Test func `Counts that would take long are left out`() {
+        var budget = CountingBudget()
+        #expect(budget.allows(100_000) && !budget.allows(10_000_000))
+        budget.note(100_000, .milliseconds(1))
+        #expect(budget.allows(1_000_000))
+        budget.note(100_000, .milliseconds(100))
+        #expect(!budget.allows(100_000) && budget.allows(10_000))
+    }
+
+    @Test func `The count follows the typed text and leaves no trace`() throws {
+        let session = try TerminalSession(columns: 80, environment: ["NO_COLOR": ""])
+        defer { session.remove() }
+        for line in Self.kennel.split(separator: "\n") { try session.run(String(line)) }
+        session.terminal.type("dogs:where('age > 7")
+        try session.terminal.wait(for: "the count") {
+            $0.lines.last?.hasSuffix("dogs:where('age > 7  3 of 10 Dog") == true
+        }
+        session.terminal.type(" or age == 1")
+        try session.terminal.wait(for: "the next count") {
+            $0.lines.last?.hasSuffix("> 7 or age == 1  4 of 10 Dog") == true
+        }
+        session.terminal.type("'):count()")
+        try session.terminal.wait(for: "no count") {
+            $0.lines.last?.hasSuffix("age == 1'):count()") == true
+        }
+        session.terminal.type(Key.enter)
+        try session.terminal.wait(for: "the result and its number") { screen in
+            screen.lines.contains { $0.hasPrefix("4 ") && $0.hasSuffix(" _1") }
+        }
+        #expect(try session.end() == 0)
+    }
+
+    @Test func `Results bear their numbers at the right edge`() {
+        let style = Style.plain
+        #expect(ResultLabel.adding(3, to: "42", columns: 10, style: style).hasSuffix("     _3"))
+        let table = "a wide line\nend"
+        let labelled = ResultLabel.adding(12, to: table, columns: 12, style: style)
+        #expect(labelled.hasPrefix("a wide line\nend") && labelled.hasSuffix(" _12"))
+        #expect(ResultLabel.removing(from: labelled + "\nmore") == table + "\nmore")
+        #expect(ResultLabel.adding(1, to: "too wide", columns: 10, style: style) == "too wide")
+    }
+
+    @Test func `Completions show types and numbers of objects`() throws {
+        let session = try TestSession()
+        _ = try session.run(Self.kennel)
+        func details(_ text: String) throws -> [String: String] {
+            try session.with { $0.completion(of: text)?.details ?? [:] }
+        }
+        #expect(try details("store:objects('") == ["Dog": "10 objects"])
+        #expect(try details("dogs:where('") == ["age": "int", "name": "string"])
+        #expect(try details("dogs[1].na") == ["name": "string"])
+        let listing = try #require(
+            try session.with { $0.completion(of: "dogs:where('")?.listing(columns: 80) })
+        #expect(listing.contains("age   int"))
+    }
+
+    @Test func `The history names the script and the process of each version, also of others`()
+        throws
+    {
+        let first = try TerminalSession(columns: 100)
+        defer { first.remove() }
+        let path = first.folder.path + "/zoo.moonpool"
+        try first.run(
+            "zoo = moonpool.open { path = '\(path)', schema = { Dog = { name = 'string' } } }")
+        try first.run("zoo:write(function() zoo:create('Dog', { name = 'Rex' }) end)")
+        #expect(try first.end() == 0)
+        let script = first.folder.appending(path: "writer.lua")
+        try """
+        local zoo = moonpool.open '\(path)'
+        zoo:write(function() zoo:create('Dog', { name = 'Fido' }) end)
+        """.write(to: script, atomically: true, encoding: .utf8)
+        let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+            .appending(path: "moonpool").path
+        let writer = try PseudoTerminal()
+        try writer.start(program, [script.path], environment: [:])
+        #expect(try writer.exitCode() == 0)
+        let second = try TerminalSession(
+            [path], columns: 100, folder: first.folder, environment: ["TERM": "dumb"])
+        second.terminal.type(".history\r")
+        try second.terminal.wait(for: "the writers") { screen in
+            screen.lines.contains {
+                $0.contains(/writer(\.lua)? \([0-9]+\)  \+1 Dog/)
+            } && screen.lines.contains { $0.contains(/repl \([0-9]+\)  \+1 Dog/) }
+        }
+        second.terminal.type(Key.end)
+        #expect(try second.terminal.exitCode() == 0)
+    }
+}
