@@ -104,7 +104,7 @@ extension LineEditor {
     ]
 
     private static let viCommandKeys = [
-        ("\\e[C", "ed-next-char"), ("\\eOC", "ed-next-char"), ("k", "moonpool-up"),
+        ("k", "moonpool-up"),
         ("j", "moonpool-down"), ("u", "moonpool-undo"),
     ]
 

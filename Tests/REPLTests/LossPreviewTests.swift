@@ -68,7 +68,7 @@ private typealias Key = PseudoTerminal.Key
     @Test func `A saved session repeats the change without asking`() {
         #expect(
             SessionScript.forcing("store:define { Dog = {} }")
-                == "store:define({ Dog = {} }, { force = true })")
+                == "store:define ({ Dog = {} }, { force = true })")
         #expect(
             SessionScript.forcing("zoo:define({ Dog = {} })")
                 == "zoo:define({ Dog = {} }, { force = true })")

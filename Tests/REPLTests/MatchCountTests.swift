@@ -112,8 +112,8 @@ private typealias Key = PseudoTerminal.Key
         second.terminal.type(".history\r")
         try second.terminal.wait(for: "the writers") { screen in
             screen.lines.contains {
-                $0.contains(/writer(\.lua)? \([0-9]+\)  \+1 Dog/)
-            } && screen.lines.contains { $0.contains(/repl \([0-9]+\)  \+1 Dog/) }
+                $0.contains(/writer \([0-9]+\) +\+1 Dog/)
+            } && screen.lines.contains { $0.contains(/repl \([0-9]+\) +\+1 Dog/) }
         }
         second.terminal.type(Key.end)
         #expect(try second.terminal.exitCode() == 0)

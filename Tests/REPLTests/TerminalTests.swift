@@ -332,7 +332,7 @@ final class TerminalSession {
         try colored.run(entry)
         let text = String(decoding: colored.terminal.transcript, as: UTF8.self)
         #expect(text.contains("\u{1B}[32m\"text\"\u{1B}[0m"))
-        #expect(colored.terminal.screen.lines.contains("{ a = \"text\", b = 1 }"))
+        #expect(colored.terminal.screen.lines.contains { $0.hasPrefix("{ a = \"text\", b = 1 } ") })
         #expect(try colored.end() == 0)
         let plain = try TerminalSession()
         defer { plain.remove() }

@@ -54,6 +54,7 @@ do {
     if options.includes("W15") { try CompletionWorkload.run(bench) }
     if options.includes("W16") { try TypedWorkload.run(bench) }
     if options.includes("W17") { try EngineWorkload.run(bench) }
+    if options.includes("W18") { try EffectWorkload.run(bench) }
     if options.includes("W9") { try InsertWorkload.measureSize(bench) }
 
     print(

@@ -1,3 +1,4 @@
+import ColumnStorage
 import Synchronization
 
 #if canImport(Glibc)

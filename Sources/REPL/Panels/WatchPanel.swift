@@ -106,7 +106,8 @@ final class WatchPanel: Panel {
                 return noteVersion()
             }
             let table = results.query.table
-            let keys = try results.keys().prefix(now.rows.count).map {
+            let shown = try results.limited(to: now.rows.count)
+            let keys = try shown.keys().map {
                 ObjectReference(table: table, key: $0)
             }
             take(zip(keys, now.rows).map { Row(key: $0, cells: $1) }, marking: marking)

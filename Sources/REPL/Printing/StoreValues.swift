@@ -219,7 +219,9 @@ struct StoreValues {
         guard results.isValid else { return .text("Results (invalid)") }
         let schema = try results.classSchema()
         let count = try results.count()
-        let keys = count == 0 ? [] : Array(try results.keys().array.prefix(limits.rows))
+        // Finding the first rows in order costs less than sorting all of them.
+        let first = count > 1_000 ? try results.limited(to: limits.rows) : results
+        let keys = count == 0 ? [] : Array(try first.keys().array.prefix(limits.rows))
         let objects = keys.map { results.source.object(schema, $0) }
         return .grid(
             try grid(
