@@ -65,6 +65,9 @@ package final class AsyncOutput: Sendable {
     /// Prints text, as `write` does bytes.
     package func write(_ text: String) { write(text.utf8) }
 
+    /// Records that the terminal has echoed the end of a line.
+    package func noteEchoedLine() { state.withLock { $0.endsInLine = true } }
+
     /// Ends the last line if it was left unfinished, so that a prompt begins a new one.
     package func finishLine() {
         if state.withLock({ !$0.isEditing && !$0.endsInLine }) { write("\n") }

@@ -42,7 +42,10 @@ package enum TerminalEnvironment {
     /// Whether standard output is a terminal that can move its cursor.
     ///
     /// False in `moonpool | tee log`, whose log must not contain control sequences.
-    package static var canDraw: Bool { movesItsCursor && Descriptor.isTerminal(1) }
+    package static var canDraw: Bool { movesItsCursor && hasTerminalOutput }
+
+    /// Whether standard output is a terminal.
+    package static var hasTerminalOutput: Bool { Descriptor.isTerminal(1) }
 
     /// Whether to write colors: standard output can draw, and `NO_COLOR` is empty or unset.
     package static var wantsColors: Bool { canDraw && (environment("NO_COLOR") ?? "").isEmpty }

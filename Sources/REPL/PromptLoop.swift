@@ -225,6 +225,7 @@ final class PromptLoop {
         output.finishLine()
         output.write(visible(prompt))
         guard let bytes = plainReader.readLine() else { return .endOfInput }
+        if TerminalEnvironment.hasTerminalOutput { output.noteEchoedLine() }
         return .line(String(decoding: bytes, as: UTF8.self))
     }
 
