@@ -108,7 +108,7 @@ print(try await importer.take([Dog(name: "Max")]), try await count())
 let loading = Task { try await list.load() }
 while list.rows.isEmpty { await Task.yield() }
 loading.cancel()
-print(list.rows.map { "\($0.name) of \($0.master ?? "nobody") in \($0.firstHome ?? "no home")" })
+print(list.rows.map { "\($0.name) of \($0.master ?? "no owner") in \($0.firstHome ?? "no home")" })
 
 let engine = try ScriptEngine(.sandboxed)
 try engine.register("add(a, b)") { (a: Int, b: Int) in a + b }
