@@ -38,7 +38,7 @@ extension Timestamp: CustomStringConvertible {
 
     /// Parses UTF-8 bytes exactly as ``description`` writes a year from 0000 to 9999.
     ///
-    /// Returns nil for any other text, also for other texts of a date. Faster than ``init(_:)``.
+    /// Returns nil for any other text, also for other texts of a date. Faster than parsing any text.
     package init?(canonical text: Span<UInt8>) {
         let end = text.count - 1
         guard end == 19 || (21...26).contains(end), text[end] == UInt8(ascii: "Z"),

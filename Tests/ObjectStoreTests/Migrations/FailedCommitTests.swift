@@ -38,11 +38,12 @@ import Testing
         throws
     {
         func fill(_ create: (Value) throws -> Void) throws {
+            // At the beginning, because the write may fail before the last object.
+            try meanwhile()
             for number in 0..<20_000 {
                 let text = "\(number) " + String(repeating: "x", count: 100)
                 try create(.dictionary(["text": .string(text)]))
             }
-            try meanwhile()
         }
         switch moment {
         case .commit:
