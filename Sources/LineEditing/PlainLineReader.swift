@@ -7,6 +7,11 @@ package final class PlainLineReader {
     /// Reads from a descriptor.
     package init(input: Int32 = 0) { self.input = input }
 
+    /// Whether a line can be read without waiting, because it was typed before it was asked for.
+    package var hasWaitingLine: Bool {
+        buffer.contains(UInt8(ascii: "\n")) || Descriptor.hasInput(input)
+    }
+
     /// The next line's bytes without its end; nil when there is none.
     ///
     /// A last line without an end counts.

@@ -223,9 +223,11 @@ final class PromptLoop {
                 prompt: prompt, initial: initial, canTakeBack: !unfinished.isEmpty)
         }
         output.finishLine()
+        // The echo of a line that was typed before the prompt stands above the prompt, and does not end its line.
+        let wasTypedAhead = plainReader.hasWaitingLine
         output.write(visible(prompt))
         guard let bytes = plainReader.readLine() else { return .endOfInput }
-        if TerminalEnvironment.hasTerminalOutput { output.noteEchoedLine() }
+        if TerminalEnvironment.hasTerminalOutput, !wasTypedAhead { output.noteEchoedLine() }
         return .line(String(decoding: bytes, as: UTF8.self))
     }
 
