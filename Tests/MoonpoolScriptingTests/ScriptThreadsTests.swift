@@ -10,6 +10,16 @@ private struct Purchase: Model {
 }
 private struct Refused: Error {}
 
+/// Waits for a condition; false after five minutes, because other tests may keep all threads of the tasks for minutes.
+private func eventually(_ condition: () -> Bool) async -> Bool {
+    let deadline = ContinuousClock.now + .seconds(300)
+    while ContinuousClock.now < deadline {
+        if condition() { return true }
+        try? await Task.sleep(for: .milliseconds(2))
+    }
+    return false
+}
+
 @Suite struct ScriptThreadsTests {
     @Test func `a hundred engines share two threads and keep their own globals`() async throws {
         let threads = ScriptThreads()
@@ -31,7 +41,7 @@ private struct Refused: Error {}
 
     @Test func `a limit stops the engine that reaches it, not its neighbor`() async throws {
         let threads = ScriptThreads(count: 1)
-        let limits = ScriptLimits(memory: 64 << 20, time: .milliseconds(100))
+        let limits = ScriptLimits(memory: 64 << 20, time: .seconds(1))
         let endless = try ScriptEngine(.sandboxed(limits: limits), on: threads)
         let neighbor = try ScriptEngine(.sandboxed, on: threads)
         try await neighbor.run("count = 1")
@@ -72,11 +82,11 @@ private struct Refused: Error {}
         await #expect(throws: (any Error).self) { try await running.value }
         try await second.run(
             "store:write(function() store:create('Purchase', { id = 1 }) end)")
-        while calls.withLock({ $0.isEmpty }) { await Task.yield() }
+        #expect(await eventually { calls.withLock { !$0.isEmpty } })
         #expect(calls.withLock { $0 } == ["second order"])
         // A sleep is ended as well, and the thread serves the others.
         let sleeping = Task { try await second.run("note('sleeps') moonpool.sleep(3600)") }
-        while calls.withLock({ $0.count < 2 }) { await Task.yield() }
+        #expect(await eventually { calls.withLock { $0.count == 2 } })
         await second.close()
         await #expect(throws: (any Error).self) { try await sleeping.value }
         #expect(threads.engineCount == 0)

@@ -30,7 +30,7 @@ package final class NatsServer {
     }()
 
     /// The port that the server listens on.
-    package let port: UInt16
+    package private(set) var port: UInt16 = 0
     private let folder: String
     private var control: Int32 = -1
     private var shell: pid_t = 0
@@ -44,8 +44,17 @@ package final class NatsServer {
         folder = template.withUnsafeMutableBufferPointer {
             String(cString: mkdtemp($0.baseAddress!))
         }
-        port = Self.freePort()
-        try start()
+        // A free port may be taken by another test before the server listens on it.
+        for attempt in 1... {
+            port = Self.freePort()
+            do {
+                try start()
+                return
+            } catch let error as NotStarted {
+                stop()
+                guard error.isPortTaken, attempt < 20 else { throw error }
+            }
+        }
     }
 
     deinit {
@@ -62,6 +71,7 @@ package final class NatsServer {
             read -r line
             kill -KILL "$server"; wait "$server"
             """
+        unlink(folder + "/out")  // of the server before
         var ends: [Int32] = [0, 0]
         pipe(&ends)
         control = ends[1]
@@ -74,14 +84,30 @@ package final class NatsServer {
                     "127.0.0.1", "-p", "\(port)",
                 ], input: ends[0]) ?? 0
         close(ends[0])
-        let begin = ContinuousClock.now
-        while !Self.answers(port) {
-            guard ContinuousClock.now - begin < .seconds(60) else { throw NotStarted() }
+        let deadline = ContinuousClock.now + .seconds(300)
+        while true {
+            let log = Self.contents(of: folder + "/out")
+            if log.contains("Server is ready") { return }
+            let isPortTaken = log.contains("address already in use")
+            guard !isPortTaken, ContinuousClock.now < deadline else {
+                throw NotStarted(isPortTaken: isPortTaken, log: log)
+            }
             usleep(20_000)
         }
     }
 
-    private struct NotStarted: Error {}
+    private struct NotStarted: Error {
+        let isPortTaken: Bool
+        let log: String
+    }
+
+    private static func contents(of path: String) -> String {
+        guard let file = fopen(path, "r") else { return "" }
+        defer { fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: 1 << 16)
+        let count = fread(&bytes, 1, bytes.count, file)
+        return String(decoding: bytes.prefix(count), as: UTF8.self)
+    }
 
     /// Ends the server with SIGKILL.
     package func stop() {
@@ -115,17 +141,6 @@ package final class NatsServer {
                 getsockname(socket, $0, &length)
             }
             return UInt16(bigEndian: pointer.pointee.sin_port)
-        }
-    }
-
-    private static func answers(_ port: UInt16) -> Bool {
-        let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(socket) }
-        var address = loopback(port)
-        return withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-            }
         }
     }
 
