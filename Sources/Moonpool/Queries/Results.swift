@@ -260,51 +260,36 @@ extension QueryExpression {
     }
 }
 
-/// Hands out the keys of results in pieces.
-///
-/// A class, so that a loop over results keeps its table in place: then the compiler need not retain the table for each object.
-@usableFromInline
-final class KeyChunks {
-    private var keys: ResultKeys.Iterator
-
-    init(_ keys: ResultKeys) { self.keys = keys.makeIterator() }
-
-    /// The next keys; empty at the end.
-    @usableFromInline
-    func next() -> [ObjectKey] {
-        var chunk: [ObjectKey] = []
-        chunk.reserveCapacity(Self.size)
-        while chunk.count < Self.size, let key = keys.next() { chunk.append(key) }
-        return chunk
-    }
-
-    private static let size = 128
-}
-
 extension Results {
     /// Iterates over the objects.
     public struct Iterator: IteratorProtocol {
         @usableFromInline let table: ModelTable
-        @usableFromInline let chunks: KeyChunks
         @usableFromInline var chunk: [ObjectKey] = []
         @usableFromInline var index = 0
+        private var keys: ResultKeys.Iterator
 
         init(_ table: ModelTable, _ keys: ResultKeys) {
             self.table = table
-            chunks = KeyChunks(keys)
+            self.keys = keys.makeIterator()
         }
 
         /// Returns the next object; nil at the end.
         @inlinable
         public mutating func next() -> Live<M>? {
             if index == chunk.count {
-                chunk = chunks.next()
-                index = 0
+                refill()
                 if chunk.isEmpty { return nil }
             }
             let key = chunk[index]
             index &+= 1
             return Live(table, key)
+        }
+
+        @usableFromInline
+        mutating func refill() {
+            chunk.removeAll(keepingCapacity: true)
+            index = 0
+            while chunk.count < 128, let key = keys.next() { chunk.append(key) }
         }
     }
 
