@@ -60,8 +60,12 @@ final class EditingSession {
     }
 
     /// Waits until the next keys reach the editor: between lines the terminal itself would take them.
+    ///
+    /// Asks the terminal: what the screen shows may still be the prompt of the line before.
     func waitForPrompt() throws {
-        try terminal.wait(for: "the prompt") { $0.isBracketingPastes }
+        try terminal.wait(for: "the prompt") { [terminal] in
+            $0.isBracketingPastes && terminal.readsSingleKeys
+        }
     }
 
     /// Leaves the editor, so that its thread ends.

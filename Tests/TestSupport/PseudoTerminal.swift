@@ -77,11 +77,14 @@ public final class PseudoTerminal {
 
     /// Whether the program reads single keys and has read all that were typed.
     public var hasReadKeys: Bool {
-        var modes = termios()
         var waiting: Int32 = 0
-        guard tcgetattr(descriptor, &modes) == 0, ioctl(descriptor, UInt(FIONREAD), &waiting) == 0
-        else { return false }
-        return modes.c_lflag & tcflag_t(ICANON) == 0 && waiting == 0
+        return readsSingleKeys && ioctl(descriptor, UInt(FIONREAD), &waiting) == 0 && waiting == 0
+    }
+
+    /// Whether the program reads single keys: the terminal does not act on control characters.
+    public var readsSingleKeys: Bool {
+        var modes = termios()
+        return tcgetattr(descriptor, &modes) == 0 && modes.c_lflag & tcflag_t(ICANON) == 0
     }
 
     /// Makes the window another size; a program whose terminal this is gets SIGWINCH.

@@ -38,7 +38,7 @@ final class StoreSignal: Sendable {
     }
 
     private let state = Mutex(State())
-    /// The number of the thread that the actor's code runs on: that of the main actor.
+    /// The number of the thread on which the main actor's code ran first.
     ///
     /// 0 where it may be any thread, 1 where the executor knows.
     private let thread = Atomic<UInt>(0)
@@ -64,7 +64,8 @@ final class StoreSignal: Sendable {
         case 1:
             let executor = state.withLock { $0.actor == nil ? nil : $0.executor }
             return executor?.isIsolatingCurrentContext() ?? true
-        case let number: return number == ThreadIdentity.current.number
+        // The main actor changes its thread: on Linux the main queue runs on worker threads once the program suspends.
+        case let number: return number == ThreadIdentity.current.number || MainQueue.isCurrent
         }
     }
 
