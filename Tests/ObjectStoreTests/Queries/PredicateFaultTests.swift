@@ -95,7 +95,7 @@ import Testing
         ("(age > 3", "expected ')'"), ("age > 3)", "expected 'and', 'or' or the end"),
         ("name == 'Rex", "this string is not closed"), ("age = = 3", "expected a value"),
         ("age >> 3", "expected a value"), ("age > 3 adn active", "did you mean 'and'?"),
-        ("name matches 'x'", "'matches' is not supported"), ("age", "expected a condition"),
+        ("name matches 'x'", "'matches' is not an operator"), ("age", "expected a condition"),
         ("3", "expected a condition"), ("age ? 3", "'?' is not valid here"),
         ("age > 3 sort(nam)", "did you mean 'name'?"), ("age > 3 limit(-1)", "expected an integer"),
         ("age > 3 limit(2.7)", "expected an integer"), ("age > 3 limit(x)", "expected an integer"),
@@ -117,6 +117,19 @@ import Testing
         let message = world.fault(text)
         #expect(message.contains(part), "\(text): \(message)")
         #expect(message.contains("\n  "))
+    }
+
+    @Test(arguments: [
+        ("name = %@", "write $1"), ("name = ?", "write $1"), ("name = :name", "write $1"),
+        ("name MATCHES 'x'", "write 'like'"), ("name ilike 'x*'", "write 'like[c]'"),
+        ("name startswith 'x'", "write 'beginswith'"), ("name is null", "write '= nil'"),
+        ("name is not null", "'!= nil'"), ("SELF.name = 'x'", "without 'SELF.'"),
+        ("name = Rex", "write text in quotes: 'Rex'"), ("name = nam", "did you mean 'name'?"),
+    ])
+    func `gives one piece of advice for a habit of another language`(text: String, advice: String) {
+        let message = world.fault(text).prefix { $0 != "\n" }
+        #expect(message.contains(advice), "\(text): \(message)")
+        #expect(message.split(separator: "; ").count == 2, "\(text): \(message)")
     }
 
     @Test func `limits nesting instead of exhausting the stack`() {

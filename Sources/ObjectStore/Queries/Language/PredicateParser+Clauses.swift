@@ -20,10 +20,11 @@ extension PredicateParser {
         return QuerySyntax(predicate: predicate, clauses: clauses, clausesStart: start)
     }
 
-    /// What to write instead of operators of SQL.
+    /// What to write instead of operators of SQL and of other predicate languages.
     private static let habits = [
         "is": "write '= nil' or '!= nil'",
         "ilike": "write 'like[c]' with the wildcards * and ?",
+        "matches": "write 'like' with the wildcards * and ?, 'beginswith' or 'contains'",
         "startswith": "write 'beginswith'",
     ]
 
@@ -33,11 +34,6 @@ extension PredicateParser {
             "sort", "distinct", "limit", "where",
         ]
         if case .name(let name) = token.kind {
-            if name.lowercased() == "matches" {
-                return QueryFault(
-                    "'\(name)' is not supported; use 'like' with the wildcards * and ?",
-                    at: token.range)
-            }
             if let advice = Self.habits[name.lowercased()] {
                 return QueryFault("'\(name)' is not an operator; \(advice)", at: token.range)
             }

@@ -37,10 +37,9 @@ struct QueryFault: Error, Equatable {
         let carets =
             String(repeating: " ", count: before.count)
             + "^" + String(repeating: "~", count: max(0, fault.count - 1))
-        let hint = QueryHints.hint(for: message, text, at: range).map { "; \($0)" } ?? ""
         return StoreError(
             isUnknownName ? .unknownProperty : .invalidQuery,
-            "\(message)\(hint)\n  \(String(before + fault + after))\n  \(carets)")
+            "\(message)\n  \(String(before + fault + after))\n  \(carets)")
     }
 
     /// Returns text with control characters as spaces: a tab would move the caret, an escape could move the cursor.
