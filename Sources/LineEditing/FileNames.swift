@@ -47,6 +47,9 @@ package enum TerminalEnvironment {
     /// Whether standard output is a terminal.
     package static var hasTerminalOutput: Bool { Descriptor.isTerminal(1) }
 
+    /// Whether standard input is a terminal.
+    package static var hasTerminalInput: Bool { Descriptor.isTerminal(0) }
+
     /// Whether to write colors: standard output can draw, and `NO_COLOR` is empty or unset.
     package static var wantsColors: Bool { canDraw && (environment("NO_COLOR") ?? "").isEmpty }
 

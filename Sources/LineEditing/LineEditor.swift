@@ -89,6 +89,13 @@ package final class LineEditor {
     /// Marks in a prompt the characters that take no room on the screen, such as colours: one before, one after.
     package static let promptEscape: Unicode.Scalar = "\u{1}"
 
+    /// Returns what a prompt shows: the text without the parts between ``promptEscape``.
+    package static func visible(_ prompt: String) -> String {
+        prompt.split(
+            separator: Character(promptEscape), omittingEmptySubsequences: false
+        ).enumerated().filter { $0.offset % 2 == 0 }.map { String($0.element) }.joined()
+    }
+
     /// Creates an editor; nil if the descriptors are not a terminal, or one that cannot move its cursor.
     ///
     /// `keyBindings` is the path of a file with commands as in `~/.editrc`; it can select the vi mode.

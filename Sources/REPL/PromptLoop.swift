@@ -195,24 +195,11 @@ final class PromptLoop {
 
     /// The continuation prompt, as wide as the prompt, so that the lines of an entry are aligned.
     private var continuation: String {
-        let width = TerminalText.width(visible(mailbox.prompt))
+        let width = TerminalText.width(LineEditor.visible(mailbox.prompt))
         return String(repeating: " ", count: max(0, width - 3)) + ">> "
     }
 
-    private func visible(_ prompt: String) -> String {
-        var isHidden = false
-        var text = ""
-        for scalar in prompt.unicodeScalars {
-            if scalar == LineEditor.promptEscape {
-                isHidden.toggle()
-            } else if !isHidden {
-                text.unicodeScalars.append(scalar)
-            }
-        }
-        return text
-    }
-
-    private lazy var plainReader = PlainLineReader()
+    private lazy var plainPrompt = PlainPrompt(output: output)
 
     /// Reads a line.
     ///
@@ -222,13 +209,7 @@ final class PromptLoop {
             return editor.readLine(
                 prompt: prompt, initial: initial, canTakeBack: !unfinished.isEmpty)
         }
-        output.finishLine()
-        // The echo of a line that was typed before the prompt stands above the prompt, and does not end its line.
-        let wasTypedAhead = plainReader.hasWaitingLine
-        output.write(visible(prompt))
-        guard let bytes = plainReader.readLine() else { return .endOfInput }
-        if TerminalEnvironment.hasTerminalOutput, !wasTypedAhead { output.noteEchoedLine() }
-        return .line(String(decoding: bytes, as: UTF8.self))
+        return plainPrompt.readLine(prompt: prompt)
     }
 
     // MARK: - Waiting
@@ -269,9 +250,8 @@ final class PromptLoop {
         isAsking = true
         defer { isAsking = false }
         guard let editor else {
-            output.finishLine()
-            output.write(question)
-            return plainReader.readLine().map { String(decoding: $0, as: UTF8.self) }
+            guard case .line(let text) = plainPrompt.readLine(prompt: question) else { return nil }
+            return text
         }
         let (painter, completer) = (editor.painter, editor.completer)
         (editor.painter, editor.completer) = (nil, nil)

@@ -46,7 +46,8 @@ final class EditingSession {
             }
         }
         thread.start()
-        try terminal.wait(forText: Self.visible(prompt))
+        // A screen has no blanks at the end of a line.
+        try terminal.wait(forText: LineEditor.visible(prompt).trimmingCharacters(in: .whitespaces))
     }
 
     /// Types, waits for as many answers as it takes and returns the last.
@@ -81,19 +82,5 @@ final class EditingSession {
             record.answers.withLock { $0.last == .endOfInput }
         }
         record.ended.wait()
-    }
-
-    private static func visible(_ prompt: String) -> String {
-        var hidden = false
-        var text = ""
-        for scalar in prompt.unicodeScalars {
-            if scalar == LineEditor.promptEscape {
-                hidden.toggle()
-            } else if !hidden {
-                text.unicodeScalars.append(scalar)
-            }
-        }
-        while text.last == " " { text.removeLast() }
-        return text
     }
 }

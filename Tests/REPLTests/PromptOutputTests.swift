@@ -89,6 +89,56 @@ private typealias Key = PseudoTerminal.Key
         #expect(try next.end() == 0)
     }
 
+    @Test func `An attached prompt on a terminal without a cursor shows its prompts`() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let running = try PseudoTerminal()
+        let socket = folder.path + "/s"
+        try running.start(
+            Self.program,
+            [
+                "--attachable=\(socket)", "-e",
+                "inside = 12 moonpool.every(60, function() end) print 'ready'",
+            ], environment: ["HOME": folder.path])
+        try running.wait(forText: "ready")
+        let attached = try TerminalSession(
+            ["attach", socket], columns: 80, folder: folder, environment: ["TERM": "dumb"])
+        defer { attached.remove() }
+        attached.terminal.type("inside + 1" + Key.enter)
+        try attached.terminal.wait(for: "the value below its entry") { screen in
+            screen.lines.contains { $0.hasSuffix("> inside + 1") } && screen.lines.contains("13")
+        }
+        try attached.prompt()
+        attached.terminal.type("inside +" + Key.enter)
+        try attached.terminal.wait(for: "the continuation") { $0.lines.last == ">>" }
+        attached.terminal.type("2" + Key.enter)
+        try attached.terminal.wait(for: "the sum") { $0.lines.contains("14") }
+        #expect(try attached.end() == 0)
+        #expect(!attached.terminal.transcript.contains(0x1B))
+        running.send(SIGTERM)
+        _ = try running.exitCode()
+    }
+
+    @Test func `A recorded entry that Ctrl-C ended is interrupted when it runs again`() throws {
+        let session = try TerminalSession(columns: 90)
+        defer { session.remove() }
+        let file = session.folder.path + "/session.txt"
+        try session.run(".transcript \(file)")
+        session.terminal.type("print('endless') while true do end" + Key.enter)
+        try session.terminal.wait(for: "the output") { $0.lines.contains("endless") }
+        session.terminal.type(Key.interrupt)
+        try session.terminal.wait(for: "the end") { $0.lines.contains("interrupted") }
+        try session.run("1 + 1")
+        try session.run(".transcript")
+        #expect(try session.end() == 0)
+        let again = try PseudoTerminal(columns: 100, rows: 30)
+        try again.start(
+            Self.program, ["transcript", file], environment: ["PATH": "/usr/bin:/bin"])
+        let text = try String(contentsOfFile: file, encoding: .utf8)
+        #expect(try again.exitCode() == 0, "\(again.screen.text)\n\(text)")
+        #expect(again.screen.text.contains("2 entries, 0 different"), "\(again.screen.text)")
+    }
+
     @Test func `.observers live marks the observers that are called`() throws {
         let session = try TerminalSession(columns: 100)
         defer { session.remove() }

@@ -116,7 +116,7 @@ package final class AttachClient {
         _ = waitUntilIdle()
     }
 
-    private lazy var plainReader = PlainLineReader()
+    private lazy var plainPrompt = PlainPrompt(output: output)
 
     private func readEntry(_ editor: LineEditor?) -> String? {
         unfinished = ""
@@ -125,14 +125,12 @@ package final class AttachClient {
             editor?.painter = { [unowned self] in colors.runs(of: $0, after: unfinished) }
         }
         while !state.hasEnded {
-            let input: LineInput
-            if let editor {
-                input = editor.readLine(prompt: unfinished.isEmpty ? state.prompt : ">> ")
-            } else {
-                input =
-                    plainReader.readLine().map { .line(String(decoding: $0, as: UTF8.self)) }
-                    ?? .endOfInput
-            }
+            let prompt = unfinished.isEmpty ? state.prompt : ">> "
+            // Entries that a program writes need no prompts.
+            let input =
+                editor?.readLine(prompt: prompt)
+                ?? (TerminalEnvironment.hasTerminalInput
+                    ? plainPrompt.readLine(prompt: prompt) : plainPrompt.readLine())
             switch input {
             case .line(let text):
                 let entry = unfinished.isEmpty ? text : unfinished + "\n" + text

@@ -32,12 +32,11 @@ package final class TranscriptPlayer {
 
         /// The lines so far.
         var lines: [String] {
-            var lines = text.withLock {
+            let lines = text.withLock {
                 $0.split(separator: "\n", omittingEmptySubsequences: false)
                     .map(TranscriptText.trimmed)
             }
-            while lines.last == "" { lines.removeLast() }
-            return lines
+            return TranscriptText.compared(lines)
         }
     }
 
@@ -116,8 +115,20 @@ package final class TranscriptPlayer {
             StandardStreams.flush()
             mailbox.idle(prompt: session.prompt, wantsToEnd: session.wantsToEnd)
         }
-        // An entry has as long as it takes; Ctrl-C ends the program.
-        while !mailbox.isIdle, mailbox.status == nil { _ = output.waitForEvent(milliseconds: 50) }
+        // An entry has as long as it takes, if Ctrl-C did not end it in the recording; Ctrl-C ends the program.
+        let deadline = ContinuousClock.now + patience
+        var mayInterrupt = step.shownBeforeInterrupt != nil
+        while !mailbox.isIdle, mailbox.status == nil {
+            _ = output.waitForEvent(milliseconds: 50)
+            if mayInterrupt, let lines = step.shownBeforeInterrupt,
+                TranscriptText.matches(lines, shown.lines) || ContinuousClock.now > deadline,
+                script.interrupt()
+            {
+                mayInterrupt = false
+                // As the prompt does after the terminal's ^C.
+                output.write("\n")
+            }
+        }
         wait { [shown] in TranscriptText.matches(step.expected, shown.lines) }
         let lines = shown.lines
         var problems: [String] = []

@@ -17,6 +17,11 @@ struct TranscriptText {
         var expected: [String]
         /// Where it stands in the file, from 1 on.
         var line: Int
+
+        /// What the entry had shown when Ctrl-C ended it; nil if it was not interrupted.
+        var shownBeforeInterrupt: [String]? {
+            expected.firstIndex(of: TranscriptText.interrupted).map { Array(expected[..<$0]) }
+        }
     }
 
     var steps: [Step] = []
@@ -78,7 +83,7 @@ struct TranscriptText {
             }
         }
         for index in steps.indices {
-            while steps[index].expected.last == "" { steps[index].expected.removeLast() }
+            steps[index].expected = Self.compared(steps[index].expected)
         }
     }
 
@@ -129,6 +134,21 @@ struct TranscriptText {
     }
 
     // MARK: - Comparing
+
+    /// What an entry shows last that Ctrl-C has ended.
+    private static let interrupted = "interrupted"
+
+    /// The lines that are compared: without empty ones at the end and where Ctrl-C ended an entry, for there it depends
+    /// on the cursor whether the terminal's ^C is followed by one.
+    static func compared(_ lines: [String]) -> [String] {
+        var result: [String] = []
+        for line in lines {
+            if line == interrupted { while result.last == "" { result.removeLast() } }
+            result.append(line)
+        }
+        while result.last == "" { result.removeLast() }
+        return result
+    }
 
     /// Whether what was shown is what was expected.
     static func matches(_ expected: [String], _ shown: [String]) -> Bool {
