@@ -211,7 +211,8 @@ let package = Package(
             exclude: ["Moonpool.symbols.txt", "MoonpoolScripting.symbols.txt"],
             swiftSettings: unsafeZone + [.enableUpcomingFeature("MemberImportVisibility")]),
         .testTarget(
-            name: "MoonpoolScriptingTests", dependencies: ["MoonpoolScripting", "TestThreads"],
+            name: "MoonpoolScriptingTests",
+            dependencies: ["MoonpoolScripting", "EventLoops", "TestThreads"],
             swiftSettings: unsafeZone + [.enableUpcomingFeature("MemberImportVisibility")]),
         .testTarget(
             name: "LineEditingTests", dependencies: ["LineEditing", "TestSupport", "TestThreads"],

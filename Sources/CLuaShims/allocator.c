@@ -1,5 +1,6 @@
 // Memory of one state. Blocks up to 256 bytes come from slabs of 64 KB by size class, because malloc is too slow for
-// objects created in a loop. Larger blocks come from malloc.
+// objects created in a loop. Larger blocks come from malloc. A slab is divided into blocks a page at a time, as they are
+// needed: a state that is idle uses some 25 classes, and only a few pages of each.
 //
 // A state with a memory account asks it before it takes memory from the system, in steps of 64 KB or more, so that small
 // allocations cost no more than without one. The account counts what the system provides: whole slabs, and blocks with
@@ -23,7 +24,8 @@ enum { SMALL = 16, SMALL_SIZE = 256, CLASSES = MEMORY_CLASSES - 1, SLAB_SIZE = 8
 // The head of each slab.
 typedef struct slab {
     struct slab *next;
-    uint32_t class, free;  // `free` is counted by `return_slabs` only
+    uint16_t class, blocks;  // `blocks`: how many it has been divided into; what follows them is untouched
+    uint32_t free;           // counted by `return_slabs` only
 } slab;
 
 static size_t class_size(size_t class) {
@@ -118,6 +120,34 @@ static void *aligned_map(void) {
     return first;
 }
 
+// Divides the next page of the class's newest slab, or of another one; returns the first block, the others become free.
+static void *take_undivided(memory *m, size_t class) {
+    slab *s = m->undivided[class];
+    if (!s) {
+        if (!reserve(m, SLAB)) return NULL;
+        s = m->maps ? aligned_map() : malloc(SLAB);
+        if (!s) {
+            unreserve(m, SLAB);
+            return NULL;
+        }
+        *s = (slab){ m->slabs, (uint16_t)class, 0, 0 };
+        m->slabs = s;
+    }
+    size_t size = class_size(class), left = capacity(class) - s->blocks;
+    char *first = (char *)s + HEADER + s->blocks * size;
+    size_t in_page = (PAGE - 1 - ((uintptr_t)(first - 1) & (PAGE - 1))) / size;
+    size_t count = in_page < 1 ? 1 : in_page;
+    if (count > left) count = left;
+    // Linked in ascending order, so that objects created one after another are adjacent in memory.
+    for (size_t i = count - 1; i > 0; i--) {
+        *(void **)(first + i * size) = m->free[class];
+        m->free[class] = first + i * size;
+    }
+    s->blocks += (uint16_t)count;
+    m->undivided[class] = count < left ? s : NULL;
+    return first;
+}
+
 static void *take(memory *m, size_t class) {
     void *p = m->free[class];
     if (p) {
@@ -126,28 +156,16 @@ static void *take(memory *m, size_t class) {
         m->free[class] = next;
         return p;
     }
-    if (!reserve(m, SLAB)) return NULL;
-    slab *s = m->maps ? aligned_map() : malloc(SLAB);
-    if (!s) {
-        unreserve(m, SLAB);
-        return NULL;
-    }
-    *s = (slab){ m->slabs, (uint32_t)class, 0 };
-    m->slabs = s;
-    size_t size = class_size(class);
-    char *first = (char *)s + HEADER;
-    // Linked in ascending order, so that objects created one after another are adjacent in memory.
-    for (size_t i = capacity(class) - 1; i > 0; i--) {
-        *(void **)(first + i * size) = m->free[class];
-        m->free[class] = first + i * size;
-    }
-    return first;
+    return take_undivided(m, class);
 }
 
 static inline void give(memory *m, size_t class, void *p) {
     *(void **)p = m->free[class];
     m->free[class] = p;
 }
+
+// Whether a slab has no live block; after the free ones have been counted.
+static bool is_empty(slab *s) { return s->free == s->blocks; }
 
 // Returns slabs without a live block to the system; how many bytes.
 static size_t return_slabs(memory *m) {
@@ -158,7 +176,7 @@ static size_t return_slabs(memory *m) {
     for (size_t class = 1; class <= CLASSES; class++) {
         void **link = &m->free[class];
         for (void *p = *link; p; p = *(void **)p) {
-            if (slab_of(p)->free == capacity(class)) continue;
+            if (is_empty(slab_of(p))) continue;
             *link = p;
             link = p;
         }
@@ -166,10 +184,11 @@ static size_t return_slabs(memory *m) {
     }
     size_t returned = 0;
     for (slab **link = &m->slabs, *s; (s = *link);) {
-        if (s->free != capacity(s->class)) {
+        if (!is_empty(s)) {
             link = &s->next;
             continue;
         }
+        if (m->undivided[s->class] == s) m->undivided[s->class] = NULL;
         *link = s->next;
         munmap(s, SLAB);
         returned += SLAB;

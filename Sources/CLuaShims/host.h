@@ -17,6 +17,7 @@ typedef struct {
     int enforce;          // Lua code is running: the account can refuse memory
     void *free[MEMORY_CLASSES];  // free blocks of each size class
     struct slab *slabs;
+    struct slab *undivided[MEMORY_CLASSES];  // the newest slab of each class, while it is not wholly divided
     void *kept;           // a large block that stays when Lua frees it
     size_t kept_size;
     // The memory account, if there is one.

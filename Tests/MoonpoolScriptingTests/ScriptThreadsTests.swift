@@ -1,3 +1,4 @@
+import EventLoops
 import MoonpoolScripting
 import Synchronization
 import TestThreads
@@ -37,6 +38,27 @@ private func eventually(_ condition: () -> Bool) async -> Bool {
         for engine in engines { await engine.close() }
         #expect(threads.engineCount == 0)
         await #expect(throws: ScriptFailure.self) { try await engines[0].run("return 1") }
+    }
+
+    @Test(arguments: [true, false])
+    func `an idle engine takes less than 250 KiB`(isSandboxed: Bool) async throws {
+        // In a process of its own, because what other tests allocate would count.
+        await #expect(processExitsWith: .success) {
+            [isSandboxed = isSandboxed as Bool] in
+            let configuration = isSandboxed ? .sandboxed : ScriptConfiguration()
+            let threads = ScriptThreads()
+            func engine() async throws -> ScriptEngine {
+                let engine = try ScriptEngine(configuration, on: threads)
+                try await engine.run("return 1")
+                return engine
+            }
+            var engines = [try await engine()]
+            let before = try #require(ProcessServices.anonymousMemory)
+            while engines.count <= 100 { engines.append(try await engine()) }
+            let after = try #require(ProcessServices.anonymousMemory)
+            #expect((after - before) / 100 < 250 << 10)
+            for engine in engines { await engine.close() }
+        }
     }
 
     @Test func `a limit stops the engine that reaches it, not its neighbor`() async throws {
