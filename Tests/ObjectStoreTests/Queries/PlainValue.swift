@@ -19,8 +19,8 @@ enum PlainValue: Hashable {
         func order<T: Comparable>(_ a: T, _ b: T) -> Int { a < b ? -1 : a > b ? 1 : 0 }
         switch (left, right) {
         case (.int(let a), .int(let b)), (.date(let a), .date(let b)): return order(a, b)
-        case (.int(let a), .real(let b)): return b.isNaN ? 1 : order(Double(a), b)
-        case (.real(let a), .int(let b)): return a.isNaN ? -1 : order(a, Double(b))
+        case (.int(let a), .real(let b)): return wholeOrder(a, b)
+        case (.real(let a), .int(let b)): return -wholeOrder(b, a)
         case (.real(let a), .real(let b)):
             // NaN equals itself and comes first.
             if a.isNaN || b.isNaN { return a.isNaN ? (b.isNaN ? 0 : -1) : 1 }
@@ -32,6 +32,14 @@ enum PlainValue: Hashable {
             return a == b && x == y ? 0 : nil
         default: return nil
         }
+    }
+
+    /// NaN comes first; a double beyond all integers comes at its end.
+    private static func wholeOrder(_ a: Int64, _ b: Double) -> Int {
+        if b.isNaN || b < -0x1p63 { return 1 }
+        if b >= 0x1p63 { return -1 }
+        let whole = Int64(b.rounded(.down))
+        return a < whole ? -1 : a > whole ? 1 : Double(whole) < b ? -1 : 0
     }
 
     private static func bytes(_ a: [UInt8], _ b: [UInt8]) -> Int {
@@ -59,25 +67,40 @@ enum PlainValue: Hashable {
     static func searches(_ left: PlainValue, _ operation: String, _ part: String) -> Bool {
         guard case .text(let text) = left else { return false }
         let ignoresCase = operation.hasSuffix("[c]")
-        let a = Array((ignoresCase ? text.lowercased() : text).utf8)
-        let b = Array((ignoresCase ? part.lowercased() : part).utf8)
+        let (characters, pattern) = (
+            groups(text, ignoresCase), groups(part, ignoresCase).flatMap { $0 }
+        )
+        let (a, b) = (characters.flatMap { $0 }, pattern)
+        if operation.hasPrefix("==") { return a == b }
         if operation.hasPrefix("beginswith") { return a.starts(with: b) }
         if operation.hasPrefix("endswith") { return a.reversed().starts(with: b.reversed()) }
         if operation.hasPrefix("contains") {
             return b.isEmpty || a.indices.contains { a[$0...].starts(with: b) }
         }
-        return isLike(a[...], b[...])
+        return isLike(characters[...], pattern[...])
     }
 
-    private static func isLike(_ text: ArraySlice<UInt8>, _ pattern: ArraySlice<UInt8>) -> Bool {
+    /// The code points of each character, folded by way of capitals, which agrees for the texts of ``RandomWorld``.
+    private static func groups(_ text: String, _ ignoresCase: Bool) -> [[UInt32]] {
+        text.unicodeScalars.map { scalar in
+            guard ignoresCase else { return [scalar.value] }
+            let capitals = scalar.properties.uppercaseMapping.unicodeScalars
+            return capitals.flatMap { $0.properties.lowercaseMapping.unicodeScalars.map(\.value) }
+        }
+    }
+
+    private static func isLike(
+        _ text: ArraySlice<[UInt32]>, _ pattern: ArraySlice<UInt32>
+    ) -> Bool {
         guard let first = pattern.first else { return text.isEmpty }
-        if first == UInt8(ascii: "*") {
+        if first == UInt32(ascii: "*") {
             return isLike(text, pattern.dropFirst())
                 || (!text.isEmpty && isLike(text.dropFirst(), pattern))
         }
         guard let character = text.first else { return false }
-        return (first == UInt8(ascii: "?") || first == character)
-            && isLike(text.dropFirst(), pattern.dropFirst())
+        if first == UInt32(ascii: "?") { return isLike(text.dropFirst(), pattern.dropFirst()) }
+        return pattern.starts(with: character)
+            && isLike(text.dropFirst(), pattern.dropFirst(character.count))
     }
 
     /// Nil first, then by value.
@@ -93,7 +116,12 @@ enum PlainValue: Hashable {
     static func calculate(_ left: PlainValue, _ sign: String, _ right: PlainValue) -> PlainValue {
         if left == .nothing || right == .nothing { return .nothing }
         if case .int(let a) = left, case .int(let b) = right, sign != "/" {
-            return .int(sign == "+" ? a + b : sign == "-" ? a - b : a * b)
+            let exact =
+                sign == "+"
+                ? a.addingReportingOverflow(b)
+                : sign == "-"
+                    ? a.subtractingReportingOverflow(b) : a.multipliedReportingOverflow(by: b)
+            if !exact.overflow { return .int(exact.partialValue) }
         }
         func number(_ value: PlainValue) -> Double? {
             switch value {
@@ -125,4 +153,8 @@ enum PlainValue: Hashable {
             }
         }
     }
+}
+
+extension UInt32 {
+    fileprivate init(ascii: Unicode.Scalar) { self = ascii.value }
 }

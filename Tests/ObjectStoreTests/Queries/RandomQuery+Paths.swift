@@ -13,7 +13,7 @@ extension RandomQuery {
             let property = world.find(owner).properties.first(where: { $0.name == name })
         else { return path }
         let rows = world.rows[owner]!
-        let isToMany = path.isToMany || property.isList
+        let isToMany = path.isToMany || property.collection != nil
         // A nil link on a path with many values leads to none.
         func values(_ place: Int) -> [PlainValue] {
             path.objects(place).flatMap { $0.map { rows[$0][name]! } ?? (isToMany ? [] : [.null]) }
@@ -23,6 +23,7 @@ extension RandomQuery {
         next.isToMany = isToMany
         next.values = values
         next.type = property.type
+        next.isFloat = property.type == .float
         next.reached = property.target
         next.objects =
             property.type == .object
@@ -57,6 +58,45 @@ extension RandomQuery {
         return next
     }
 
+    /// Follows the value under a key of a map.
+    private mutating func followKey(_ path: Path, _ name: String) -> Path {
+        let key = pick(RandomWorld.mapKeys)
+        let owner = path.reached!
+        let (rows, keys) = (world.rows[owner]!, world.keys[owner]!)
+        func values(_ start: Int) -> [PlainValue] {
+            path.objects(start).compactMap { object in
+                guard let object else { return path.isToMany ? nil : .null }
+                let position = keys[object][name]!.firstIndex(of: key)
+                return position.map { rows[object][name]![$0] } ?? .null
+            }
+        }
+        var next = follow(path, name)
+        next.text += "['\(key)']"
+        next.isToMany = path.isToMany
+        next.values = values
+        if next.type == .object {
+            next.objects = { start in
+                values(start).map { if case .link(_, let target) = $0 { target } else { nil } }
+            }
+        }
+        return next
+    }
+
+    /// Follows the keys of a map.
+    private func followKeys(_ path: Path, _ name: String) -> Path {
+        let keys = world.keys[path.reached!]!
+        var next = follow(path, name)
+        next.text += ".@keys"
+        next.type = .string
+        next.reached = nil
+        next.values = { start in
+            path.objects(start).flatMap { object in
+                object.map { keys[$0][name]!.map(PlainValue.text) } ?? []
+            }
+        }
+        return next
+    }
+
     private mutating func followBack(_ path: Path) -> Path {
         let links = world.links(to: path.reached!)
         guard !links.isEmpty else { return path }
@@ -83,10 +123,11 @@ extension RandomQuery {
     ) -> Path {
         var path = start(className, variable)
         for _ in 0..<number(0...most) {
-            switch number(0...(isSingle ? 3 : 6)) {
+            switch number(0...(isSingle ? 4 : 7)) {
             case 0, 1, 2: path = follow(path, pick(["lx", "ly"]))
             case 3: path = followElement(path, pick(["mx", "my"]))
-            case 4, 5: path = follow(path, pick(["mx", "my"]))
+            case 4: path = followKey(path, "mo")
+            case 5, 6: path = follow(path, pick(["mx", "my", "mo"]))
             default: path = followBack(path)
             }
         }
@@ -95,7 +136,7 @@ extension RandomQuery {
 
     private static let singles: [(name: String, type: PropertyType)] = [
         ("i", .int), ("n", .int), ("d", .double), ("f", .double), ("b", .bool), ("s", .string),
-        ("t", .date), ("u", .uuid),
+        ("t", .date), ("u", .uuid), ("ei", .int), ("ed", .double), ("ef", .double), ("v", .mixed),
     ]
 
     private static let lists: [(name: String, type: PropertyType)] = [
@@ -121,8 +162,13 @@ extension RandomQuery {
         let singles = Self.singles.filter { types?.contains($0.type) ?? true }
         let lists = Self.lists.filter { types?.contains($0.type) ?? true }
         var next: Path
-        if !lists.isEmpty, chance(5) {
-            next = follow(path, pick(lists.map(\.name)))
+        let collections = lists.map(\.name) + (types?.contains(.int) ?? true ? ["si", "mi"] : [])
+        if chance(9), types?.contains(.int) ?? true {
+            next = followKey(path, "mi")
+        } else if chance(9), types?.contains(.string) ?? true {
+            next = followKeys(path, pick(["mi", "mo"]))
+        } else if !collections.isEmpty, chance(5) {
+            next = follow(path, pick(collections))
         } else if !lists.isEmpty, chance(6) {
             next = followElement(path, pick(lists.map(\.name)))
         } else {
@@ -135,10 +181,12 @@ extension RandomQuery {
     /// A path that ends in a list of values of one object.
     mutating func listPath(
         _ className: String, _ variable: String?,
-        types: [PropertyType] = [.int, .string, .double]
+        types: [PropertyType] = [.int, .string, .double], isOrdered: Bool = false
     ) -> Path {
         let path = way(className, variable, most: 1, isSingle: true)
-        return follow(path, pick(Self.lists.filter { types.contains($0.type) }.map(\.name)))
+        let lists = Self.lists.filter { types.contains($0.type) }.map(\.name)
+        return follow(
+            path, pick(isOrdered || !types.contains(.int) ? lists : lists + ["si", "mi"]))
     }
 
     /// A path to the objects of a list or of backlinks.
@@ -148,13 +196,13 @@ extension RandomQuery {
             let back = followBack(path)
             if back.isToMany { return back }
         }
-        return follow(path, pick(["mx", "my"]))
+        return follow(path, pick(["mx", "my", "mo"]))
     }
 
     /// A path that ends in objects.
     mutating func objectPath(_ className: String, _ variable: String?) -> Path {
         let path = way(className, variable, most: 1)
-        return follow(path, pick(["lx", "ly", "mx", "my"]))
+        return follow(path, pick(["lx", "ly", "mx", "my", "mo"]))
     }
 
     /// A constant of a type with its text; a date's is an argument.
@@ -162,6 +210,13 @@ extension RandomQuery {
         let number = number(-3...6)
         let value: PlainValue
         switch type {
+        case .mixed:
+            return constant(pick([.int, .double, .string, .date]))
+        case .int where chance(5), .double where chance(5):
+            value =
+                chance(2)
+                ? .int(pick(RandomWorld.integers)) : .real(pick(RandomWorld.reals))
+            return (argument(value), value)
         case .int where chance(4): value = .real(Double(number) / 2)
         case .int: value = .int(Int64(number))
         case .double where chance(3): value = .int(Int64(number))
@@ -177,6 +232,16 @@ extension RandomQuery {
             return ("$\(arguments.count)", .date(moment))
         }
         return (constantText(value), value)
+    }
+
+    /// A number as an argument of the predicate.
+    private mutating func argument(_ value: PlainValue) -> String {
+        switch value {
+        case .int(let number): arguments.append(.int(number))
+        case .real(let number): arguments.append(.double(number))
+        default: preconditionFailure("only numbers are arguments")
+        }
+        return "$\(arguments.count)"
     }
 
     func constantText(_ value: PlainValue) -> String {

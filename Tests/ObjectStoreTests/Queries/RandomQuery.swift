@@ -16,6 +16,8 @@ struct RandomQuery {
         var reached: String?
         var type: PropertyType?
         var isToMany = false
+        /// Whether the values are floats, to which constants with a fraction are rounded.
+        var isFloat = false
         /// Nil stands for a nil link on the way.
         var objects: (Int) -> [Int?]
         var values: (Int) -> [PlainValue] = { _ in [] }
@@ -76,6 +78,7 @@ struct RandomQuery {
         case 4: return arithmetic(className, variable)
         case 5: return twoPaths(className, variable)
         case 6: return objects(className, variable)
+        case 7 where chance(2): return textSize(className, variable)
         case 7:
             let value = chance(2)
             return Condition(text: value ? "truepredicate" : "FALSEPREDICATE") { _ in value }
@@ -108,7 +111,7 @@ struct RandomQuery {
             let members = (0..<number(0...12)).map { _ in
                 chance(6) ? constant(pick([.int, .string, .bool])) : constant(path.type!)
             }
-            let values = members.map(\.value)
+            let values = members.map { Self.beside(path, $0.value) }
             let (prefix, holds) = quantified(path) { value in
                 values.contains { PlainValue.holds(value, "==", $0) }
             }
@@ -116,15 +119,16 @@ struct RandomQuery {
             return Condition(text: "\(prefix)\(path.text) in {\(list)}", holds: holds)
         case 1 where path.type == .int || path.type == .double || path.type == .date:
             let (low, high) = (constant(path.type!), constant(path.type!))
+            let (first, last) = (Self.beside(path, low.value), Self.beside(path, high.value))
             let (prefix, holds) = quantified(path) {
-                PlainValue.holds($0, ">=", low.value) && PlainValue.holds($0, "<=", high.value)
+                PlainValue.holds($0, ">=", first) && PlainValue.holds($0, "<=", last)
             }
             return Condition(
                 text: "\(prefix)\(path.text) between {\(low.text), \(high.text)}", holds: holds)
         case 2, 3:
             guard path.type == .string else { fallthrough }
             let operation =
-                pick(["beginswith", "endswith", "contains", "like"]) + pick(["", "[c]"])
+                pick(["beginswith", "endswith", "contains", "like", "=="]) + pick(["", "[c]"])
             let part = pick(RandomWorld.texts + ["a*", "?b", "*b*", "?"])
             let (prefix, holds) = quantified(path) {
                 PlainValue.searches($0, operation, part)
@@ -138,8 +142,38 @@ struct RandomQuery {
             let isOrdered = path.type != .bool && path.type != .uuid
             let sign = pick(isOrdered ? ["==", "!=", "<", "<=", ">", ">="] : ["==", "!="])
             let other = constant(path.type!)
-            let (prefix, holds) = quantified(path) { PlainValue.holds($0, sign, other.value) }
+            let value = Self.beside(path, other.value)
+            let (prefix, holds) = quantified(path) { PlainValue.holds($0, sign, value) }
+            if !path.isToMany, chance(4), let mirrored = Self.mirrored[sign] {
+                return Condition(text: "\(other.text) \(mirrored) \(path.text)", holds: holds)
+            }
             return Condition(text: "\(prefix)\(path.text) \(sign) \(other.text)", holds: holds)
+        }
+    }
+
+    private static let mirrored = [
+        "==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<=",
+    ]
+
+    /// What a constant means beside a path: the nearest float beside floats, if it has a fraction and is neither 0 nor infinite then.
+    private static func beside(_ path: Path, _ value: PlainValue) -> PlainValue {
+        guard path.isFloat, case .real(let real) = value, real.rounded() != real else {
+            return value
+        }
+        let nearest = Float(real)
+        return nearest != 0 && nearest.isFinite ? .real(Double(nearest)) : value
+    }
+
+    private mutating func textSize(_ className: String, _ variable: String?) -> Condition {
+        let path = singlePath(className, variable, types: [.string])
+        let sign = pick(["==", "!=", "<", "<=", ">", ">="])
+        let wanted = PlainValue.int(Int64(number(0...5)))
+        let suffix = pick([".@count", ".@size"])
+        return Condition(text: "\(path.text)\(suffix) \(sign) \(constantText(wanted))") { place in
+            guard case .text(let text) = path.values(place)[0] else {
+                return PlainValue.holds(.null, sign, wanted)
+            }
+            return PlainValue.holds(.int(Int64(text.utf8.count)), sign, wanted)
         }
     }
 
@@ -149,12 +183,8 @@ struct RandomQuery {
         let path = chance(2) ? collectionPath(className, variable) : listPath(className, variable)
         let suffix = pick([".@count", ".@size"])
         return Condition(text: "\(path.text)\(suffix) \(sign) \(constantText(wanted))") { place in
-            let count =
-                path.reached == nil
-                ? path.objects(place).compactMap { $0 }.count == 0
-                    ? 0 : path.values(place).count
-                : path.objects(place).compactMap { $0 }.count
-            return PlainValue.holds(.int(Int64(count)), sign, wanted)
+            // Nil elements of a map count.
+            PlainValue.holds(.int(Int64(path.values(place).count)), sign, wanted)
         }
     }
 
@@ -195,7 +225,7 @@ struct RandomQuery {
     }
 
     private mutating func sequence(_ className: String, _ variable: String?) -> Condition {
-        let path = listPath(className, variable)
+        let path = listPath(className, variable, isOrdered: true)
         let members = (0..<number(0...3)).map { _ in constant(path.type!) }
         let list = "{\(members.map(\.text).joined(separator: ", "))}"
         let text = chance(2) ? "\(path.text) == \(list)" : "\(list) == \(path.text)"

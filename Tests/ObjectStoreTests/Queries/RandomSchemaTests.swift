@@ -43,8 +43,8 @@ import Testing
         if query.chance(3) {
             path = query.collectionPath(className, nil)
             text = "\(path.text).@count"
-            let objects = path.objects
-            value = { .int(Int64(objects($0).compactMap { $0 }.count)) }
+            let values = path.values
+            value = { .int(Int64(values($0).count)) }
         } else {
             path = query.singlePath(className, nil, types: [.int, .double, .string, .date, .bool])
             text = path.text

@@ -14,10 +14,25 @@ struct RandomWorld {
     /// The values of each class's objects by their place: one, or those of a list.
     private(set) var rows: [String: [[String: [PlainValue]]]] = [:]
     private(set) var references: [String: [ObjectReference]] = [:]
+    /// The keys of each object's maps, in the order of their values in ``rows``.
+    private(set) var keys: [String: [[String: [String]]]] = [:]
 
     private var incoming: [Link: [[Int]]] = [:]
 
-    static let texts = ["", "a", "ab", "aB", "abc", "b", "Bob", "bob", "x*y", "zzzzzzzzzzzzzzz"]
+    static let texts = [
+        "", "a", "ab", "aB", "abc", "b", "Bob", "bob", "x*y", "zzzzzzzzzzzzzzz", "é", "É", "straße",
+        "STRASSE", "Σ", "σ",
+        "ς", "ſ", "S", "ǅ", "ǆ", "яблоко", "ЯБЛОКО", "a\u{1F600}b",
+    ]
+    static let integers: [Int64] = [
+        .min, .min + 1, .max, .max - 1, 1 << 62, 1 << 53, 1 << 53 + 1, -(1 << 53) - 1, 1 << 24 + 1,
+        1 << 31, 255, 0, 1,
+    ]
+    static let reals: [Double] = [
+        .nan, .infinity, -.infinity, 0x1p63, -0x1p63, 0x1p53, 0x1p53 + 2, 0x1p24 + 1, -0.0, 1, 0.1,
+        0x1p-1030, 1e300, -1e300,
+    ]
+    static let mapKeys = ["a", "b", "é"]
     static let identifiers = (0..<4).map { UUIDValue.numbered($0) }
 
     static func schema(_ generator: inout SplitMix) -> [ClassSchema] {
@@ -36,6 +51,12 @@ struct RandomWorld {
                 Property("li", .int, isOptional: maybe(), collection: .list),
                 Property("ls", .string, isOptional: maybe(), collection: .list),
                 Property("ld", .double, collection: .list),
+                Property("ei", .int, isOptional: true, isIndexed: maybe()),
+                Property("ed", .double, isOptional: true),
+                Property("ef", .float, isOptional: true),
+                Property("v", .mixed),
+                Property("si", .int, collection: .set),
+                Property("mi", .int, isOptional: true, collection: .map),
             ]
             if maybe() { properties.insert(Property("id", .int, isPrimary: true), at: 0) }
             for (suffix, target) in zip(
@@ -45,6 +66,7 @@ struct RandomWorld {
                 properties.append(
                     Property("m\(suffix)", .object, collection: .list, target: target))
             }
+            properties.append(Property("mo", .object, collection: .map, target: "B"))
             return ClassSchema(name, properties)
         }
     }
@@ -61,6 +83,17 @@ struct RandomWorld {
                     })
             }
         }
+        for classSchema in classes {
+            keys[classSchema.name] = rows[classSchema.name]!.map { row in
+                Dictionary(
+                    uniqueKeysWithValues: classSchema.properties.filter { $0.collection == .map }
+                        .map { property in
+                            let count = row[property.name]!.count
+                            let keys = Self.mapKeys.shuffled(using: &generator).prefix(count)
+                            return (property.name, Array(keys))
+                        })
+            }
+        }
         collectLinks()
         try store()
     }
@@ -71,21 +104,41 @@ struct RandomWorld {
         func one() -> PlainValue {
             if property.isOptional, Int.random(in: 0..<5, using: &generator) == 0 { return .null }
             let number = Int.random(in: -3...6, using: &generator)
+            let isExtreme = property.name.hasPrefix("e")
             switch property.type {
+            case .int where isExtreme: return .int(integers.randomElement(using: &generator)!)
+            case .double where isExtreme: return .real(reals.randomElement(using: &generator)!)
+            case .float where isExtreme:
+                return .real(Double(Float(reals.randomElement(using: &generator)!)))
+            case .mixed: return mixed(number, &generator)
             case .int: return .int(Int64(number))
             case .double, .float: return .real(Double(number) / 2)
             case .bool: return .bool(number > 1)
             case .string: return .text(texts.randomElement(using: &generator)!)
             case .date: return .date(Int64(number) * 86_400_000_000)
             case .uuid: return .bytes(identifiers.randomElement(using: &generator)!.bytes)
-            default: return .link(property.target!, Int.random(in: 0..<count, using: &generator))
+            default:
+                if property.collection == .map, number < 0 { return .null }
+                return .link(property.target!, Int.random(in: 0..<count, using: &generator))
             }
         }
         if property.isPrimary { return [.int(Int64(place) * 3)] }
-        if property.isList {
-            return (0..<Int.random(in: 0...3, using: &generator)).map { _ in one() }
+        if property.collection == nil { return [one()] }
+        let values = (0..<Int.random(in: 0...3, using: &generator)).map { _ in one() }
+        return property.collection == .set ? Array(Set(values)) : values
+    }
+
+    private static func mixed(_ number: Int, _ generator: inout SplitMix) -> PlainValue {
+        switch Int.random(in: 0..<8, using: &generator) {
+        case 0: .null
+        case 1: .int(Int64(number))
+        case 2: .int(integers.randomElement(using: &generator)!)
+        case 3: .real(Double(number) / 2)
+        case 4: .real(reals.randomElement(using: &generator)!)
+        case 5: .text(texts.randomElement(using: &generator)!)
+        case 6: .bool(number > 1)
+        default: .date(Int64(number) * 86_400_000_000)
         }
-        return [one()]
     }
 
     private mutating func store() throws {
@@ -93,30 +146,45 @@ struct RandomWorld {
         var made: [String: [LiveObject]] = [:]
         try store.write {
             for classSchema in classes {
-                made[classSchema.name] = try rows[classSchema.name]!.map { row in
+                made[classSchema.name] = try rows[classSchema.name]!.indices.map { place in
                     var values: [String: Value] = [:]
                     for property in classSchema.properties where property.type != .object {
-                        let all = row[property.name]!.map { Self.stored($0, property) }
-                        values[property.name] = property.isList ? .list(all) : all[0]
+                        values[property.name] = whole(classSchema, place, property) {
+                            Self.stored($0, property)
+                        }
                     }
                     return try store.create(classSchema.name, .dictionary(values))
                 }
             }
             for classSchema in classes {
-                for (place, row) in rows[classSchema.name]!.enumerated() {
+                for place in rows[classSchema.name]!.indices {
                     for property in classSchema.properties where property.type == .object {
-                        let targets = row[property.name]!.map { value -> Value in
+                        let value = whole(classSchema, place, property) { value -> Value in
                             guard case .link(let name, let place) = value else { return .null }
                             return .object(made[name]![place].reference)
                         }
-                        if !property.isList, targets[0] == .null { continue }
-                        try made[classSchema.name]![place].set(
-                            property.name, property.isList ? .list(targets) : targets[0])
+                        if value == .null { continue }
+                        try made[classSchema.name]![place].set(property.name, value)
                     }
                 }
             }
         }
         references = made.mapValues { $0.map(\.reference) }
+    }
+
+    /// The value of a property, or the collection of its values.
+    private func whole(
+        _ classSchema: ClassSchema, _ place: Int, _ property: Property,
+        _ stored: (PlainValue) -> Value
+    ) -> Value {
+        let values = rows[classSchema.name]![place][property.name]!.map(stored)
+        switch property.collection {
+        case nil: return values[0]
+        case .list, .set: return .list(values)
+        case .map:
+            let keys = keys[classSchema.name]![place][property.name]!
+            return .dictionary(Dictionary(uniqueKeysWithValues: zip(keys, values)))
+        }
     }
 
     private static func stored(_ value: PlainValue, _ property: Property) -> Value {
