@@ -127,6 +127,7 @@ let package = Package(
             name: "MoonpoolScripting",
             dependencies: [
                 "Moonpool", "ScriptHost", "StoreBindings", "ObjectStore", "LuaHost", "EventLoops",
+                "MemoryAccounts",
             ],
             swiftSettings: safe),
 

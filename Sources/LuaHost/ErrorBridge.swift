@@ -10,20 +10,11 @@ final class LuaErrorBox {
     let code: String
     let message: String
 
-    init(_ error: any Error, position: String) {
+    init(_ error: any Error, code: String, message: String, position: String) {
         self.error = error
+        self.code = code
+        self.message = message
         self.position = position
-        switch error {
-        case let error as any ScriptError:
-            code = error.scriptCode
-            message = error.scriptMessage
-        case let error as LuaError:
-            code = "error"
-            message = error.message
-        default:
-            code = "error"
-            message = "\(error)"
-        }
     }
 
     static let declaration = LuaClass<LuaErrorBox>(
@@ -79,9 +70,21 @@ extension LuaState {
             message = popMessage(on: L)
         }
         let value = pop(L)
-        return LuaError(
+        var error = LuaError(
             kind: kind, message: message, traceback: traceback, underlying: box?.error, value: value
         )
+        error.code = box?.code
+        return error
+    }
+
+    func box(_ error: any Error, position: String) -> LuaErrorBox {
+        let (code, message) =
+            switch error {
+            case let error as any ScriptError: (error.scriptCode, error.scriptMessage)
+            case let error as LuaError: ("error", error.message)
+            default: describesError?(error) ?? ("error", "\(error)")
+            }
+        return LuaErrorBox(error, code: code, message: message, position: position)
     }
 
     func errorBox(at index: Int32, on L: OpaquePointer) -> LuaErrorBox? {
@@ -134,7 +137,7 @@ extension LuaState {
         }
         shim_where(L, 1)
         let position = pop(L).string?.description ?? ""
-        push(LuaErrorBox(error, position: position), LuaErrorBox.declaration, on: L)
+        push(box(error, position: position), LuaErrorBox.declaration, on: L)
         return Int32(SHIM_RAISE)
     }
 
@@ -142,7 +145,7 @@ extension LuaState {
     func setStopError(_ error: any ScriptError, _ reason: Int) {
         stopErrors[reason] = error
         let L = stack
-        push(LuaErrorBox(error, position: ""), LuaErrorBox.declaration, on: L)
+        push(box(error, position: ""), LuaErrorBox.declaration, on: L)
         shim_set_stop_value(L, Int32(reason))
     }
 
@@ -150,7 +153,7 @@ extension LuaState {
     /// `code` and `message`.
     package func value(of error: any Error) -> LuaValue {
         if let error = error as? LuaError, error.kind != .closed { return error.value }
-        return userdata(LuaErrorBox(error, position: ""), LuaErrorBox.declaration)
+        return userdata(box(error, position: ""), LuaErrorBox.declaration)
     }
 
     /// The Swift error behind a caught value: the very one for our own, a `LuaError` around any other value.

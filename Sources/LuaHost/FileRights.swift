@@ -56,7 +56,7 @@ public struct FileRights: Sendable, Equatable {
         guard case .folders(let writable, let readable) = scope else { return path }
         guard let file = Self.place(of: path) else {
             throw FileRefusal(
-                code: "invalid_argument",
+                scriptCode: "invalid_argument",
                 scriptMessage: "this script is not allowed to use the file '\(path)'")
         }
         let isIn = { (folder: String) in
@@ -66,12 +66,12 @@ public struct FileRights: Sendable, Equatable {
         if readable.contains(where: isIn) {
             if access == .reading { return file }
             throw FileRefusal(
-                code: "read_only",
+                scriptCode: "read_only",
                 scriptMessage:
                     "this script is allowed to read, but not to write, the file '\(path)'")
         }
         throw FileRefusal(
-            code: "invalid_argument",
+            scriptCode: "invalid_argument",
             scriptMessage: "this script is not allowed to use the file '\(path)'")
     }
 
@@ -101,14 +101,13 @@ public struct FileRights: Sendable, Equatable {
 
 /// A file that a script may not touch.
 package struct FileRefusal: ScriptError, Equatable {
-    private let code: String
     /// `read_only` where the file may be read, else `invalid_argument`.
-    package var scriptCode: String { code }
+    package let scriptCode: String
     /// Which file.
     package let scriptMessage: String
 
-    init(code: String, scriptMessage: String) {
-        self.code = code
+    init(scriptCode: String, scriptMessage: String) {
+        self.scriptCode = scriptCode
         self.scriptMessage = scriptMessage
     }
 }

@@ -28,6 +28,8 @@ package struct LuaError: Error, Sendable, CustomStringConvertible {
     package var traceback: String?
     /// The very error that was thrown, when a Swift function raised this.
     package var underlying: (any Error)?
+    /// The `code` under which scripts catch ``underlying``.
+    package var code: String?
     /// The raised value itself; throwing this error back into Lua raises that value again.
     package var value: LuaValue
 

@@ -29,7 +29,7 @@ extension LuaState {
         guard let account else { return }
         let L = stack
         push(
-            LuaErrorBox(MemoryLimitReached(limit: account.limit), position: ""),
+            box(MemoryLimitReached(limit: account.limit), position: ""),
             LuaErrorBox.declaration, on: L)
         shim_set_memory_error(L)
         shim_count_memory(main)

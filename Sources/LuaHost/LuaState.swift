@@ -33,6 +33,8 @@ package final class LuaState {
     package weak var host: AnyObject?
     /// Which files the functions that are given to the script may touch.
     package var files = FileRights.all
+    /// Returns the code and the message of an error of the host that is not a ``ScriptError``; nil for one without a code.
+    package var describesError: ((any Error) -> (code: String, message: String)?)?
     /// Called when a main chunk returns that is watched: see ``watchMainReturn()``.
     ///
     /// What neither its locals nor anything else reaches has just been collected; its locals are

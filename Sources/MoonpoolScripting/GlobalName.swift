@@ -101,7 +101,7 @@ extension ScriptContext {
     /// Calls a global function with converted arguments.
     func call(_ name: String, _ arguments: [any ScriptValue]) throws -> [LuaValue] {
         guard let function = self[try GlobalName(name)].function else {
-            throw ScriptFailure(code: "type_mismatch", message: "there is no function '\(name)'")
+            throw ScriptFailure(.typeMismatch, "there is no function '\(name)'")
         }
         return try function.call(arguments.map { try $0.toLua(in: self) })
     }

@@ -17,8 +17,7 @@ extension ScriptEngine {
             return try context.tree(results.first ?? .nil)
         }
         do { return try ScriptTree.decode(type, from: tree) } catch {
-            throw ScriptFailure(
-                code: "type_mismatch", message: "the result: \(ScriptTree.describe(error))")
+            throw ScriptFailure(.typeMismatch, "the result: \(ScriptTree.describe(error))")
         }
     }
 
@@ -93,7 +92,7 @@ extension ScriptContext {
         do throws(ScriptTypeMismatch) {
             return try ScriptTree.value(value, in: self)
         } catch {
-            throw ScriptFailure(code: "type_mismatch", message: "the result: \(error.reason)")
+            throw ScriptFailure(.typeMismatch, "the result: \(error.reason)")
         }
     }
 }

@@ -42,7 +42,7 @@ public final class ScriptEngine: Sendable {
         on threads: ScriptThreads? = nil
     ) throws {
         stateType = nil
-        script = try Self.start(configuration, threads) { _ in 0 }
+        script = try Self.start(configuration, threads) { _ in }
     }
 
     /// Starts an engine with a state of the host, which registered functions find in their ``ScriptCall``.
@@ -55,18 +55,27 @@ public final class ScriptEngine: Sendable {
         stateType = State.self
         script = try Self.start(configuration, threads) { context in
             HostState(state).attach(to: context)
-            return 0
         }
     }
 
     private static func start(
         _ configuration: ScriptConfiguration, _ threads: ScriptThreads?,
-        _ main: @escaping @Sendable (ScriptContext) throws -> Int32
+        _ prepare: @escaping @Sendable (ScriptContext) -> Void
     ) throws -> Script {
         var configuration = configuration
         configuration.isInteractive = true
+        let main: @Sendable (ScriptContext) -> Int32 = { context in
+            context.state.describesError = describe
+            prepare(context)
+            return 0
+        }
         guard let threads else { return try Script(configuration, main: main) }
         return try Script(configuration, on: threads, main: main)
+    }
+
+    /// The code and the message of an error that a function of the host throws.
+    private static func describe(_ error: any Error) -> (code: String, message: String)? {
+        (error as? any MoonpoolError).map { ($0.code.rawValue, $0.message) }
     }
 
     deinit { script.finish() }

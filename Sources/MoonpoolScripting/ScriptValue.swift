@@ -84,7 +84,7 @@ extension ScriptContext {
         do throws(ScriptTypeMismatch) {
             return try type.fromLua(value, in: self)
         } catch {
-            throw ScriptFailure(code: "type_mismatch", message: "\(subject): \(error.reason)")
+            throw ScriptFailure(.typeMismatch, "\(subject): \(error.reason)")
         }
     }
 }

@@ -27,6 +27,11 @@ public struct StoreError: Error, Hashable, Sendable {
     }
 }
 
+extension StoreError.Code: CustomStringConvertible {
+    /// The text of the code.
+    public var description: String { rawValue }
+}
+
 extension StoreError.Code {
     /// A change was attempted outside a write transaction.
     public static let notInWrite = Self(rawValue: "not_in_write")

@@ -51,8 +51,7 @@ extension ScriptContext {
         do {
             bytes = try ProcessServices.readWhole(path)
         } catch {
-            throw ScriptFailure(
-                code: "invalid_argument", message: "cannot open \(path): \(error.reason)")
+            throw ScriptFailure(.invalidArgument, "cannot open \(path): \(error.reason)")
         }
         if bytes.first == UInt8(ascii: "#") {
             // A line for the system, which Lua skips; its end stays, for the numbers of lines.

@@ -1,11 +1,12 @@
 import LuaHost
 import MemoryAccounts
+import ObjectStore
 
 /// What went wrong in a script, as its host sees it.
 public struct ScriptFailure: Error, Sendable, CustomStringConvertible {
-    /// A stable word for programs: that of the error where it has one, such as `limit_exceeded`, `duplicate_key` or
-    /// `interrupted`; `syntax` for a chunk that does not compile, else `error`.
-    public var code: String
+    /// The stable code: that of the error where it has one, such as `limit_exceeded`, `duplicate_key` or `interrupted`;
+    /// `syntax` for a chunk that does not compile; `error` for other errors.
+    public var code: StoreError.Code
     /// What it is, with its place: `script:12: attempt to index a nil value`.
     public var message: String
     /// The calls that led to it, from the place that raised it outwards; nil where there are none.
@@ -19,9 +20,9 @@ public struct ScriptFailure: Error, Sendable, CustomStringConvertible {
     /// The message.
     public var description: String { message }
 
-    package static let closed = ScriptFailure(code: "closed", message: "the engine has been closed")
+    package static let closed = ScriptFailure(.closed, "the engine has been closed")
 
-    package init(code: String, message: String) {
+    package init(_ code: StoreError.Code, _ message: String) {
         self.code = code
         self.message = message
     }
@@ -38,16 +39,16 @@ public struct ScriptFailure: Error, Sendable, CustomStringConvertible {
             case (_, .instructions?): .instructions
             default: error.underlying is MemoryLimitReached ? .memory : nil
             }
-        code =
+        let code =
             switch error.kind {
             case .syntax: "syntax"
             case .memory: "limit_exceeded"
             case .closed: "closed"
             case .interrupted: error.limit?.scriptCode ?? "interrupted"
             case .runtime, .handler:
-                (error.underlying as? any ScriptError)?.scriptCode
-                    ?? error.value.table?["code"].text ?? "error"
+                error.code ?? error.value.table?["code"].text ?? "error"
             }
+        self.code = StoreError.Code(rawValue: code)
     }
 
     /// Errors of Lua and those with a code as failures, others as they are.
@@ -55,7 +56,8 @@ public struct ScriptFailure: Error, Sendable, CustomStringConvertible {
         switch error {
         case let error as LuaError: return ScriptFailure(error)
         case let error as any ScriptError:
-            var failure = ScriptFailure(code: error.scriptCode, message: error.scriptMessage)
+            var failure = ScriptFailure(
+                StoreError.Code(rawValue: error.scriptCode), error.scriptMessage)
             failure.underlying = error
             return failure
         default: return error
@@ -64,15 +66,20 @@ public struct ScriptFailure: Error, Sendable, CustomStringConvertible {
 }
 
 /// An error of a Swift function that has a code of its own: what a script finds in `err.code` and `err.message`.
-public struct ScriptFunctionError: Error, Equatable, ScriptError {
-    /// A stable word for programs.
-    package let scriptCode: String
+public struct ScriptFunctionError: Error, Hashable, ScriptError {
+    /// The stable code.
+    public let code: StoreError.Code
     /// A sentence for people.
-    package let scriptMessage: String
+    public let message: String
 
-    /// An error to throw from a registered function.
-    public init(_ code: String, _ message: String) {
-        scriptCode = code
-        scriptMessage = message
+    /// Creates an error to throw from a registered function.
+    public init(_ code: StoreError.Code, _ message: String) {
+        self.code = code
+        self.message = message
     }
+
+    /// The code's text.
+    package var scriptCode: String { code.rawValue }
+    /// The message.
+    package var scriptMessage: String { message }
 }

@@ -64,9 +64,30 @@ enum EmbeddingSnippets {
         do {
             try await engine.run("local total = nil + 1", named: "rules.lua")
         } catch let failure as ScriptFailure {
-            tell(failure.code)
+            tell("\(failure.code)")
             tell(failure.message)
             tell(failure.traceback ?? "")
+        }
+        return seen
+    }
+
+    struct SoldOut: MoonpoolError {
+        var item: String
+        var code: ErrorCode { "sold_out" }
+        var message: String { "'\(item)' is sold out" }
+    }
+
+    static func hostErrors(_ engine: ScriptEngine) async throws -> [String] {
+        var seen: [String] = []
+        func tell(_ text: String) { seen.append(text) }
+        try engine.register("order(item)") { (item: String) in
+            guard item == "chair" else { throw SoldOut(item: item) }
+            return 25
+        }
+        do {
+            try await engine.run("total = order('chair') + order('table')")
+        } catch let error as any MoonpoolError where error.code == "sold_out" {
+            tell(error.message)
         }
         return seen
     }

@@ -75,6 +75,8 @@ import Testing
                 "error", "rules.lua:1: attempt to perform arithmetic on a nil value",
             ])
         #expect(errors.last?.hasPrefix("stack traceback:") == true)
+        #expect(
+            try await EmbeddingSnippets.hostErrors(engine) == ["script:1: 'table' is sold out"])
         #expect(try await EmbeddingSnippets.stores(engine, folder.path + "/zoo.moonpool") == 1)
         let other = try ScriptEngine(.sandboxed(limits: ScriptLimits(memory: 32 << 20)))
         #expect(try await EmbeddingSnippets.objects(other) == [10, 84])

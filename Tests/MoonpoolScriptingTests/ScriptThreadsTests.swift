@@ -150,7 +150,7 @@ private func eventually(_ condition: () -> Bool) async -> Bool {
                         return "waited"
                     } catch let failure as ScriptFailure {
                         opened.set()
-                        return failure.code
+                        return failure.code.rawValue
                     } catch { return "\(error)" }
                 }
             }

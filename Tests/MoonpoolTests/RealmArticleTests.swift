@@ -15,7 +15,7 @@ import Testing
             .map { $0.drop { $0 == " " } }.joined(separator: "\n")
     }
 
-    @Test(arguments: [("RealmSwift", "RealmArticle", 4), ("TypedModels", "TypedArticle", 7)])
+    @Test(arguments: [("RealmSwift", "RealmArticle", 4), ("TypedModels", "TypedArticle", 8)])
     func `every Swift block of the articles is compiled`(
         article: String, source: String, count: Int
     ) throws {
@@ -39,6 +39,8 @@ import Testing
         #expect(TypedArticle.expensive(in: store) == ["Tom of Ann"])
         let cards = try TypedArticle.cards(in: store)
         #expect(cards.map(\.toys) == [1] && cards.map(\.owner) == ["Ann"])
+        #expect(try await TypedArticle.adopt("Tim", in: store) == "Tim is new")
+        #expect(try await TypedArticle.adopt("Tom", in: store) == "Tom is known")
         store.close()
     }
 

@@ -44,6 +44,17 @@ enum TypedArticle {
         }
     }
 
+    static func adopt(_ name: String, in store: Store) async throws -> String {
+        do {
+            try await store.write { tx in try tx.insert(Cat(name: name)) }
+            return "\(name) is new"
+        } catch let error as any MoonpoolError where error.code == .duplicateKey {
+            return "\(name) is known"
+        } catch let error as any MoonpoolError where error.code == .diskFull {
+            return error.message
+        }
+    }
+
     static func expensive(in store: Store) -> [String] {
         let cats = store.all(Cat.self)
             .where { $0.age > 2 && $0.owner.name == "Ann" && $0.toys.any.price > 3 }

@@ -1,0 +1,91 @@
+import Moonpool
+import TestThreads
+import Testing
+
+private struct Twin: Model {
+    var id = 0
+    var text = ""
+    static let options = ModelOptions<Twin>(primaryKey: \.id)
+}
+private struct OtherTwin: Model {
+    var id = 0
+    var text = 0
+    static let className = "Twin"
+    static let options = ModelOptions<OtherTwin>(primaryKey: \.id)
+}
+private final class Reference: Model {}
+private struct Failed: Error {}
+
+@Suite struct ErrorTests {
+    private func code(
+        _ body: () throws -> Void, sourceLocation: SourceLocation = #_sourceLocation
+    ) -> ErrorCode? {
+        do {
+            try body()
+            Issue.record("nothing was thrown", sourceLocation: sourceLocation)
+        } catch let error as any MoonpoolError {
+            #expect(!error.message.isEmpty, sourceLocation: sourceLocation)
+            #expect("\(error)".contains(error.message), sourceLocation: sourceLocation)
+            return error.code
+        } catch {
+            Issue.record("without a code: \(error)", sourceLocation: sourceLocation)
+        }
+        return nil
+    }
+
+    @Test func `errors of writes and reads have a code`() throws {
+        let store = try Store(.memory("codes"), models: Twin.self, on: nil)
+        let twin = try store.writeNow { tx in try tx.insert(Twin(id: 1)) }
+        let gone = try store.writeNow { tx in try tx.insert(Twin(id: 2)) }
+        try store.writeNow { tx in try tx.delete(gone) }
+        #expect(code { try twin.set(\.text, to: "a") } == .notInWrite)
+        #expect(code { _ = try gone.get(\.text) } == .invalidObject)
+        #expect(code { try store.writeNow { tx in try tx.insert(Twin(id: 1)) } } == .duplicateKey)
+        #expect(
+            code { try store.writeNow { _ in try store.writeNow { _ in } } } == .alreadyInWrite)
+        #expect(code { _ = try store.all(Twin.self).where("age > 2") } == .unknownProperty)
+        #expect(code { _ = try store.all(Twin.self).where("id >") } == .invalidQuery)
+        #expect(code { _ = try store.find(Twin.self, "one") } == .typeMismatch)
+        #expect(code { _ = try Int(stored: "one") } == .typeMismatch)
+        #expect(code { _ = try store.observe { _, _ in } } == .invalidArgument)
+        store.close()
+        #expect(code { _ = try store.refresh() } == .closed)
+    }
+
+    @Test func `errors of opening and of migrations have a code`() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("twins.moonpool")
+        #expect(code { _ = try Store(.memory("m"), models: Reference.self) } == .invalidSchema)
+        #expect(code { _ = try Store(.memory("m"), models: Book.self) } == .invalidSchema)
+        var missing = StoreOptions()
+        missing.isReadOnly = true
+        #expect(
+            code { _ = try Store(.file(path), models: Twin.self, options: missing) }
+                == .invalidArgument)
+        try Store(.file(path), models: Twin.self, version: 2, on: nil).close()
+        #expect(
+            code { _ = try Store(.file(path), models: Twin.self, version: 1) } == .versionTooLow)
+        #expect(
+            code { _ = try Store(.file(path), models: OtherTwin.self, version: 2) }
+                == .migrationNeeded)
+        #expect(
+            code {
+                _ = try Store(.file(path), models: Twin.self, version: 3) { migration in
+                    try migration.rename(\Twin.text, from: "nothing")
+                }
+            } == .invalidSchema)
+    }
+
+    @Test func `an error of a closure is thrown as it is`() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("twins.moonpool")
+        let store = try Store(.file(path), models: Twin.self, version: 1, on: nil)
+        #expect(throws: Failed.self) { try store.writeNow { _ in throw Failed() } }
+        store.close()
+        #expect(throws: Failed.self) {
+            _ = try Store(.file(path), models: Twin.self, version: 2, on: nil) { _ in
+                throw Failed()
+            }
+        }
+    }
+}
