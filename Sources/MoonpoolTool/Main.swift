@@ -35,7 +35,7 @@ enum Main {
 
     private static func runAsLua(_ words: [String]) -> Int32 {
         do throws(LuaCommandLine.UsageError) {
-            return RunCommand.run(try LuaCommandLine(words))
+            return try RunCommand.run(LuaCommandLine(words))
         } catch {
             ProcessServices.writeError(
                 "\(words.first ?? "moonpool"): \(error.problem)\n\(Texts.usage)")

@@ -25,6 +25,10 @@ enum Texts {
             """
         ),
         ("moonpool script.lua [args]", "run a script"),
+        (
+            "moonpool zoo.moonpool script.lua [args]",
+            "run a script with the store open; -e CODE instead of the script runs code"
+        ),
     ]
 
     private static let luaOptions: [Row] = [

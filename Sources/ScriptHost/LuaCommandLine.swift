@@ -74,7 +74,19 @@ package struct LuaCommandLine: Equatable, Sendable {
     /// Reads the words of a command line, the program's name first.
     package init(_ words: [String]) throws(UsageError) {
         self.words = words
-        var index = 1
+        script = 1
+        try read(from: 1)
+    }
+
+    /// Reads what follows the source as options, a script and its arguments: the source is a file of data.
+    package mutating func readAfterSource() throws(UsageError) {
+        source = .none
+        arguments = []
+        try read(from: min(script + 1, words.count))
+    }
+
+    private mutating func read(from start: Int) throws(UsageError) {
+        var index = start
         reading: while index < words.count {
             let word = words[index]
             guard word.first == "-" else { break }

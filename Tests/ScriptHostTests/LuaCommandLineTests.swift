@@ -31,6 +31,18 @@ import Testing
         #expect(try read("--").source == .none)
     }
 
+    @Test func `reads options and a script after a file of data`() throws {
+        var line = try read("-W", "zoo.moonpool", "-e", "x", "a.lua", "-e")
+        try line.readAfterSource()
+        #expect(line.steps == [.warnings, .execute("x")])
+        #expect(line.source == .file("a.lua"))
+        #expect(line.arguments == ["-e"])
+        #expect(line.script == 5)
+        var alone = try read("zoo.moonpool")
+        try alone.readAfterSource()
+        #expect(alone.source == .none && alone.arguments.isEmpty && alone.script == 2)
+    }
+
     @Test func `shows the version with -v and -i`() throws {
         #expect(try read("-v").showsVersion)
         #expect(try read("-i").showsVersion)

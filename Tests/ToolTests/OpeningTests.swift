@@ -49,6 +49,30 @@ import Testing
         #expect(outcome.output == "0\tscript.lua\ta\ta\n")
     }
 
+    @Test func `Options may stand before and after a store`() throws {
+        let folder = try TemporaryFolder()
+        _ = try folder.write("id,name\n1,Rex\n2,Ada\n", to: "dogs.csv")
+        _ = try folder.write("print(n, arg[0], arg[-4], ...)", to: "script.lua")
+        let define = "store:define { Dog = { name = 'string' } }"
+        #expect(try Tool.run(["zoo.moonpool", "-e", define], in: folder.path).output == "")
+        for words in [
+            ["-e", "print(#store:objects 'Dog')", "zoo.moonpool"],
+            ["zoo.moonpool", "-e", "print(#store:objects 'Dog')"],
+            ["-e", "n = #store:objects 'Dog'", "zoo.moonpool", "-e", "print(n)"],
+        ] {
+            let outcome = try Tool.run(words, in: folder.path)
+            #expect(outcome.output == "0\n", "\(words): \(outcome.error)")
+            #expect(outcome.exitCode == 0)
+        }
+        let script = try Tool.run(
+            ["dogs.csv", "--read-only", "-e", "n = #store:objects 'Dogs'", "script.lua", "-e"],
+            in: folder.path)
+        #expect(script.output.hasSuffix("\n2\tscript.lua\tdogs.csv\t-e\n"), "\(script.output)")
+        let unknown = try Tool.run(["zoo.moonpool", "--nonsense"], in: folder.path)
+        #expect(unknown.exitCode == 1)
+        #expect(unknown.error.contains("unrecognized option '--nonsense'"))
+    }
+
     @Test func `A misspelled command gets a suggestion`() throws {
         let outcome = try Tool.run(["exprot", "zoo.moonpool"])
         #expect(

@@ -5,7 +5,7 @@ import ScriptHost
 
 /// Runs a command line in the syntax of `lua`: a script, standard input, or a prompt.
 enum RunCommand {
-    static func run(_ line: LuaCommandLine) -> Int32 {
+    static func run(_ line: LuaCommandLine) throws(LuaCommandLine.UsageError) -> Int32 {
         var line = line
         var store: String?
         var realm: RealmPrompt?
@@ -16,19 +16,19 @@ enum RunCommand {
             line.source = .none
             store = path
         } else if case .file(let path) = line.source, StoreFile.isStore(path) {
-            // A store in place of a script: run the script after it, the prompt, or standard input.
+            // A store instead of a script: options and a script may follow.
             store = path
-            line.takeScriptAfterStore()
+            try line.readAfterSource()
         } else if case .file(let path) = line.source, let found = DataFile(path) {
             data = found
             store = path
-            line.takeScriptAfterStore()
+            try line.readAfterSource()
         } else if case .file(let path) = line.source, let error = unknownCommand(path) {
             ProcessServices.writeError("moonpool: \(error)\n")
             return 64
         }
         let hasNothingElse =
-            line.source == .none && (store != nil || !line.hasChunks && !line.showsVersion)
+            line.source == .none && !line.hasChunks && (store != nil || !line.showsVersion)
         // The output can be a pipe, as in `moonpool | tee log`.
         let isAtTerminal = ProcessServices.isTerminal(0)
         if isAtTerminal, line.isInteractive || hasNothingElse {
@@ -92,15 +92,5 @@ enum RunCommand {
             ProcessServices.writeError("moonpool: \(error.message)\n")
             throw error
         }
-    }
-}
-
-extension LuaCommandLine {
-    /// Makes the argument after a store the script, if there is one.
-    fileprivate mutating func takeScriptAfterStore() {
-        guard let script = arguments.first else { return source = .none }
-        source = script == "-" ? .standardInput : .file(script)
-        arguments.removeFirst()
-        self.script += 1
     }
 }
