@@ -5,8 +5,8 @@ import ObjectStore
 ///
 /// Rows may link to objects that come later in the file: such an object is created when a row links to it, and filled
 /// when its own row comes. A link to an object that never comes is an error. The import is one transaction unless the
-/// options change that. Memory does not grow with the file, except for links to objects that have not come yet.
-/// Confined to the thread of the store.
+/// options change that. The rows are read in constant memory; what the transaction has changed, and links to objects that
+/// have not come yet, take more. Confined to the thread of the store.
 package final class Importer {
     let store: Store
     private(set) var options: ImportOptions
