@@ -55,11 +55,14 @@ package struct AnonymousFile: ~Copyable {
 
     /// Runs `body` with a path under which LMDB can open a data file and its lock file, neither of which has a name.
     ///
-    /// The path is of a folder that only this user may look into. It exists while `body` runs.
+    /// The path is of a folder that only this user may look into. It exists while `body` runs. Throws `procMissing`, which
+    /// names the store, where the file system `/proc` is not mounted.
     static func withPath<Result>(
-        of data: Int32, _ body: (String) throws(StorageError) -> Result
+        of data: Int32, named name: String, _ body: (String) throws(StorageError) -> Result
     ) throws(StorageError) -> Result {
         let lock = try AnonymousFile()
+        let dataPath = try DescriptorPath.of(data, file: name)
+        let lockPath = try DescriptorPath.of(lock.descriptor, file: name)
         for parent in folders {
             let folder = "\(parent)/moonpool-\(TemporaryName.random())"
             guard mkdir(folder, 0o700) == 0 else { continue }
@@ -69,9 +72,9 @@ package struct AnonymousFile: ~Copyable {
                 unlink(path + "-lock")
                 rmdir(folder)
             }
-            guard symlink("/proc/self/fd/\(data)", path) == 0,
-                symlink("/proc/self/fd/\(lock.descriptor)", path + "-lock") == 0
-            else { continue }
+            guard symlink(dataPath, path) == 0, symlink(lockPath, path + "-lock") == 0 else {
+                continue
+            }
             return try body(path)
         }
         throw StorageError(rawCode: errno, call: "mkdir", file: "a temporary folder")

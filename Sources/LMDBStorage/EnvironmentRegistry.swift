@@ -70,7 +70,7 @@ package enum EnvironmentRegistry {
         isVerified: Bool = true
     ) throws(StorageError) -> EnvironmentLease {
         let identity = try identity(of: descriptor, name)
-        let environment = try AnonymousFile.withPath(of: descriptor) {
+        let environment = try AnonymousFile.withPath(of: descriptor, named: name) {
             (path) throws(StorageError) in
             try Environment(
                 FileLocation(anonymous: name, path: path), options: options, tables: tables,

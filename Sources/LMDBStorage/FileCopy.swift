@@ -57,7 +57,7 @@ struct FileCopy {
 
     /// Copies an open environment into an open file.
     func write(_ environment: OpaquePointer, to descriptor: Int32) throws(StorageError) {
-        let path = "/proc/self/fd/\(descriptor)"
+        let path = try DescriptorPath.of(descriptor, file: destination)
         try verifyPages(of: environment)
         var code = mdb_env_copyfd2(environment, descriptor, UInt32(MDB_CP_COMPACT))
         // LMDB calls a write that was cut short an input/output error.

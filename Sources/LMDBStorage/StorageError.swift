@@ -59,6 +59,8 @@ package struct StorageError: Error, Equatable, Sendable {
         package static let empty = Code(rawValue: "empty")
         /// The file was written by an earlier build, in a layout that this one does not read.
         package static let olderFormat = Code(rawValue: "older_format")
+        /// The system's file system `/proc` is not mounted, through which open files have paths.
+        package static let procMissing = Code(rawValue: "proc_missing")
         /// The script that writes has reached the limit of its memory.
         package static let memoryLimit = Code(rawValue: "memory_limit")
         /// The host asked to give up the work.
@@ -155,6 +157,7 @@ package struct StorageError: Error, Equatable, Sendable {
         case .foreignCompanion:
             "'\(file)' is \(call), and a store needs that name for a file of its own"
         case .empty: "'\(file)' is empty"
+        case .procMissing: "'\(file)' cannot be opened: the file system /proc is not mounted"
         case .interrupted: "the work was interrupted"
         case .memoryLimit: "not enough memory: the script has reached its limit"
         case .olderFormat: "'\(file)' was written by an earlier build of Moonpool"

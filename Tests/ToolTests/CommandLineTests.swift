@@ -26,6 +26,39 @@ import Testing
         #expect(try Self.withoutProc([Tool.path, "-e", "error('x', 0)"]).exitCode == 1)
     }
 
+    @Test(.enabled(if: canHideProc))
+    func `Stores without a file name the missing /proc, and stores in files work`() throws {
+        let folder = try TemporaryFolder()
+        let script = try folder.write(
+            """
+            local moonpool = require "moonpool"
+            local schema = { Dog = { name = "string" } }
+            local store = moonpool.open { path = arg[1], schema = schema, history = 10 }
+            for _, name in ipairs { "Rex", "Max" } do
+                store:write(function() store:create("Dog", { name = name }) end)
+            end
+            store:undo()
+            print(#store:objects("Dog"))
+            for _, use in ipairs {
+                function() moonpool.open { in_memory = "dogs", schema = schema } end,
+                function() store:at(store.version - 1) end,
+                function() store:backup(arg[1] .. ".copy") end,
+            } do
+                local done, err = pcall(use)
+                print(done, err.code, err.message)
+            end
+            """, to: "s.lua")
+        let path = folder.path + "/dogs.moonpool"
+        let outcome = try Self.withoutProc([Tool.path, script, path])
+        #expect(outcome.lines.first == "1", "\(outcome.error)")
+        #expect(outcome.lines.count == 4, "\(outcome.output)")
+        for line in outcome.lines.dropFirst() {
+            #expect(line.hasPrefix("false\tinvalid_argument\t"), "\(line)")
+            #expect(line.contains("the file system /proc is not mounted"), "\(line)")
+        }
+        #expect(!TemporaryFolder.names(in: folder.path).contains("dogs.moonpool.copy"))
+    }
+
     @Test func `runs statements given with -e`() throws {
         try expectAsLua(["-e", "print(1 + 1, 'x' .. 2)"])
         try expectAsLua(["-e", "x = 1", "-e", "print(x)"])

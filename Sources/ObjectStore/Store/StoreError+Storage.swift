@@ -43,6 +43,9 @@ extension StoreError {
         case .foreignCompanion:
             code = .invalidArgument
             advice = "; remove it"
+        case .procMissing:
+            code = .invalidArgument
+            advice = "; mount it with 'mount -t proc proc /proc'"
         case .damaged: code = .fileCorrupt
         case .needsRecovery:
             code = .fileCorrupt
