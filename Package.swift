@@ -112,7 +112,7 @@ let package = Package(
             name: "ScriptHost",
             dependencies: [
                 "Reference", "StoreBindings", "ObjectStore", "LuaHost", "EventLoops",
-                "MemoryAccounts", .product(name: "Logging", package: "swift-log"),
+                "MemoryAccounts", "Replication", .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: safe),
 
@@ -151,7 +151,8 @@ let package = Package(
             dependencies: ["ObjectStore", "ScriptHost", "EventLoops", "LuaHost"],
             path: "Tests/TestSupport", swiftSettings: unsafeZone),
         .target(
-            name: "TestServers", dependencies: ["DataFormats"], path: "Tests/TestServers",
+            name: "TestServers", dependencies: ["DataFormats", "CCrypto"],
+            path: "Tests/TestServers",
             swiftSettings: unsafeZone),
         .target(name: "TestThreads", path: "Tests/TestThreads", swiftSettings: unsafeZone),
         .testTarget(
@@ -205,7 +206,10 @@ let package = Package(
             swiftSettings: unsafeZone),
         .testTarget(
             name: "ScriptHostTests",
-            dependencies: ["ScriptHost", "ColumnStorage", "TestSupport", "TestThreads"],
+            dependencies: [
+                "ScriptHost", "Replication", "ColumnStorage", "TestSupport", "TestThreads",
+                "TestServers",
+            ],
             swiftSettings: unsafeZone),
         .testTarget(
             name: "MoonpoolTests", dependencies: ["Moonpool", "MoonpoolScripting", "TestThreads"],

@@ -49,6 +49,7 @@ bool nats_load(NatsFunctions *functions) {
         {"natsConnection_PublishMsg", &functions->publish},
         {"natsConnection_Request", &functions->request},
         {"natsConnection_SubscribeSync", &functions->subscribe},
+        {"natsConnection_QueueSubscribeSync", &functions->queue_subscribe},
         {"natsSubscription_NextMsg", &functions->next_message},
         {"natsSubscription_SetPendingLimits", &functions->set_pending_limits},
         {"natsSubscription_Destroy", &functions->subscription_destroy},
@@ -63,6 +64,7 @@ bool nats_load(NatsFunctions *functions) {
         {"natsInbox_Create", &functions->inbox_create},
         {"natsInbox_Destroy", &functions->inbox_destroy},
         {"natsStatus_GetText", &functions->status_text},
+        {"nats_GetLastError", &functions->last_error},
     };
     for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
         void *symbol = dlsym(library, symbols[i].name);

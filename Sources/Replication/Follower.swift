@@ -119,7 +119,7 @@ package final class Follower {
                 let milliseconds = pause.next()
                 report("\(reason); trying again in \(milliseconds) ms")
                 reportFile.write(status)
-                Pause.milliseconds(milliseconds)
+                status.rest(atMost: .milliseconds(milliseconds))
             }
         }
         try abandon()

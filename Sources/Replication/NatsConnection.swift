@@ -51,7 +51,7 @@ package enum ReplicationError: Error, CustomStringConvertible {
 }
 
 /// How to connect to NATS servers.
-package struct NatsOptions: Sendable {
+package struct NatsOptions: Sendable, Hashable {
     /// Addresses of servers of one cluster: `nats://host:4222`, `tls://host:4222`.
     package var servers: [String]
     /// A file with credentials: a user's JWT and seed.
@@ -65,7 +65,18 @@ package struct NatsOptions: Sendable {
     /// A file with the certificates that are trusted; implies TLS.
     package var authority: String?
     /// Files with the client's certificate and key; implies TLS.
-    package var certificate: (file: String, key: String)?
+    package var certificate: Certificate?
+
+    /// The files of a client's certificate and key.
+    package struct Certificate: Sendable, Hashable {
+        package let file: String
+        package let key: String
+
+        package init(_ file: String, key: String) {
+            self.file = file
+            self.key = key
+        }
+    }
 
     /// Whether a text is the address of a NATS server.
     package static func isAddress(_ text: String) -> Bool {
@@ -84,25 +95,32 @@ struct NatsMessage {
     let reply: String
     let headers: (String) -> String?
     let data: [UInt8]
+
+    /// The server's answer to a message whose subject has no subscriber.
+    static var noResponders: NatsMessage {
+        NatsMessage(
+            subject: "", reply: "", headers: { $0 == MessageHeader.status ? "503" : nil }, data: [])
+    }
 }
 
 /// A connection to a NATS server.
 ///
-/// Does not reconnect by itself, so that its user learns that messages may be lost. Confined to one thread.
+/// Does not reconnect by itself, so that its user learns that messages may be lost. Subscriptions are confined to one
+/// thread; the library lets any thread send messages.
 final class NatsConnection {
     private let functions: NatsFunctions
     private let handle: OpaquePointer
 
-    /// Connects within five seconds.
+    /// Connects within a time limit for each server.
     ///
     /// Throws `temporary` if no server can be reached, `fatal` for options that the library refuses.
-    init(_ options: NatsOptions) throws {
+    init(_ options: NatsOptions, within limit: Duration = .seconds(5)) throws {
         functions = try NatsLibrary.functions()
-        handle = try Self.connect(options, functions)
+        handle = try Self.connect(options, limit, functions)
     }
 
     private static func connect(
-        _ options: NatsOptions, _ functions: NatsFunctions
+        _ options: NatsOptions, _ limit: Duration, _ functions: NatsFunctions
     ) throws -> OpaquePointer {
         var made: OpaquePointer?
         guard functions.options_create(&made) == 0, let settings = made else {
@@ -110,13 +128,28 @@ final class NatsConnection {
         }
         defer { functions.options_destroy(settings) }
         try apply(options, to: settings, functions)
+        _ = functions.options_set_timeout(settings, max(limit.milliseconds, 1))
         var connection: OpaquePointer?
         let status = functions.connect(&connection, settings)
         guard status == 0, let connection else {
-            throw ReplicationError.temporary(
-                "cannot connect to \(display(options.servers)): \(text(of: status, functions))")
+            let place = display(options.servers)
+            guard status != refused else {
+                throw ReplicationError.fatal(
+                    "\(place) refused the client: check user and password, token or credentials")
+            }
+            let reason = details(of: status, functions)
+            throw ReplicationError.temporary("cannot connect to \(place): \(reason)")
         }
         return connection
+    }
+
+    /// What the library says about the last error of the thread, such as which certificate is not valid.
+    private static func details(of status: Int32, _ functions: NatsFunctions) -> String {
+        let text = text(of: status, functions)
+        var code: Int32 = 0
+        guard let details = functions.last_error(&code), code == status else { return text }
+        let whole = String(cString: details)
+        return whole.isEmpty || whole == text ? text : "\(text): \(whole)"
     }
 
     deinit { functions.destroy(handle) }
@@ -131,8 +164,7 @@ final class NatsConnection {
     ) throws {
         func check(_ status: Int32, _ what: String) throws {
             guard status != 0 else { return }
-            throw ReplicationError.fatal(
-                "\(what): \(Self.text(of: status, functions))")
+            throw ReplicationError.fatal("\(what): \(details(of: status, functions))")
         }
         var copies = options.servers.map { UnsafePointer(strdup($0)) as UnsafePointer<CChar>? }
         defer { copies.forEach { free(UnsafeMutableRawPointer(mutating: $0)) } }
@@ -140,7 +172,6 @@ final class NatsConnection {
             functions.options_set_servers(settings, &copies, Int32(copies.count)),
             "invalid address \(display(options.servers))")
         _ = functions.options_set_name(settings, "moonpool")
-        _ = functions.options_set_timeout(settings, 5000)
         _ = functions.options_set_ping_interval(settings, 5000)
         _ = functions.options_set_allow_reconnect(settings, false)
         if let file = options.credentials {
@@ -159,9 +190,10 @@ final class NatsConnection {
         if let file = options.authority {
             try check(functions.options_load_authority(settings, file), "certificates '\(file)'")
         }
-        if let (file, key) = options.certificate {
+        if let certificate = options.certificate {
             try check(
-                functions.options_load_certificate(settings, file, key), "certificate '\(file)'")
+                functions.options_load_certificate(settings, certificate.file, certificate.key),
+                "certificate '\(certificate.file)'")
         }
     }
 
@@ -240,6 +272,16 @@ final class NatsConnection {
         return NatsSubscription(self, made)
     }
 
+    /// Subscribes to a subject as a member of a group: each message is delivered to one member.
+    ///
+    /// Messages that arrive faster than they are read are dropped at the limits of the library: 65,536 messages or 64 MB.
+    func subscribe(_ subject: String, group: String) throws -> NatsSubscription {
+        var made: OpaquePointer?
+        try check(functions.queue_subscribe(&made, handle, subject, group))
+        guard let made else { throw ReplicationError.fatal("not enough memory") }
+        return NatsSubscription(self, made)
+    }
+
     fileprivate func next(_ subscription: OpaquePointer, _ milliseconds: Int64) throws
         -> NatsMessage?
     {
@@ -247,7 +289,8 @@ final class NatsConnection {
         let status = functions.next_message(&made, subscription, milliseconds)
         guard status == 0, let message = made else {
             // A connection that has ended gives no more messages.
-            if functions.status(handle) != Self.connected { try check(status == 0 ? 1 : status) }
+            if !isOpen { try check(status == 0 ? 1 : status) }
+            if status == Self.noResponders { return .noResponders }
             if status != Self.timeout { try check(status) }
             return nil
         }
@@ -267,6 +310,11 @@ final class NatsConnection {
 
     private static let connected: Int32 = 2
     private static let timeout: Int32 = 26
+    private static let noResponders: Int32 = 34
+    private static let refused: Int32 = 11
+
+    /// Whether the connection can still be used.
+    var isOpen: Bool { functions.status(handle) == Self.connected }
 
     fileprivate func end(_ subscription: OpaquePointer) {
         functions.subscription_destroy(subscription)
@@ -298,6 +346,13 @@ final class NatsSubscription {
     }
 }
 
+extension Duration {
+    /// The whole milliseconds.
+    var milliseconds: Int64 {
+        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+    }
+}
+
 /// The headers of messages that replication reads and writes.
 enum MessageHeader {
     static let identifier = "Nats-Msg-Id"
@@ -320,8 +375,12 @@ enum MessageHeader {
     static let last = "Moonpool-Last"
     /// The sequence number of the first part.
     static let first = "Moonpool-First"
+    /// The message and the code of an error that answers a request, as in services of other NATS clients.
+    static let serviceError = "Nats-Service-Error"
+    static let serviceErrorCode = "Nats-Service-Error-Code"
 
     static let all = [
         status, stalled, store, lineage, publisher, version, since, part, last, first,
+        serviceError, serviceErrorCode,
     ]
 }

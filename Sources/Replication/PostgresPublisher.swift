@@ -114,7 +114,7 @@ package final class PostgresPublisher {
             try store.refresh()
         }
         reportFile.write(status)
-        Pause.milliseconds(milliseconds)
+        status.rest(atMost: .milliseconds(milliseconds))
     }
 
     private func connect() throws -> PostgresMirror {

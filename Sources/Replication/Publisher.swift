@@ -144,7 +144,7 @@ package final class Publisher {
             try store.refresh()
         }
         reportFile.write(status)
-        Pause.milliseconds(milliseconds)
+        status.rest(atMost: .milliseconds(milliseconds))
     }
 
     // MARK: Connecting
@@ -239,6 +239,10 @@ package final class Publisher {
                 throw ReplicationError.temporary("the NATS server does not answer")
             }
             return true
+        }
+        // Nothing is sent that would fail.
+        guard stream.connection.isOpen else {
+            throw ReplicationError.temporary("the connection to NATS was lost")
         }
         lastAnswer = .now
         // A commit signals the pause; the limit is for systems without file watches.

@@ -101,6 +101,9 @@ package final class ReplicationStatus: @unchecked Sendable {
         withLock { hasSignal = false }
     }
 
+    /// Waits for ``stop()``, up to a time limit.
+    func rest(atMost time: Duration) { wait(atMost: time) { isStopped } }
+
     /// Waits until the numbers satisfy a condition, up to a time limit; returns whether they do.
     @discardableResult  // because a caller may check the numbers itself
     package func wait(atMost time: Duration, until isReached: (Snapshot) -> Bool) -> Bool {

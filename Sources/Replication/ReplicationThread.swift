@@ -30,8 +30,3 @@ package struct ReplicationThread: Scheduler, @unchecked Sendable {
         Signal(status: status)
     }
 }
-
-enum Pause {
-    /// Blocks the calling thread.
-    static func milliseconds(_ count: Int) { usleep(UInt32(count) * 1000) }
-}

@@ -59,6 +59,8 @@ package final class ScriptContext {
     private var collector: IdleCollector?
     /// What workers, and the script that has started this one, have sent.
     private(set) lazy var messages = MessageBox(self)
+    /// The services and requests of the script.
+    private(set) lazy var services = Services(self)
     /// The workers that have not ended, by number.
     var workers: [Int: Worker] = [:]
     /// The number of the worker that was started last.
@@ -106,6 +108,7 @@ package final class ScriptContext {
         installTimers()
         installProcessFunctions()
         installWorkers()
+        installRequests()
         // Luv has one loop for each thread.
         if !configuration.rights.isConfined, seat == nil { installLuv() }
         // What reads folders and runs scripts is for those who may do so themselves.
@@ -228,6 +231,7 @@ package final class ScriptContext {
 
     private func endWhatRuns() {
         messages.close()
+        services.close()
         // A worker may be waiting for the write lock: it must get it to come to its end.
         stores.cancelWrites(except: [])
         endWorkers()
@@ -354,14 +358,23 @@ package final class ScriptContext {
     /// Errors end up in `failed`.
     package func callback(_ source: String, _ function: LuaFunction, _ arguments: [LuaValue] = []) {
         if isExiting { return }
-        waitsWhileEnding = 0
         do {
-            try entry { () throws in
-                guard let aroundCallbacks else { return _ = try function.call(arguments) }
-                try aroundCallbacks(source) { () throws in try function.call(arguments) }
-            }
+            _ = try results(of: function, arguments, in: source)
         } catch {
             failed(error, in: source, token: .nil)
+        }
+    }
+
+    /// Calls a function of the script from the loop, for what it returns.
+    func results(
+        of function: LuaFunction, _ arguments: [LuaValue], in source: String
+    ) throws -> [LuaValue] {
+        waitsWhileEnding = 0
+        return try entry { () throws in
+            guard let aroundCallbacks else { return try function.call(arguments) }
+            var results: [LuaValue] = []
+            try aroundCallbacks(source) { () throws in results = try function.call(arguments) }
+            return results
         }
     }
 

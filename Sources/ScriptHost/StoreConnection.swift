@@ -58,6 +58,9 @@ final class StoreConnection: BindingHost {
         if let worker = value.object(as: Worker.type) {
             return (worker.description, Worker.type.members)
         }
+        if let service = value.object(as: Service.type) {
+            return (service.description, Service.type.members)
+        }
         if let timer = value.object(as: timerClass) {
             return ("timer (\(timer.isActive ? "active" : "done"))", timerClass.members)
         }

@@ -153,7 +153,9 @@ import Testing
         "prompt", "section change", "open options", "property declaration", "observe options",
         "plot options",
         "write options", "import options", "export options", "csv options", "json options",
-        "replication", "publish options", "follow options",
+        "replication", "publish options", "follow options", "service",
+        "serve options",
+        "service request", "request options",
     ]
 
     /// The properties of the specimen object's class.

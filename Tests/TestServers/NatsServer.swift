@@ -32,6 +32,7 @@ package final class NatsServer {
     /// The port that the server listens on.
     package private(set) var port: UInt16 = 0
     private let folder: String
+    private let configuration: String
     private var control: Int32 = -1
     private var shell: pid_t = 0
 
@@ -39,7 +40,10 @@ package final class NatsServer {
     package var address: String { "nats://127.0.0.1:\(port)" }
 
     /// Starts a server and waits until it answers.
-    package init() throws {
+    ///
+    /// `configuration` is in the form of a configuration file.
+    package init(_ configuration: String = "") throws {
+        self.configuration = configuration
         var template = Array("/tmp/moonpool-nats-XXXXXX".utf8CString)
         folder = template.withUnsafeMutableBufferPointer {
             String(cString: mkdtemp($0.baseAddress!))
@@ -72,6 +76,10 @@ package final class NatsServer {
             kill -KILL "$server"; wait "$server"
             """
         unlink(folder + "/out")  // of the server before
+        let file = folder + "/server.conf"
+        guard let output = fopen(file, "w") else { throw NotStarted(isPortTaken: false, log: file) }
+        fputs(configuration, output)
+        fclose(output)
         var ends: [Int32] = [0, 0]
         pipe(&ends)
         control = ends[1]
@@ -79,9 +87,8 @@ package final class NatsServer {
         shell =
             Self.spawn(
                 [
-                    "sh", "-c", script, folder, Self.program ?? "", "-js", "-sd", folder + "/data",
-                    "-a",
-                    "127.0.0.1", "-p", "\(port)",
+                    "sh", "-c", script, folder, Self.program ?? "", "-c", file, "-js", "-sd",
+                    folder + "/data", "-a", "127.0.0.1", "-p", "\(port)",
                 ], input: ends[0]) ?? 0
         close(ends[0])
         let deadline = ContinuousClock.now + .seconds(300)
@@ -117,7 +124,7 @@ package final class NatsServer {
         waitpid(shell, nil, 0)
     }
 
-    private static func spawn(_ words: [String], input: Int32) -> pid_t? {
+    static func spawn(_ words: [String], input: Int32) -> pid_t? {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         posix_spawn_file_actions_adddup2(&actions, input, 0)

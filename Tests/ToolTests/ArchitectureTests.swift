@@ -21,7 +21,8 @@ import Testing
         }
         let known = try Self.declarations().union(modules)
             .union([
-                "ArgumentParser", "Logging", "Observation", "FoundationEssentials", "Sendable",
+                "ArgumentParser", "Dispatch", "Logging", "Observation", "FoundationEssentials",
+                "Sendable",
                 "Leaves", "Tests", "Sources",
             ])
         let named = try contents(of: Self.article)

@@ -26,6 +26,12 @@ import Testing
         }
     }
 
+    /// What the header says of a run with the address of a server: the lines that begin with a bar.
+    static func linesWithAddress(_ source: String) -> [Substring] {
+        source.split(separator: "\n").prefix { $0.hasPrefix("--") }
+            .filter { $0.hasPrefix("--  | ") }.map { $0.dropFirst(6) }
+    }
+
     @Test func `there are examples, and most of them say exactly what they print`() throws {
         #expect(Self.names.count >= 4)
         let exact = try Self.names.filter {

@@ -72,11 +72,7 @@ struct PostgresCommandTests {
         let path = Tool.root + "/examples/postgres.lua"
         let outcome = try Tool.run([path, database.address])
         #expect(outcome.error == "")
-        let header = try contents(of: path).split(separator: "\n").prefix { $0.hasPrefix("--") }
-        let start = header.firstIndex(of: "-- With an address, prints:") ?? 0
-        let expected = header[(start + 1)...].filter { $0.hasPrefix("--  | ") }.map {
-            $0.dropFirst(6)
-        }
+        let expected = ExampleTests.linesWithAddress(try contents(of: path))
         #expect(outcome.output.split(separator: "\n") == expected)
     }
 

@@ -178,6 +178,57 @@ struct ReplicationCommandTests {
         _ = try second.finish()
     }
 
+    @Test func `the example of a service prints what its header says`() throws {
+        let server = try NatsServer()
+        let path = Tool.root + "/examples/serve.lua"
+        let outcome = try Tool.run([path, server.address])
+        #expect(outcome.error == "")
+        #expect(
+            outcome.output.split(separator: "\n")
+                == ExampleTests.linesWithAddress(try contents(of: path)))
+    }
+
+    @Test func `another machine writes through a service, and reads from its follower`() throws {
+        let server = try NatsServer()
+        let folder = try TemporaryFolder()
+        let owner = try Subprocess(
+            Tool.path,
+            [
+                "-e",
+                """
+                local moonpool = require "moonpool"
+                local schema = { Dog = { id = "int primary" } }
+                store = moonpool.open { path = "\(folder.path)/zoo.moonpool", schema = schema }
+                store:publish { url = "\(server.address)", stream = "zoo", acknowledged = true }
+                moonpool.serve { url = "\(server.address)", subject = "zoo.add", handler = function(request)
+                  store:write(function() store:create("Dog", request.body) end)
+                  return store.version
+                end }
+                """,
+            ])
+        let visitor = try Tool.run([
+            "-e",
+            """
+            local moonpool = require "moonpool"
+            local store = moonpool.open { path = "\(folder.path)/copy.moonpool" }
+            local following = store:follow { url = "\(server.address)", stream = "zoo" }
+            local function add(id)
+              return moonpool.request { url = "\(server.address)", subject = "zoo.add", body = { id = id }, timeout = 60 }
+            end
+            moonpool.wait_until(function() return pcall(add, 0) end, 60)
+            for id = 1, 5 do
+              local version = add(id)
+              moonpool.wait_until(function() return following.version >= version end, 60)
+              store:refresh()
+              print(#store:objects "Dog")
+            end
+            """,
+        ])
+        #expect(visitor.output == "2\n3\n4\n5\n6\n", "\(visitor.error)")
+        owner.send(15)
+        _ = try owner.finish()
+    }
+
     @Test func `a sandboxed script does not connect to servers`() throws {
         let folder = try TemporaryFolder()
         let outcome = try Tool.run([

@@ -39,6 +39,7 @@ typedef struct {
                    int64_t milliseconds);
 
     int (*subscribe)(NatsSubscriptionHandle **, NatsConnectionHandle *, const char *subject);
+    int (*queue_subscribe)(NatsSubscriptionHandle **, NatsConnectionHandle *, const char *subject, const char *group);
     int (*next_message)(NatsMessageHandle **, NatsSubscriptionHandle *, int64_t milliseconds);
     int (*set_pending_limits)(NatsSubscriptionHandle *, int messages, int bytes);
     void (*subscription_destroy)(NatsSubscriptionHandle *);
@@ -55,6 +56,7 @@ typedef struct {
     int (*inbox_create)(char **);
     void (*inbox_destroy)(char *);
     const char *(*status_text)(int status);
+    const char *(*last_error)(int *status);  // of the calling thread
 } NatsFunctions;
 
 /// Loads the library and fills in its functions.

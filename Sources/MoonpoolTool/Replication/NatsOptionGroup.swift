@@ -55,7 +55,7 @@ struct NatsOptionGroup: ParsableArguments {
         options.user = user
         options.password = password
         options.authority = tlsCa
-        if let tlsCert, let tlsKey { options.certificate = (tlsCert, tlsKey) }
+        if let tlsCert, let tlsKey { options.certificate = .init(tlsCert, key: tlsKey) }
         return options
     }
 }

@@ -125,6 +125,28 @@ extension Catalogue {
             local options = { url = "tls://host:4222", stream = "zoo", user = "ann", password = "secret" }
             print((pcall(store.follow, store, options)))  --> false
             """)
+    static let service = CatalogueType(
+        "service", "Service",
+        "A running service, created by moonpool.serve. It runs until it is stopped, even if the script drops the value."
+    )
+    static let serveOptions = CatalogueType(
+        "serve options", "ServeOptions", "The options of moonpool.serve.",
+        example: """
+            local options = { url = "nats://localhost:4222", subject = "zoo.>", handler = "not a function" }
+            print((pcall(moonpool.serve, options)))  --> false
+            """)
+    static let requestOptions = CatalogueType(
+        "request options", "RequestOptions", "The options of moonpool.request.",
+        example: """
+            local options = { url = "nats://localhost:4222", subject = "zoo.write", body = { name = "Rex" }, timeout = -1 }
+            print((pcall(moonpool.request, options)))  --> false
+            """)
+    static let serviceRequest = CatalogueType(
+        "service request", "ServiceRequest", "The argument of a service's handler.",
+        example: """
+            local function handler(request) return { subject = request.subject, size = #request.body } end
+            print(handler({ subject = "zoo.add", body = { 1, 2 } }).size)  --> 2
+            """)
     static let change = CatalogueType(
         "change", "Change", "The changes to an observed collection.", element: "object",
         example: """
@@ -283,8 +305,10 @@ extension Catalogue {
         writeOptions, object, unmanaged, results, list, set, map, valuesType, sectionsType,
         projection, projectedResults, plotType, plotOptions, mixedList, mixedMap, observeOptions,
         token, computed, change, objectChange, propertyChange,
-        sectionChange, timer, worker, reference, recording, replication, publishOptions,
-        followOptions, date, uuid, objectID, decimal, float,
+        sectionChange, timer, worker, reference, recording, replication,
+        publishOptions,
+        followOptions, service, serveOptions, serviceRequest, requestOptions, date, uuid, objectID,
+        decimal, float,
         data, null,
         migration, importOptions, csvOptions, jsonOptions, exportOptions, importReport, prompt,
         error,

@@ -8,8 +8,8 @@
 package enum Catalogue {
     /// All entries, in the order of the reference page.
     package static let entries: [CatalogueEntry] =
-        opening + module + storeLife + transactions + writing + versions + replicating + objects
-        + queries
+        opening + module + storeLife + transactions + writing + versions + replicating + serving
+        + objects + queries
         + collections + sections + projections + observing + effects + changes + eventLoop + workers
         + values
         + migrations + migrationFiles + transfer + promptGlobals + errors

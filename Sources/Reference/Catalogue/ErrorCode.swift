@@ -24,6 +24,8 @@ package enum ErrorCode: String, Sendable, CaseIterable {
     case closed
     case interrupted
     case limitExceeded = "limit_exceeded"
+    case timedOut = "timed_out"
+    case unavailable
 
     /// A one-sentence description.
     package var summary: String {
@@ -54,6 +56,8 @@ package enum ErrorCode: String, Sendable, CaseIterable {
         case .closed: "The store was closed."
         case .interrupted: "The script was interrupted, for example by Ctrl-C."
         case .limitExceeded: "The script exceeded its limit of memory, time or instructions."
+        case .timedOut: "A service has not replied in time; it may handle the request later."
+        case .unavailable: "No server can be reached, or no service answers to the subject."
         }
     }
 }

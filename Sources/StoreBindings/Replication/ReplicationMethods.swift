@@ -59,10 +59,7 @@ enum ReplicationMethods {
     }
 
     /// The options of both methods.
-    static let connecting = [
-        "url", "stream", "credentials", "token", "user", "password", "tls_ca", "tls_cert",
-        "tls_key",
-    ]
+    static let connecting = NatsArguments.names + ["stream"]
 
     /// The other options of `store:publish`.
     static let publishing = ["replicas", "snapshot_every", "acknowledged", "schema", "replace"]
@@ -70,9 +67,7 @@ enum ReplicationMethods {
     /// Returns the path of the store's file, which the thread of the publisher or follower opens.
     private static func path(_ handle: StoreHandle, _ call: borrowing LuaCall) throws -> String {
         try handle.store.check()
-        guard call.state.files.isUnlimited else {
-            throw StoreError(.invalidArgument, "this script is not allowed to use the network")
-        }
+        try NatsArguments.checkAccess(call.state)
         guard !handle.store.isInWrite else {
             throw StoreError(
                 .alreadyInWrite, "replication cannot begin in a write transaction; commit it first")
@@ -96,32 +91,11 @@ enum ReplicationMethods {
     private static func connection(
         _ given: TransferOptions
     ) throws -> (servers: NatsOptions, stream: String) {
-        guard let address = try given.text("url") else {
-            throw StoreError(
-                .invalidArgument,
-                "option 'url' is missing; give the address of a server, such as \"nats://localhost:4222\""
-            )
-        }
+        let servers = try NatsArguments.servers(given)
         guard let stream = try given.text("stream") else {
             throw StoreError(.invalidArgument, "option 'stream' is missing; give its name")
         }
-        var options = NatsOptions(address)
-        guard !options.servers.isEmpty, options.servers.allSatisfy(NatsOptions.isAddress) else {
-            throw StoreError(
-                .invalidArgument,
-                "expected an address such as nats://host:4222 as 'url', got \"\(address)\"")
-        }
-        options.credentials = try given.text("credentials")
-        options.token = try given.text("token")
-        options.user = try given.text("user")
-        options.password = try given.text("password")
-        options.authority = try given.text("tls_ca")
-        let certificate = (try given.text("tls_cert"), try given.text("tls_key"))
-        guard (certificate.0 == nil) == (certificate.1 == nil) else {
-            throw StoreError(.invalidArgument, "options 'tls_cert' and 'tls_key' need each other")
-        }
-        if let file = certificate.0, let key = certificate.1 { options.certificate = (file, key) }
-        return (options, stream)
+        return (servers, stream)
     }
 
     /// Runs the work; errors of replication become errors that scripts can distinguish by code.

@@ -11,4 +11,13 @@ extension StoreModule {
         try LuaJSON(state: state, null: null).write(value, to: &writer)
         return writer.bytes
     }
+
+    /// Parses JSON, as `moonpool.json.decode` does, but `null` as the whole text and an empty text are nil.
+    ///
+    /// On the script's thread. Throws `invalid_argument` with line and column.
+    package func value(ofJSON bytes: [UInt8]) throws -> LuaValue {
+        guard !bytes.isEmpty else { return .nil }
+        let value = try LuaJSON(state: state, null: null).read(LuaString(bytes: bytes))
+        return value == null ? .nil : value
+    }
 }

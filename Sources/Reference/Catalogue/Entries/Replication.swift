@@ -53,33 +53,38 @@ extension Catalogue {
                 """),
     ]
 
+    /// The types that say how to connect to NATS.
+    private static let connectionOptions = [
+        publishOptions, followOptions, serveOptions, requestOptions,
+    ]
+
     private static let replicationOptionFields: [CatalogueEntry] = [
         .field(
-            "url", of: [publishOptions, followOptions], "string",
+            "url", of: connectionOptions, "string",
             "The addresses of NATS servers, separated by commas: nats://host:4222 or tls://host:4222."
         ),
         .field(
             "stream", of: [publishOptions, followOptions], "string",
             "The name of the stream: letters, digits, '-' and '_'."),
         .field(
-            "credentials", of: [publishOptions, followOptions], "string?",
+            "credentials", of: connectionOptions, "string?",
             "A file with a user's JWT and seed."),
         .field(
-            "token", of: [publishOptions, followOptions], "string?",
+            "token", of: connectionOptions, "string?",
             "A token, unless the address has one."),
         .field(
-            "user", of: [publishOptions, followOptions], "string?",
+            "user", of: connectionOptions, "string?",
             "The user, unless the address has one."),
         .field(
-            "password", of: [publishOptions, followOptions], "string?", "The user's password."),
+            "password", of: connectionOptions, "string?", "The user's password."),
         .field(
-            "tls_ca", of: [publishOptions, followOptions], "string?",
+            "tls_ca", of: connectionOptions, "string?",
             "A file with trusted certificates, for TLS."),
         .field(
-            "tls_cert", of: [publishOptions, followOptions], "string?",
+            "tls_cert", of: connectionOptions, "string?",
             "A file with the client's certificate, for TLS."),
         .field(
-            "tls_key", of: [publishOptions, followOptions], "string?",
+            "tls_key", of: connectionOptions, "string?",
             "A file with the key of tls_cert."),
         .field(
             "replicas", of: [publishOptions], "integer?",

@@ -1,0 +1,72 @@
+extension Catalogue {
+    /// Services that answer requests, and requests to them.
+    static let serving: [CatalogueEntry] = serviceMembers + servingFields
+
+    private static let serviceMembers: [CatalogueEntry] = [
+        .function(
+            "serve", of: moonpool, ["(options: ServeOptions): Service"],
+            """
+            Answers the requests to a subject of NATS: the reply is what the handler returns, as JSON. Requests are handled on the \
+            script's event loop, one at a time. A service keeps the script running. An error of the handler travels back with its code.
+            """,
+            errors: [.invalidArgument, .unavailable, .limitExceeded],
+            example: """
+                local ok, err = pcall(moonpool.serve, { url = "nats://localhost:4222", subject = "zoo..write" })
+                print(ok, err.code)  --> false invalid_argument
+                """),
+        .function(
+            "request", of: moonpool, ["(options: RequestOptions): any"],
+            """
+            Sends a request to a service and returns its reply. Observers, timers and services of this script run meanwhile. An \
+            error of the handler is raised here with its code and message.
+            """,
+            errors: [.invalidArgument, .timedOut, .unavailable, .limitExceeded],
+            example: """
+                local ok, err = pcall(moonpool.request, { subject = "zoo.write", body = { name = "Rex" } })
+                print(err.code, err.message:match("'url' is missing"))  --> invalid_argument 'url' is missing
+                """),
+        .method(
+            "stop", of: [service], ["()"],
+            "Stops the service. Requests that wait are refused with the code unavailable.",
+            example: """
+                local function pause(service)
+                  service:stop()
+                  return service.is_running
+                end
+                print(type(pause))  --> function
+                """),
+    ]
+
+    private static let servingFields: [CatalogueEntry] = [
+        .field(
+            "subject", of: [serveOptions], "string",
+            "The subject: words between dots. `*` stands for any word, `>` at the end for one or more words."
+        ),
+        .field(
+            "handler", of: [serveOptions], "fun(request: ServiceRequest): any",
+            "The function that is called for each request and returns the reply: any value that JSON can represent."
+        ),
+        .field("subject", of: [requestOptions], "string", "The subject: words between dots."),
+        .field(
+            "body", of: [requestOptions], "any",
+            "The value to send: any value that JSON can represent, also objects and collections."),
+        .field(
+            "timeout", of: [requestOptions], "number?",
+            "How many seconds to wait for the reply. Default: 5."),
+        .field("subject", of: [serviceRequest], "string", "The subject that the requester used."),
+        .field(
+            "body", of: [serviceRequest], "any", "The value that the requester sent; nil if none."),
+        .field("subject", of: [service], "string", "The subject."),
+        .field(
+            "requests", of: [service], "integer",
+            "The number of requests that were answered, also with an error."),
+        .field(
+            "is_running", of: [service], "boolean",
+            "Whether the service has not been stopped, even if no server can be reached at the moment."
+        ),
+        .field("is_connected", of: [service], "boolean", "Whether a server is connected."),
+        .field(
+            "last_error", of: [service], "string?",
+            "The last error of the connection; nil if there was none."),
+    ]
+}

@@ -1,0 +1,80 @@
+import DataFormats
+import Synchronization
+
+/// A request that a ``RequestServer`` has received.
+///
+/// Any thread may answer it, once. A request that is dropped without an answer is refused.
+package final class ReceivedRequest: @unchecked Sendable {
+    // Unchecked because all properties are constant but the flag, and the library lets any thread send messages.
+
+    /// The subject that the requester used.
+    package let subject: String
+    /// The body.
+    package let body: [UInt8]
+    private let replySubject: String
+    private let connection: NatsConnection
+    private let isAnswered = Mutex(false)
+    private let whenAnswered: @Sendable () -> Void
+
+    init(
+        _ message: NatsMessage, _ connection: NatsConnection,
+        whenAnswered: @escaping @Sendable () -> Void
+    ) {
+        subject = message.subject
+        body = message.data
+        replySubject = message.reply
+        self.connection = connection
+        self.whenAnswered = whenAnswered
+    }
+
+    deinit { refuse(RequestError("unavailable", "the service '\(subject)' has stopped")) }
+
+    /// Sends the reply.
+    ///
+    /// A reply that exceeds the server's limit becomes the error `limit_exceeded`. A requester that is no longer connected
+    /// receives nothing.
+    package func answer(_ body: [UInt8]) {
+        let limit = connection.messageLimit
+        guard body.count <= limit else {
+            return refuse(
+                RequestError(
+                    "limit_exceeded",
+                    "the reply has \(body.count) bytes, but the NATS server allows \(limit)"))
+        }
+        send(body)
+    }
+
+    /// Sends an error instead of a reply, in the headers that services of other NATS clients use, and as JSON.
+    package func refuse(_ error: RequestError) {
+        var json = JSONWriter()
+        json.beginObject()
+        for (name, text) in [("code", error.code), ("message", error.message)] {
+            json.key(name)
+            json.string(text)
+        }
+        json.endObject()
+        send(
+            json.bytes,
+            headers: [
+                (MessageHeader.serviceError, Self.line(error.message)),
+                (MessageHeader.serviceErrorCode, Self.line(error.code)),
+            ])
+    }
+
+    private func send(_ body: [UInt8], headers: [(String, String)] = []) {
+        let isFirst = isAnswered.withLock { isAnswered in
+            defer { isAnswered = true }
+            return !isAnswered
+        }
+        guard isFirst else { return }
+        defer { whenAnswered() }
+        guard !replySubject.isEmpty else { return }
+        // A connection that has ended has lost the requester as well.
+        try? connection.publish(replySubject, headers: headers, body)
+    }
+
+    /// A header is one line.
+    private static func line(_ text: String) -> String {
+        String(text.prefix(1000).map { $0.isNewline || $0 == "\0" ? " " : $0 })
+    }
+}

@@ -1,0 +1,134 @@
+import DataFormats
+import Synchronization
+import SystemCalls
+import Transfer
+
+/// Sends requests to the services of NATS servers, and waits for the replies on threads of its own.
+///
+///     let client = RequestClient(NatsOptions("nats://localhost:4222"))
+///     try client.send("zoo.write", body: Array("[1]".utf8), within: .seconds(5)) { result in … }
+///
+/// The first request opens the connection, and further ones use it.
+package final class RequestClient: Sendable {
+    private let servers: NatsOptions
+    private let connection = Mutex<Shared?>(nil)
+    private let isClosed = Atomic(false)
+
+    /// A connection that several threads use.
+    private struct Shared: @unchecked Sendable {
+        // Unchecked because the library lets any thread send messages, and each subscription belongs to one thread.
+        let connection: NatsConnection
+    }
+
+    package init(_ servers: NatsOptions) { self.servers = servers }
+
+    /// Sends a request; `completion` receives the body of the reply or the error, on another thread, once.
+    ///
+    /// Errors: `timed_out`, `unavailable` if no server can be reached or no service answers to the subject, `limit_exceeded`
+    /// for a body that exceeds the server's limit, and those of the service. Throws `invalid_argument` for a subject that is
+    /// not valid, and ``ReplicationError`` if the client library is not installed or no thread can be started.
+    package func send(
+        _ subject: String, body: [UInt8], within limit: Duration,
+        completion: @escaping @Sendable (Result<[UInt8], RequestError>) -> Void
+    ) throws {
+        try RequestSubject.check(subject, allowsWildcards: false)
+        _ = try NatsLibrary.functions()
+        let code = DetachedThread.start { [self] in
+            ThreadIdentity.nameCurrent("moonpool-request")
+            completion(result(subject, body, limit))
+        }
+        guard code == 0 else {
+            throw ReplicationError.fatal("the system cannot start a thread: error \(code)")
+        }
+    }
+
+    /// Ends the requests that wait for replies, with the error `unavailable`, and the connection.
+    package func close() {
+        isClosed.store(true, ordering: .releasing)
+        connection.withLock { $0 = nil }
+    }
+
+    private func result(
+        _ subject: String, _ body: [UInt8], _ limit: Duration
+    ) -> Result<[UInt8], RequestError> {
+        let deadline = ContinuousClock.now + limit
+        do {
+            let shared = try connect(within: limit)
+            return .success(try reply(of: shared.connection, subject, body, deadline, limit))
+        } catch let error as RequestError {
+            return .failure(error)
+        } catch {
+            connection.withLock { if $0?.connection.isOpen == false { $0 = nil } }
+            return .failure(RequestError("unavailable", "\(error)"))
+        }
+    }
+
+    private func connect(within limit: Duration) throws -> Shared {
+        if let known = connection.withLock({ $0 }), known.connection.isOpen { return known }
+        // Not under the lock: other requests have time limits of their own.
+        let made = Shared(connection: try NatsConnection(servers, within: min(limit, .seconds(5))))
+        return connection.withLock { known in
+            if let known, known.connection.isOpen { return known }
+            if !isClosed.load(ordering: .acquiring) { known = made }
+            return made
+        }
+    }
+
+    private func reply(
+        of connection: NatsConnection, _ subject: String, _ body: [UInt8],
+        _ deadline: ContinuousClock.Instant, _ limit: Duration
+    ) throws -> [UInt8] {
+        guard body.count <= connection.messageLimit else {
+            throw RequestError(
+                "limit_exceeded",
+                "the request has \(body.count) bytes, but the NATS server allows \(connection.messageLimit)"
+            )
+        }
+        let inbox = try connection.makeInbox()
+        let replies = try connection.subscribe(inbox)
+        try connection.publish(subject, reply: inbox, body)
+        while true {
+            let left = deadline - .now
+            guard left > .zero else {
+                throw RequestError(
+                    "timed_out",
+                    "the service '\(subject)' has not replied within \(limit.shownSeconds) s; it may handle the request later"
+                )
+            }
+            guard !isClosed.load(ordering: .acquiring) else {
+                throw RequestError("unavailable", "the script has ended")
+            }
+            guard let message = try replies.next(within: min(max(left.milliseconds, 1), 100)) else {
+                continue
+            }
+            if message.headers(MessageHeader.status) == "503" {
+                throw RequestError(
+                    "unavailable", "no service answers requests to '\(subject)'")
+            }
+            if let error = Self.error(message) { throw error }
+            return message.data
+        }
+    }
+
+    /// The error that a service has sent; nil for a reply.
+    private static func error(_ message: NatsMessage) -> RequestError? {
+        guard let text = message.headers(MessageHeader.serviceError) else { return nil }
+        let code = message.headers(MessageHeader.serviceErrorCode) ?? "error"
+        // The body has the whole message, if a service of Moonpool sent it.
+        let whole = (try? JetStream.Answer(message.data))?.text("message") ?? ""
+        return RequestError(code, whole.isEmpty ? text : whole)
+    }
+}
+
+extension Duration {
+    /// The seconds as people write them: `5`, `0.25`.
+    fileprivate var shownSeconds: String {
+        let whole = milliseconds / 1000
+        let part = milliseconds % 1000
+        guard part > 0 else { return "\(whole)" }
+        var digits = String(part)
+        while digits.count < 3 { digits = "0" + digits }
+        while digits.last == "0" { digits.removeLast() }
+        return "\(whole).\(digits)"
+    }
+}

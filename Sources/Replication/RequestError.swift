@@ -1,0 +1,36 @@
+/// An error that a requester receives instead of a reply.
+package struct RequestError: Error, Hashable, CustomStringConvertible {
+    /// A stable word for programs: `timed_out`, `unavailable`, `limit_exceeded`, `invalid_argument`, or what the handler gave.
+    package let code: String
+    /// A sentence for people.
+    package let message: String
+
+    package init(_ code: String, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    /// The message, followed by the code.
+    package var description: String { "\(message) (\(code))" }
+}
+
+/// The subjects of requests.
+package enum RequestSubject {
+    /// Throws `invalid_argument` for a text that is not a subject: words between dots.
+    ///
+    /// A service may use `*` for any word and a last `>` for one or more words.
+    package static func check(_ subject: String, allowsWildcards: Bool) throws {
+        let words = subject.split(separator: ".", omittingEmptySubsequences: false)
+        let isValid = words.enumerated().allSatisfy { index, word in
+            guard word != "*" else { return allowsWildcards }
+            guard word != ">" else { return allowsWildcards && index == words.count - 1 }
+            return !word.isEmpty
+                && word.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F && $0 != 0x2A && $0 != 0x3E }
+        }
+        guard isValid, subject.utf8.count <= 1000 else {
+            throw RequestError(
+                "invalid_argument",
+                "'\(subject)' is not a valid subject; use words between dots, such as zoo.write")
+        }
+    }
+}

@@ -1,0 +1,151 @@
+import EventLoops
+import LuaHost
+import MemoryAccounts
+import ObjectStore
+import Replication
+import StoreBindings
+
+/// A service as a script uses it: a function that answers the requests to a subject.
+///
+/// Requests are answered on the script's loop, one at a time, in the order of their arrival. Dropping the handle does not
+/// stop the service.
+final class Service {
+    /// The subject.
+    let subject: String
+    /// The number of requests that were answered, also with an error.
+    private(set) var requests = 0
+    private weak var context: ScriptContext?
+    private var server: RequestServer?
+    private var handler: LuaFunction?
+    private var hold: LoopHold?
+    private var waiting: [ReceivedRequest] = []
+    private var isAnswering = false
+    private let charge = MemoryCharge(recording: 1 << 16)
+
+    /// Connects on a thread of the server, and keeps the loop running until ``stop()``.
+    init(
+        _ servers: NatsOptions, subject: String, handler: LuaFunction, number: Int,
+        in context: ScriptContext
+    ) throws {
+        self.subject = subject
+        self.context = context
+        self.handler = handler
+        let link = context.link
+        let title = "the service '\(subject)'"
+        server = try RequestServer(servers, subject: subject) { text in
+            link.postToScript { context in
+                context.configuration.report(
+                    ScriptReport(
+                        hint: "\(title): \(text)", program: context.configuration.programName))
+            }
+        } handler: { request in
+            link.postToScript { $0.services.find(number)?.receive(request) }
+        }
+        hold = context.loop.hold()
+    }
+
+    /// Whether requests are answered, even if no server can be reached at the moment.
+    var isRunning: Bool { server != nil }
+    /// Whether a server is connected.
+    var isConnected: Bool { server?.isConnected ?? false }
+    /// The last error of the connection; nil if there was none.
+    var lastError: String? { server?.lastError }
+
+    /// The subject and whether the service runs.
+    var description: String { "service '\(subject)' (\(isRunning ? "running" : "stopped"))" }
+
+    /// Stops the service, and refuses the requests that wait.
+    func stop() {
+        guard let server else { return }
+        self.server = nil
+        server.stop()
+        waiting = []
+        handler = nil
+        hold?.release()
+        hold = nil
+        context?.services.remove(self)
+    }
+
+    private func receive(_ request: ReceivedRequest) {
+        waiting.append(request)
+        // A handler that waits is not called again meanwhile.
+        guard !isAnswering else { return }
+        isAnswering = true
+        defer { isAnswering = false }
+        while let context, !context.isExiting, let handler, !waiting.isEmpty {
+            answer(waiting.removeFirst(), handler, context)
+            requests += 1
+        }
+    }
+
+    private func answer(
+        _ request: ReceivedRequest, _ handler: LuaFunction, _ context: ScriptContext
+    ) {
+        let source = "the service '\(subject)'"
+        do {
+            let table = context.state.makeTable(fields: 2)
+            table["subject"] = .text(request.subject)
+            table["body"] = try context.storeModule.value(ofJSON: request.body)
+            let reply = try context.results(of: handler, [.table(table)], in: source).first
+            request.answer(try context.storeModule.json(of: reply ?? .nil))
+        } catch {
+            let failure = RequestError(describing: error)
+            request.refuse(failure)
+            // An error with a code is an answer; any other one is a fault of the script.
+            if failure.code == RequestError.uncoded || failure.code == "interrupted" {
+                context.failed(error, in: source, token: .nil)
+            }
+        }
+    }
+
+    static let type = LuaClass<Service>(
+        name: "service",
+        methods: [
+            LuaMethod("stop") { service, _ in
+                service.stop()
+                return .none
+            }
+        ],
+        properties: [
+            LuaProperty("subject") { $1.set($0.subject) },
+            LuaProperty("requests") { $1.set(Int64($0.requests)) },
+            LuaProperty("is_running") { $1.set($0.isRunning) },
+            LuaProperty("is_connected") { $1.set($0.isConnected) },
+            LuaProperty("last_error") { service, result in
+                if let text = service.lastError { result.set(text) } else { result.setNil() }
+            },
+        ],
+        metamethods: [
+            LuaMethod("__close") { service, _ in
+                service.stop()
+                return .none
+            },
+            LuaMethod("__tostring") { service, call in
+                call.answer(.text(service.description))
+            },
+        ])
+}
+
+extension RequestError: ScriptError {
+    /// The code.
+    package var scriptCode: String { code }
+    /// The message.
+    package var scriptMessage: String { message }
+
+    /// The code of errors that have none of their own.
+    static let uncoded = "error"
+
+    /// The error as a requester receives it: the code and message of an error of Moonpool or of a table that has both.
+    init(describing error: any Error) {
+        let lua = error as? LuaError
+        if let table = lua?.value.table, let code = table["code"].text,
+            let message = table["message"].text
+        {
+            self.init(code, message)
+        } else if let own = (lua?.underlying ?? error) as? any ScriptError {
+            self.init(own.scriptCode, own.scriptMessage)
+        } else {
+            self.init(Self.uncoded, lua?.message ?? "\(error)")
+        }
+    }
+}
