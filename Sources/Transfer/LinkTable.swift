@@ -18,6 +18,11 @@ struct LinkTable {
     /// Objects with numbers below these are found by their own number if the file does not number them.
     private var ownNumbers: [TableID: Int64] = [:]
 
+    /// Whether objects of classes without primary key get the numbers of the file.
+    private var keepsNumbers = false
+    /// How many numbers can still be left out, in all: each costs a little space in the store.
+    private var leftOut: Int64 = 1 << 20
+
     /// A link to an object that never came.
     struct Missing {
         let object: ObjectReference
@@ -35,6 +40,33 @@ struct LinkTable {
         numbered[classSchema.table]?[number].map {
             ObjectReference(table: classSchema.table, key: $0)
         }
+    }
+
+    /// Lets objects of classes without primary key get the numbers of the file, where these are free.
+    mutating func keepNumbers() { keepsNumbers = true }
+
+    /// Creates the object of a row that has a number, if its number is free, for ``claim(_:)``.
+    mutating func prepare(_ row: DecodedRow) throws {
+        guard keepsNumbers, let number = row.number, row.classSchema.primaryKey == nil else {
+            return
+        }
+        let name = Name(table: row.classSchema.table, key: .int(number))
+        guard pending[name] == nil, let key = try create(DecodedRow(row.classSchema), number) else {
+            return
+        }
+        numbered[name.table, default: NumberedObjects()].add(number, key)
+        wait(for: name, key, RowPlace(table: row.classSchema.name, line: 0))
+    }
+
+    /// Creates an object with a number of the file; nil if that is not free, or far from the numbers in use.
+    private mutating func create(_ row: DecodedRow, _ number: Int64) throws -> ObjectKey? {
+        guard keepsNumbers, number >= 0 else { return nil }
+        let gap = max(0, number - store.view.table(row.classSchema).keyBound)
+        guard gap <= leftOut else { return nil }
+        let key = ObjectKey(rawValue: number)
+        guard try store.create(row.classSchema, at: key, positional: row.values) else { return nil }
+        leftOut -= gap
+        return key
     }
 
     /// Begins the next row.
@@ -97,7 +129,7 @@ struct LinkTable {
     ) throws -> Value {
         let name = Name(table: target.table, key: .int(number))
         if let known = known(number, target) { return .object(known) }
-        let made = try make(DecodedRow(target))
+        let made = try create(DecodedRow(target), number) ?? make(DecodedRow(target))
         numbered[target.table, default: NumberedObjects()].addForNow(number, made)
         wait(for: name, made, place)
         return .object(ObjectReference(table: target.table, key: made))

@@ -153,7 +153,7 @@ import Testing
         "prompt", "section change", "open options", "property declaration", "observe options",
         "plot options",
         "write options", "import options", "export options", "csv options", "json options",
-        "replication", "publish options", "follow options", "service",
+        "record options", "replication", "publish options", "follow options", "service",
         "serve options",
         "service request", "request options",
     ]

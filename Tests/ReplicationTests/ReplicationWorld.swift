@@ -29,9 +29,11 @@ final class ReplicationWorld {
 
     func path(_ name: String) -> String { "\(folder)/\(name).moonpool" }
 
-    func open(_ name: String, _ classes: [ClassSchema]? = nil) throws -> Store {
-        try Store(
-            StoreConfiguration(.file(path(name)), schema: classes), scheduler: ReplicationThread())
+    func open(
+        _ name: String, _ classes: [ClassSchema]? = nil,
+        scheduler: any Scheduler = ReplicationThread()
+    ) throws -> Store {
+        try Store(StoreConfiguration(.file(path(name)), schema: classes), scheduler: scheduler)
     }
 
     /// The export of a store, as text.
@@ -53,6 +55,14 @@ final class ReplicationWorld {
             bytes += buffer[..<count]
         }
         return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Writes a text to a file.
+    static func write(_ text: String, to file: String) throws {
+        let output = try #require(fopen(file, "w"))
+        let bytes = Array(text.utf8)
+        #expect(fwrite(bytes, 1, bytes.count, output) == bytes.count)
+        fclose(output)
     }
 
     /// Publishes what is new.

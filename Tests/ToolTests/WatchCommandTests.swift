@@ -92,6 +92,44 @@ import Testing
         #expect(replayed.output == "1\tMax\n", "\(replayed.error)")
     }
 
+    @Test func `a stream that begins with a snapshot is replayed into an empty store`() throws {
+        let folder = try TemporaryFolder()
+        let store = try makeStore(folder)
+        try change(
+            folder, store,
+            "store:write(function() store:create(\"Dog\", { id = 1, name = \"Rex\", age = 3 }) end)"
+        )
+        let watch = try Subprocess(
+            Tool.path, ["watch", "--json", "--snapshot", "--no-old-values", store])
+        try watch.wait { watch.output.contains("\"change\":\"commit\"") }
+        try change(
+            folder, store, "store:write(function() store:object(\"Dog\", 1).age = 4 end)")
+        try watch.wait { watch.output.contains("modified") && watch.output.hasSuffix("}\n") }
+        watch.send(SIGTERM)
+        let outcome = try watch.finish()
+        #expect(outcome.lines.first?.contains("\"snapshot\":true") == true)
+        #expect(!outcome.output.contains("\"old\""))
+        let recorded = try folder.write(outcome.output, to: "changes.jsonl")
+        let replayed = try Tool.run([
+            "-e",
+            """
+            local store = moonpool.open { in_memory = "copy" }
+            print(moonpool.replay("\(recorded)", store))
+            print(store:object("Dog", 1).name, store:object("Dog", 1).age)
+            """,
+        ])
+        #expect(replayed.output == "2\t2\nRex\t4\n", "\(replayed.error)")
+    }
+
+    @Test func `options of watch that need JSON Lines say so`() throws {
+        let folder = try TemporaryFolder()
+        let store = try makeStore(folder)
+        let plain = try Tool.run(["watch", store, "--snapshot"])
+        #expect(plain.exitCode == 1 && plain.error.contains("add --json"))
+        let query = try Tool.run(["watch", store, "Dog", "--json", "--snapshot"])
+        #expect(query.exitCode == 1 && query.error.contains("omit the query"))
+    }
+
     @Test func `watch ends when its output is closed`() throws {
         let folder = try TemporaryFolder()
         let store = try makeStore(folder)

@@ -16,8 +16,8 @@ struct WatchCommand: ParsableCommand {
 
               moonpool watch zoo.moonpool 'Dog where age > 3'
 
-            --json prints JSON Lines in the format of store:record. Without a query, moonpool.replay can read them. The \
-            exit code is 0 after Ctrl-C, SIGTERM or a closed output pipe, and 1 after an error.
+            --json prints JSON Lines in the format of store:record. Without a query, moonpool.replay can read them; with \
+            --snapshot, into an empty store. The exit code is 0 after Ctrl-C, SIGTERM or a closed output pipe, and 1 after an error.
             """)
 
     @Argument(help: "The store.", completion: .file(extensions: ["moonpool"]))
@@ -29,10 +29,25 @@ struct WatchCommand: ParsableCommand {
     @Flag(help: "Print JSON Lines.")
     var json = false
 
+    @Flag(help: "Print all objects first; requires --json.")
+    var snapshot = false
+
+    @Flag(help: "Omit the values before a change; requires --json.")
+    var noOldValues = false
+
     func run() throws {
         let status = try CommandFailure.shown {
+            guard json || !snapshot && !noOldValues else {
+                throw StoreError(
+                    .invalidArgument,
+                    "add --json: --snapshot and --no-old-values are for JSON Lines")
+            }
+            guard query == nil || !snapshot else {
+                throw StoreError(
+                    .invalidArgument, "--snapshot prints the whole store; omit the query")
+            }
             try StoreFiles.requireStore(store)
-            return try WatchSession(store, query, isJSON: json).run()
+            return try WatchSession(self).run()
         }
         ProcessServices.exit(status)
     }
@@ -46,19 +61,22 @@ private final class WatchSession {
     private let path: String
     private let isJSON: Bool
     private let results: Results?
-    private var lines = ChangeLines()
+    private let beginsWithSnapshot: Bool
+    private var lines: ChangeLines
     private var tokens: [NotificationToken] = []
     private var status: Int32 = 0
 
-    init(_ path: String, _ query: String?, isJSON: Bool) throws {
-        self.path = path
-        self.isJSON = isJSON
+    init(_ command: WatchCommand) throws {
+        path = command.store
+        isJSON = command.json
+        beginsWithSnapshot = command.snapshot
+        lines = ChangeLines(oldValues: !command.noOldValues)
         loop = try EventLoop()
         loop.attach()
         // Watching all changes needs no write access; a query is observed like those of a script.
         followed = try FollowedStore(
-            StoreConfiguration(.file(path), isReadOnly: query == nil), on: loop)
-        results = try query.map { [followed] text in
+            StoreConfiguration(.file(path), isReadOnly: command.query == nil), on: loop)
+        results = try command.query.map { [followed] text in
             guard let query = ClassQuery(text) else {
                 throw StoreError(
                     .invalidArgument,
@@ -82,7 +100,9 @@ private final class WatchSession {
         }
         store.notifications.errorHandler = { [weak self] error, _ in self?.fail(error) }
         try observe()
-        if isJSON {
+        if isJSON, beginsWithSnapshot {
+            try lines.snapshot(store.view, write)
+        } else if isJSON {
             write(lines.header(store.view))
         } else {
             write(["\(path) at version \(store.version)"])

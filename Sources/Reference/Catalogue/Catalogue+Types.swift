@@ -110,6 +110,16 @@ extension Catalogue {
     )
     static let recording = CatalogueType(
         "recording", "Recording", "A recording of commits to a file, created by store:record.")
+    static let recordOptions = CatalogueType(
+        "record options", "RecordOptions", "The options of store:record.",
+        example: """
+            local recording = store:record("zoo.jsonl", { snapshot = true, old_values = false })
+            store:write(function() rex.age = 8 end)
+            recording:stop()
+            local copy = moonpool.open { in_memory = "copy of the zoo" }
+            moonpool.replay("zoo.jsonl", copy)
+            print(#copy:objects "Dog", copy:object("Dog", 1).age)  --> 2 8
+            """)
     static let replication = CatalogueType(
         "replication", "Replication",
         "A running publisher or follower, created by store:publish or store:follow.")
@@ -305,7 +315,7 @@ extension Catalogue {
         writeOptions, object, unmanaged, results, list, set, map, valuesType, sectionsType,
         projection, projectedResults, plotType, plotOptions, mixedList, mixedMap, observeOptions,
         token, computed, change, objectChange, propertyChange,
-        sectionChange, timer, worker, reference, recording, replication,
+        sectionChange, timer, worker, reference, recording, recordOptions, replication,
         publishOptions,
         followOptions, service, serveOptions, serviceRequest, requestOptions, date, uuid, objectID,
         decimal, float,

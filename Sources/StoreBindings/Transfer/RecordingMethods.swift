@@ -51,8 +51,12 @@ enum RecordingMethods {
         [
             LuaMethod("record") { handle, call in
                 let path = try call.path(2, for: .writing)
+                let given = try call.options(3, ["snapshot", "old_values"])
+                var options = ChangeRecording.Options()
+                options.beginsWithSnapshot = given?["snapshot"].isTruthy ?? false
+                options.hasOldValues = given?["old_values"] != .boolean(false)
                 let recording = try TransferError.wrapping {
-                    try ChangeRecording(of: handle.store, to: path)
+                    try ChangeRecording(of: handle.store, to: path, options: options)
                 }
                 handle.recordings.append(recording)
                 return call.answer(RecordingHandle(recording, handle), RecordingHandle.type)

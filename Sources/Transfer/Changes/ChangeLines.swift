@@ -13,8 +13,9 @@ import ObjectStore
 /// `key` is the primary key, or `{"$key":n}` with a number that identifies the object permanently in a class without
 /// primary key. Values are as ``RowEncoder`` writes them: links are keys, embedded objects are inside their owner. A
 /// step is one commit, or several that the observer received together: `since` is the version before. If the schema has
-/// changed, a line `{"version":…,"change":"schema","schema":{…}}` comes first. The format only grows: readers ignore
-/// unknown members.
+/// changed, a line `{"version":…,"change":"schema","schema":{…}}` comes first. A stream with a snapshot has
+/// `"snapshot":true` in its first line; its first step inserts all objects of that version, and its commit line has no
+/// `since`. The format only grows: readers ignore unknown members.
 package struct ChangeLines {
     /// The number of the format, in the first line.
     package static let format: Int64 = 1
@@ -24,19 +25,53 @@ package struct ChangeLines {
 
     private var json = JSONWriter()
     private let time: () -> Timestamp
+    private let hasOldValues: Bool
 
     /// Creates a writer for one stream; `time` returns the time of each step.
-    package init(time: @escaping () -> Timestamp = { .now }) { self.time = time }
+    ///
+    /// Without `oldValues`, deletions and modifications do not have the values before.
+    package init(oldValues: Bool = true, time: @escaping () -> Timestamp = { .now }) {
+        hasOldValues = oldValues
+        self.time = time
+    }
 
     /// Returns the first line, which describes the store at the beginning.
-    package mutating func header(_ view: StoreView) -> [UInt8] {
+    package mutating func header(_ view: StoreView) -> [UInt8] { header(view, isSnapshot: false) }
+
+    private mutating func header(_ view: StoreView, isSnapshot: Bool) -> [UInt8] {
         json.beginObject()
         json.key("$changes")
         json.int(Self.format)
         version(view.version)
+        if isSnapshot {
+            json.key("snapshot")
+            json.bool(true)
+        }
         schema(view)
         return taken()
     }
+
+    /// Writes the first line and a step that inserts all objects, as parts of whole lines.
+    package mutating func snapshot(
+        _ view: StoreView, _ take: (_ part: [UInt8]) throws -> Void
+    ) throws {
+        try take(header(view, isSnapshot: true))
+        var count = 0
+        for classSchema in view.schema.classes.sorted(by: { $0.name < $1.name })
+        where !classSchema.isEmbedded {
+            for key in try Results(.frozen(view), all: classSchema).keys() {
+                let object = ObjectReference(table: classSchema.table, key: key)
+                try inserted(object, classSchema, view, view.version)
+                count += 1
+                guard json.bytes.count >= Self.partSize else { continue }
+                try take(json.bytes)
+                json.removeAll()
+            }
+        }
+        try take(commit(view.version, since: nil, count))
+    }
+
+    private static let partSize = 64 << 10
 
     /// Returns the lines of one step.
     package mutating func lines(for change: VersionChange) throws -> [UInt8] {
@@ -68,14 +103,7 @@ package struct ChangeLines {
                 count += 1
             }
         }
-        begin(number, "commit")
-        json.key("since")
-        json.int(Int64(clamping: change.older.version))
-        json.key("count")
-        json.int(Int64(count))
-        json.key("time")
-        json.string(time().description)
-        return taken()
+        return commit(number, since: change.older.version, count)
     }
 
     /// Returns the lines of a change of observed objects.
@@ -99,16 +127,9 @@ package struct ChangeLines {
             try modified(
                 object, properties.filter { !$0.isBacklinks }, classSchema, (older, view), number)
         }
-        begin(number, "commit")
-        json.key("since")
-        json.int(Int64(clamping: older.version))
-        json.key("count")
-        json.int(
-            Int64(
-                change.deletions.count + change.insertions.count + change.modifications.count))
-        json.key("time")
-        json.string(time().description)
-        return taken()
+        return commit(
+            number, since: older.version,
+            change.deletions.count + change.insertions.count + change.modifications.count)
     }
 
     // MARK: - Lines
@@ -117,7 +138,9 @@ package struct ChangeLines {
         _ object: ObjectReference, _ classSchema: ClassSchema, _ view: StoreView, _ number: UInt64
     ) throws {
         try begin(number, "deleted", object, classSchema, view)
-        try members("old", of: object, classSchema.properties, classSchema, view)
+        if hasOldValues {
+            try members("old", of: object, classSchema.properties, classSchema, view)
+        }
         end()
     }
 
@@ -136,8 +159,7 @@ package struct ChangeLines {
         try begin(number, "modified", object, classSchema, views.newer)
         try members("values", of: object, properties, classSchema, views.newer)
         // A new property has no value before.
-        let known = views.older.schema.find(table: object.table)
-        if let known {
+        if hasOldValues, let known = views.older.schema.find(table: object.table) {
             let before = properties.compactMap { known.property(in: $0.column) }
             try members("old", of: object, before, known, views.older)
         }
@@ -175,6 +197,20 @@ package struct ChangeLines {
         version(number)
         json.key("change")
         json.string(change)
+    }
+
+    /// Returns what was written, with the line that ends a step.
+    private mutating func commit(_ number: UInt64, since: UInt64?, _ count: Int) -> [UInt8] {
+        begin(number, "commit")
+        if let since {
+            json.key("since")
+            json.int(Int64(clamping: since))
+        }
+        json.key("count")
+        json.int(Int64(count))
+        json.key("time")
+        json.string(time().description)
+        return taken()
     }
 
     private mutating func version(_ number: UInt64) {

@@ -11,8 +11,18 @@ package final class ChangeRecording {
     /// The number of steps that have been written.
     package private(set) var steps = 0
     private let log: LineLog
-    private var lines = ChangeLines()
+    private var lines: ChangeLines
     private var token: NotificationToken?
+
+    /// What a recording contains.
+    package struct Options: Sendable {
+        /// Begin with all objects of the store, so that a replay into an empty store makes a copy.
+        package var beginsWithSnapshot = false
+        /// Record also the values before a change.
+        package var hasOldValues = true
+
+        package init() {}
+    }
 
     /// Begins a recording in a file.
     ///
@@ -20,11 +30,16 @@ package final class ChangeRecording {
     ///
     /// Throws a `FormatError` if the system refuses access or the file holds something else, and the errors of
     /// `Store.observeChanges`.
-    package init(of store: Store, to path: String) throws {
+    package init(of store: Store, to path: String, options: Options = Options()) throws {
         self.path = path
+        lines = ChangeLines(oldValues: options.hasOldValues)
         try store.check()
         log = try LineLog(path, replacing: ChangeLines.mark)
-        try log.write(lines.header(store.view))
+        if options.beginsWithSnapshot {
+            try lines.snapshot(store.view, log.write)
+        } else {
+            try log.write(lines.header(store.view))
+        }
         token = try store.observeChanges(name: "the recording in \(path)") {
             [unowned self] change in
             try log.write(try lines.lines(for: change))

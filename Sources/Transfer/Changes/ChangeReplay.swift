@@ -6,7 +6,7 @@ import ObjectStore
 /// Each step becomes one write transaction. A line that does not fit ends the replay, and its step is rolled back.
 /// Objects are found by their primary keys. Objects of classes without a primary key are found by their numbers in the
 /// stream or, if they existed before the recording began, by their own numbers, which is correct for a copy of the
-/// store from that time. Confined to the thread of the store.
+/// store from that time. New ones get the numbers that they have in the stream, where these are free. Confined to the thread of the store.
 package final class ChangeReplay {
     /// The number of replayed steps, without steps that changed only the schema.
     package private(set) var steps = 0
@@ -23,6 +23,7 @@ package final class ChangeReplay {
     package init(into store: Store) {
         self.store = store
         importer = Importer(into: store)
+        importer.links.keepNumbers()
     }
 
     /// Replays a file; `-` is standard input.
@@ -118,6 +119,7 @@ package final class ChangeReplay {
             var row = DecodedRow(classSchema)
             try forEachValue(members, classSchema, decoder) { row.values[$0] = $1 }
             row.number = Self.number(of: key)
+            try importer.links.prepare(row)
             return try importer.store(row)
         }
         let object = try find(key, classSchema, decoder)

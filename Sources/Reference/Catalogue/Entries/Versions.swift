@@ -79,7 +79,7 @@ extension Catalogue {
                 print(rex.age)  --> 8
                 """),
         .method(
-            "record", of: [store], ["(path: string): Recording"],
+            "record", of: [store], ["(path: string, options?: RecordOptions): Recording"],
             """
             Records all following commits to a file, as JSON Lines, until it is stopped. Replaces an earlier recording in \
             the file. Raises an error if the file contains anything else.
@@ -91,6 +91,13 @@ extension Catalogue {
                 recording:stop()
                 print(recording.path)  --> changes.jsonl
                 """),
+        .field(
+            "snapshot", of: [recordOptions], "boolean?",
+            "Begins with all objects, so that a replay into an empty store makes a copy. Default: false."
+        ),
+        .field(
+            "old_values", of: [recordOptions], "boolean?",
+            "Records also the values before a change. Default: true."),
         .method(
             "stop", of: [recording], ["()"], "Stops the recording.",
             example: """

@@ -1,0 +1,96 @@
+import ObjectStore
+import Testing
+import Transfer
+
+/// Random commits that are recorded as a change stream, and replayed into an empty store.
+@Suite struct ChangeStreamRoundTripTests {
+    /// The rows of an export in any order: a row that is linked to before it comes is created earlier.
+    private func rows(_ store: Store, _ world: ReplicationWorld, _ name: String) throws
+        -> [Substring]
+    {
+        try ReplicationWorld.export(store, "\(world.folder)/\(name).jsonl")
+            .split(separator: "\n").sorted()
+    }
+
+    private func options(_ seed: Int) -> ChangeRecording.Options {
+        var options = ChangeRecording.Options()
+        options.hasOldValues = seed % 2 == 0
+        return options
+    }
+
+    @Test(arguments: 0..<4)
+    func `a replay of all commits makes an equal store`(seed: Int) throws {
+        let world = ReplicationWorld()
+        let source = try world.open(
+            "source", ReplicationWorld.schema(RandomCommits.schema), scheduler: TestThread())
+        let path = world.folder + "/changes.jsonl"
+        let recording = try ChangeRecording(of: source, to: path, options: options(seed))
+        var commits = RandomCommits(seed: UInt64(seed))
+        for round in 0..<80 {
+            try commits.commit(source)
+            if round % 20 == 19 { _ = try source.undo() }
+        }
+        recording.stop()
+        let copy = try world.open("copy")
+        try ChangeReplay(into: copy).run(path)
+        #expect(try rows(copy, world, "b") == rows(source, world, "a"))
+        #expect(try copy.objects("Dog").count() > 10)
+    }
+
+    @Test(arguments: 0..<4)
+    func `a replay that begins with a snapshot makes an equal store`(seed: Int) throws {
+        let world = ReplicationWorld()
+        let source = try world.open(
+            "source", ReplicationWorld.schema(RandomCommits.schema), scheduler: TestThread())
+        var commits = RandomCommits(seed: UInt64(100 + seed))
+        for _ in 0..<40 { try commits.commit(source) }
+        let path = world.folder + "/changes.jsonl"
+        var options = options(seed)
+        options.beginsWithSnapshot = true
+        let recording = try ChangeRecording(of: source, to: path, options: options)
+        for _ in 0..<40 { try commits.commit(source) }
+        recording.stop()
+        let copy = try world.open("copy")
+        try ChangeReplay(into: copy).run(path)
+        #expect(try rows(copy, world, "b") == rows(source, world, "a"))
+        #expect(try copy.objects("Dog").count() > 10)
+    }
+
+    @Test func `objects without primary key keep their numbers, unless these are far apart`() throws
+    {
+        let world = ReplicationWorld()
+        let path = world.folder + "/changes.jsonl"
+        func replay(_ numbers: [Int64]) throws -> [Int64] {
+            var text = "{\"$changes\":1,\"version\":1,\"schema\":{\"Toy\":{\"name\":\"string\"}}}\n"
+            for number in numbers {
+                text +=
+                    "{\"change\":\"inserted\",\"class\":\"Toy\",\"key\":{\"$key\":\(number)},\"values\":{\"name\":\"\(number)\"}}\n"
+            }
+            text += "{\"change\":\"commit\",\"count\":\(numbers.count)}\n"
+            try ReplicationWorld.write(text, to: path)
+            let copy = try world.open("copy\(numbers.count)")
+            try ChangeReplay(into: copy).run(path)
+            return try copy.objects("Toy").keys().map(\.rawValue)
+        }
+        #expect(try replay([3, 900, 5]) == [3, 5, 900])
+        #expect(try replay([Int64.max, 0, -1, 1 << 40]).count == 4)
+        // A file cannot make a store grow by naming numbers.
+        let far = try replay((1...100).map { $0 * 1_000_000 })
+        #expect(far.count == 100)
+        #expect(try #require(far.max()) < 3_000_000)
+    }
+}
+
+/// The thread of a test, which observers may be called on; commits of the store call them before they return.
+private struct TestThread: Scheduler, @unchecked Sendable {
+    // Unchecked because it has no state.
+    private struct Never: Wakeup {
+        func wake() {}
+        func cancel() {}
+    }
+
+    var isOnThread: Bool { true }
+    var canDeliver: Bool { true }
+    func isSame(as other: any Scheduler) -> Bool { other is TestThread }
+    func makeWakeup(_ handler: @escaping () -> Void) -> any Wakeup { Never() }
+}
