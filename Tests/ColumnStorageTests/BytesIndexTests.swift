@@ -97,7 +97,7 @@ import Testing
     ) throws {
         var generator = SeededGenerator(seed: seed)
         let environment = try TemporaryEnvironment()
-        // Neighbours in the same table must not be seen or touched.
+        // Neighbors in the same table must not be read or changed.
         let columns = [ColumnID(2), ColumnID(1), ColumnID(3)]
         var pages = IndexPages(environment.blocks)
         func make() -> [BytesIndex] {

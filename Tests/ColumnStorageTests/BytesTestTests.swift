@@ -4,8 +4,8 @@ import Testing
 @testable import ColumnStorage
 
 @Suite struct BytesTestTests {
-    /// Whether a part stands somewhere, found by looking everywhere.
-    private func stands(_ part: [UInt8], in value: [UInt8]) -> Bool {
+    /// Whether a value contains a part, found by comparing at every offset.
+    private func contains(_ part: [UInt8], in value: [UInt8]) -> Bool {
         part.isEmpty
             || value.indices.contains { value[$0...].prefix(part.count).elementsEqual(part) }
     }
@@ -27,7 +27,7 @@ import Testing
             let isThere = value.withUnsafeBytes { value in
                 part.withUnsafeBytes { BytesTest.contains(value, $0) }
             }
-            #expect(isThere == stands(part, in: value))
+            #expect(isThere == contains(part, in: value))
             if isThere { found += 1 }
         }
         #expect(found > 50 && found < 350)

@@ -11,7 +11,7 @@ private struct Model {
 }
 
 @Suite struct ChangeSetTests {
-    /// Changes a model at random and tells what a commit would record.
+    /// Changes a model at random and returns what a commit would record.
     private func commit(
         _ tables: inout [TableID: Model], _ generator: inout SeededGenerator
     ) -> ChangeSet {

@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `edits far apart leave alone what lies between`() {
+    @Test func `distant edits leave the elements between them unchanged`() {
         let edits = CollectionEdits([
             .set(at: 2), .insert(at: 900, count: 2), .move(from: 500, to: 10),
         ])

@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `wait until there is no more room and move home together`() throws {
+    @Test func `rows wait until the space is full and move to their table together`() throws {
         let file = try file()
         var version: UInt64 = 1
         while try stored(.history, file).isEmpty {

@@ -105,7 +105,7 @@ import Testing
     ) throws {
         var generator = SeededGenerator(seed: seed)
         let environment = try TemporaryEnvironment()
-        // Neighbours in the same table must not be seen or touched.
+        // Neighbors in the same table must not be read or changed.
         let columns = [ColumnID(2), ColumnID(1), ColumnID(3)]
         var pages = IndexPages(environment.blocks)
         func make() -> [IntIndex] {
@@ -163,7 +163,7 @@ import Testing
         for key in 0..<first where key % 2 == 0 {
             try index.remove(key, ObjectKey(key), in: write.handle)
         }
-        // Runs of neighbours, and a gap after each.
+        // Runs of neighbors, and a gap after each.
         let added = (0..<Int64(3000)).map { 1000 + $0 + $0 / 700 }
         for value in added { try index.insert(value, ObjectKey(value), in: write.handle) }
         let expected = (0..<first).filter { $0 % 2 != 0 } + added

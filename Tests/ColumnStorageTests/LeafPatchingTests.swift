@@ -3,13 +3,13 @@ import Testing
 
 @testable import ColumnStorage
 
-/// Patching a leaf against packing it anew, which is the simple way.
+/// Compares patching a leaf with packing it again, which is the simple way.
 @Suite struct LeafPatchingTests {
     private let packer = LeafPacker()
     private let other = LeafPacker()
     private let pool = LeafPool()
 
-    /// A committed leaf of some values, and a heap leaf made of it.
+    /// A committed leaf of some values, and an unpacked leaf created from it.
     private final class Pair {
         let stored: UnsafeMutableRawBufferPointer
         let leaf: UnpackedLeaf
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func `nulls that come or go, many values and leaves without an origin are packed anew`() {
+    @Test func `changed nulls, many values and leaves without an origin are packed again`() {
         let words = (0..<Cluster.rows).map { UInt64($0 % 200) }
         let null = Pair(words, nulls: [], .int, self)
         null.set(7, 0, isNull: true)

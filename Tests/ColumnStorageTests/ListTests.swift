@@ -184,7 +184,7 @@ import Testing
         column.pages.move(to: nil)
     }
 
-    @Test func `divide the same place more often than labels have room`() throws {
+    @Test func `lists accept more insertions at one index than there are labels`() throws {
         let environment = try TemporaryEnvironment()
         let column = ListColumn(
             table: TableID(1), column: ColumnID(1), elementKind: .int,

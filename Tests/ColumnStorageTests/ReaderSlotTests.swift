@@ -6,8 +6,7 @@ import Testing
 @Suite struct ReaderSlotTests {
     let folder = TemporaryFolder()
 
-    @Test func `too many snapshots are an error, and each that goes makes room for another`() throws
-    {
+    @Test func `too many snapshots are an error, and a released one frees its slot`() throws {
         let file = try ColumnFile.open(
             path: folder.file(), options: FileOptions(durability: .memory, maxReaders: 5))
         var snapshots: [Snapshot] = []
@@ -19,7 +18,7 @@ import Testing
         snapshots.removeLast()
         let writer = try Snapshot(file)
         #expect(throws: StorageError.self) { try Snapshot(file) }
-        // Reading goes on, and a commit that finds no slot is an error that changes nothing.
+        // Reading continues, and a commit that finds no slot is an error that changes nothing.
         _ = try writer.beginWrite()
         try writer.write!.define(everyKind)
         do {

@@ -23,7 +23,7 @@ import Testing
             session.set(table.id, ColumnID(0), key, int: Int64(row))
             session.set(table.id, ColumnID(1), key, string: "text \(row)")
             try session.list(table.id, ColumnID(2), key).append(.int(Int64(row)))
-            // Every tenth is long enough to lie in a table of its own.
+            // Every tenth is long enough for the table of long values.
             session.set(
                 table.id, ColumnID(3), key,
                 bytes: [UInt8](repeating: 7, count: row % 10 == 0 ? 9000 : 3))

@@ -11,7 +11,7 @@ import Testing
 
     /// Shifts that make leaves of every width of integers: constant, 1, 8, 16, 32 and 64 bits.
     private static let spans: [Int64] = [0, 1, 200, 60_000, 4_000_000_000, .max]
-    /// How texts are made; each kind lies in its own way.
+    /// How texts are generated; each kind is stored in its own way.
     private enum Texts: Int, CaseIterable {
         case letters, few, empty, some, long
     }

@@ -57,7 +57,7 @@ import Testing
         #expect(first.isEmpty && first[1] == nil && second.count == 1)
     }
 
-    /// A value is changed where it lies: whoever appends to it again and again does not copy it each time.
+    /// A value is changed in place: appending to it repeatedly does not copy it each time.
     @Test func changesValuesInPlace() {
         var map: SortedMap<Int, [Int]> = [7: []]
         map[7, default: []].reserveCapacity(100)

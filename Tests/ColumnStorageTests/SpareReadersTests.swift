@@ -3,7 +3,7 @@ import Testing
 @testable import ColumnStorage
 @testable import LMDBStorage
 
-/// Readers of versions that were left are used again, and nobody can tell.
+/// Readers of released versions are reused without a visible difference.
 @Suite struct SpareReadersTests {
     let folder = TemporaryFolder()
     let table = everyKind.id

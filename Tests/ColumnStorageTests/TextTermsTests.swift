@@ -7,7 +7,7 @@ import Testing
         TextTerms.all(in: Array(text.utf8).span).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    @Test func `bytes that are no text, and nothing, give no terms`() {
+    @Test func `bytes that are not text, and an empty text, have no terms`() {
         #expect(terms("").isEmpty)
         #expect(terms(" \n\t--- '' ... ,.'").isEmpty)
         #expect(terms("\u{0}\u{1}").isEmpty)
@@ -50,7 +50,9 @@ import Testing
         TextQuery(query)?.matches(Array(text.utf8).span)
     }
 
-    @Test func `a search asks for all words, rules out those after a minus, and lets words go on`()
+    @Test
+    func
+        `a search requires all words, excludes words after a minus, and extends words before a star`()
     {
         #expect(matches("", "anything") == false)
         #expect(matches("- * -*", "anything") == false)

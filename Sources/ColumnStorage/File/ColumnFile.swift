@@ -16,13 +16,13 @@ import Synchronization
 // Reads go straight to the map through a directory of leaf addresses per table. Rules that keep those
 // addresses right:
 //
-// * An address is of a committed page, protected by the snapshot's read transaction, or of memory of
-//   the open write. Addresses of pages that the write has made itself are never kept: they move.
-// * Pages move when a neighbour on them is rewritten, so a commit voids every address of all tables
-//   that share the shard. The file records the version that last touched each shard; moving to another
-//   version bumps the epoch of a table whose shard is younger, which voids its directory at once.
-// * Reads inside a write look at committed pages of the version before the write, at heap leaves and at
-//   copies of what the write has put away already.
+// * An address points into a committed page, which the snapshot's read transaction protects, or into memory of the open
+//   write. Addresses of pages that the write has created are never kept: these pages move.
+// * Pages move when a neighbor on them is rewritten, so a commit invalidates every address of all tables that share the
+//   shard. The file records the version that last changed each shard. Moving to another version increments the epoch of
+//   a table whose shard is newer, which invalidates its directory at once.
+// * Reads inside a write read committed pages of the version before the write, unpacked leaves, and copies of the
+//   leaves that the write has flushed.
 //
 // A snapshot and all that belongs to it are confined to one thread, and nothing calls back into them while
 // a property is changed. Their stored properties say `@exclusivity(unchecked)`, because the checks at run
@@ -64,8 +64,8 @@ package struct FileOptions: Sendable {
 
 /// One open file.
 ///
-/// Safe to share between threads. Let go of by ``close()``, or when the last reference is gone;
-/// snapshots that are still open keep what they read.
+/// Safe to share between threads. The file is released by ``close()`` or with the last reference; snapshots that are
+/// still open keep what they read.
 package final class ColumnFile: Sendable {
     /// The path, or the name of an in-memory file.
     package let path: String
@@ -107,9 +107,11 @@ package final class ColumnFile: Sendable {
         return try ColumnFile(path, options, lease, isInMemory: false)
     }
 
-    /// Opens a file that no path leads to: it exists while somebody in this process has it open.
+    /// Opens a file without a path.
     ///
-    /// The same name means the same file, with the history limit and size of who opened it first.
+    /// It exists while this process has it open.
+    ///
+    /// The same name means the same file, with the history limit and size of the first open.
     package static func openInMemory(
         named name: String, historyLimit: Int = 100, size: Int? = nil
     ) throws(StorageError) -> ColumnFile {
@@ -127,25 +129,26 @@ package final class ColumnFile: Sendable {
         return try ColumnFile(name, options, lease, isInMemory: true)
     }
 
-    /// The file in memory that somebody else has open.
+    /// Another handle of a file in memory that is already open in this process.
     static func shareInMemory(
         _ name: String, _ options: FileOptions, _ lease: EnvironmentLease
     ) throws(StorageError) -> ColumnFile {
         try ColumnFile(name, options, lease, isInMemory: true)
     }
 
-    /// Lets go of the file: it is unmapped as soon as no snapshot and nobody else in this process
-    /// has it open, and what was in memory is gone then.
+    /// Releases the file.
+    ///
+    /// It is unmapped once no snapshot and no other handle in this process uses it; a file in memory is removed then.
     package func close() { held.withLock { $0 = nil } }
 
-    /// Whether somebody seems to have the write lock: a thread of this process, or another process.
+    /// Whether a thread of this process, or another process, seems to hold the write lock.
     ///
-    /// A hint: who finds it free may still have to wait.
+    /// A hint: a write that finds the lock free may still have to wait.
     package var isLocked: Bool { environment?.isLocked ?? false }
 
-    /// Whether somebody but the calling thread has the write lock for longer than most writes take.
+    /// Whether another thread or process has held the write lock for longer than most writes take.
     ///
-    /// A hint. A few loads where nobody has, else a millisecond or two.
+    /// A hint. Costs a few loads if the lock is free, otherwise a millisecond or two.
     package var isLockedForLong: Bool {
         guard let environment, environment.isLockedByOthers else { return false }
         return environment.isLockedForLong()
@@ -186,7 +189,7 @@ package final class ColumnFile: Sendable {
 
     /// The file that another process reads from after every commit, and closes when it ends.
     ///
-    /// Who watches its accesses hears of every commit. An access means "look": there may be nothing to see.
+    /// A watch on accesses to this path reports every commit. An access is a hint: the version may be the same.
     package var commitSignalPath: String { environment?.commitSignalPath ?? path }
 
     /// How many bytes the file uses, and how many it may; zeros once closed.
@@ -197,8 +200,8 @@ package final class ColumnFile: Sendable {
 
     /// Writes a compact copy of the newest version, also while others write; it appears when it is whole.
     ///
-    /// `isReplacing` allows it to take the place of another file that nobody has open. Throws `exists`, `inUse`,
-    /// `diskFull`, `permission`, `notFound`.
+    /// `isReplacing` allows replacing another file that is not open. Throws `exists`, `inUse`, `diskFull`,
+    /// `permission`, `notFound`.
     package func copyCompacted(
         to destination: String, isReplacing: Bool = false
     ) throws(StorageError) {
@@ -243,7 +246,7 @@ package final class ColumnFile: Sendable {
         try lease().environment.space()
     }
 
-    /// Whether nobody else in this process has the file open.
+    /// Whether this is the only handle of the file in this process.
     package var isOnlyUse: Bool { held.withLock { $0?.isOnlyOne ?? false } }
 
     /// The versions that are held: by this process, and by others with the number of the process.
@@ -257,7 +260,7 @@ package final class ColumnFile: Sendable {
         )
     }
 
-    /// For each version: the bytes of the file that cannot be used again while somebody reads that version.
+    /// For each version: the bytes of the file that cannot be reused while that version is read.
     ///
     /// Costs a look at the list of free pages.
     package func bytesKept(by versions: [UInt64]) throws(StorageError) -> [Int] {

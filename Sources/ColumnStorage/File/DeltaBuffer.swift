@@ -2,9 +2,9 @@ import LMDBStorage
 
 /// The newest nodes of the history and of the tails, together in one node beside the names of the tables.
 ///
-/// Every commit writes the page of the names anyway. With the entry of the history and the rows of the tail there,
-/// a commit of one row dirties no page of their own tables, until there is no more room and they all move home
-/// together. A node here counts instead of one under the same key in its table.
+/// Every commit writes the page of the names anyway. With the entry of the history and the rows of the tail there, a
+/// commit of one row dirties no page of their own tables, until the space is full and all rows move to their tables
+/// together. A node here replaces the one with the same key in its table.
 ///
 ///     u8   its table
 ///     u64  its key

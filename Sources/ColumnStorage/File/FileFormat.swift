@@ -67,7 +67,7 @@ enum FileFormat {
     private static func mark(_ file: ColumnFile) throws(StorageError) {
         let writer = try WriteTransaction(file.lease(), durability: file.options.durability)
         let handle = writer.handle
-        // Somebody else may have been faster.
+        // Another process may have created the tables first.
         if try Metadata.read(name, in: handle, file.tables.meta) != nil {
             writer.abort()
             return try check(file)

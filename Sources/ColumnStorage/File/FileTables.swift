@@ -34,10 +34,10 @@ package struct FileTables: Sendable {
         }
     }
 
-    /// Where leaves of a table lie: key = table (16 bits) | cluster (32) | column + 1 (16).
+    /// The leaves of a table: key = table (16 bits) | cluster (32) | column + 1 (16).
     package func leaves(of table: TableID) -> Table { leafShards[Self.shard(of: table)] }
 
-    /// Where index blocks of a table lie; keys are bytes and begin with the table's id.
+    /// The index blocks of a table; keys are bytes and begin with the table's id.
     package func indexes(of table: TableID) -> Table { indexShards[Self.shard(of: table)] }
 
     package static func shard(of table: TableID) -> Int { Int(table.rawValue) % shards }

@@ -9,7 +9,7 @@ import Synchronization
 
 /// The in-memory files of this process by name.
 enum InMemoryFiles {
-    /// A file that is open as long as somebody has a share of it.
+    /// A file that is open as long as a share of it exists.
     private struct Known: Sendable {
         weak let environment: Environment?
         let identity: EnvironmentRegistry.Identity
@@ -22,7 +22,9 @@ enum InMemoryFiles {
 
     private static let files = Mutex<[String: Known]>([:])
 
-    /// The address space of one file, which is its largest size: a process has room for some thousand of these.
+    /// The address space of one file, which is its largest size.
+    ///
+    /// A process has address space for some thousand files.
     private static let largest = min(64 << 30, EnvironmentOptions.usualMapSize)
     private static let least = 1 << 30
 

@@ -1,9 +1,9 @@
 /// A full-text search: what a text must hold, and must not.
 ///
-/// Written as `red -blue phrase*`: every word must be there, a word after `-` must not, a word
-/// before `*` may go on. A word is cut into terms like the text (``TextTerms``), so that
-/// `-well-known` rules out texts that hold both `well` and `known`. A search without any term
-/// matches nothing; one that only excludes matches every other text.
+/// Written as `red -blue phrase*`: the text must contain every word, must not contain a word after `-`, and may
+/// continue a word before `*`. A word is cut into terms like the text (``TextTerms``), so that `-well-known` excludes
+/// texts that contain both `well` and `known`. A search without any term matches nothing; one that only excludes
+/// matches every other text.
 package struct TextQuery: Hashable, Sendable {
     /// One term, or the beginning of one.
     package struct Term: Hashable, Sendable {

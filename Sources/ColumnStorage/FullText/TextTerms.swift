@@ -26,7 +26,7 @@ package enum TextTerms {
             index &+= 1
             switch form {
             case TermCharacter.letter.rawValue, TermCharacter.digit.rawValue:
-                if !builder.makeRoom(for: form, body) { return }
+                if !builder.makeSpace(for: form, body) { return }
                 builder.append(byte &- 0x41 < 26 ? byte | 0x20 : byte)
             case TermCharacter.separator.rawValue:
                 if !builder.isEmpty, !builder.finish(body) { return }
@@ -37,13 +37,13 @@ package enum TextTerms {
         _ = builder.finish(body)
     }
 
-    /// The same for text that is not ASCII: `start` is where the first other byte stands.
+    /// The same for text that is not ASCII: `start` is the offset of the first other byte.
     private static func forEachInUnicode(
         _ text: Span<UInt8>, from start: Int, _ builder: inout TermBuilder,
         _ body: (Span<UInt8>) -> Bool
     ) {
-        // A mark may belong to the letter before the first byte that is not ASCII; marks are dropped or
-        // appended, so the builder can go on from where it is.
+        // A mark may belong to the letter before the first byte that is not ASCII. Marks are dropped or appended, so
+        // the builder can continue from its current position.
         var rest: [UInt8] = []
         rest.reserveCapacity(text.count - start)
         var index = start
@@ -58,7 +58,7 @@ package enum TextTerms {
             case .extending:
                 builder.append(scalar)
             case .letter, .digit:
-                if !builder.makeRoom(for: form.rawValue, body) { return }
+                if !builder.makeSpace(for: form.rawValue, body) { return }
                 TermCharacter.fold(scalar) { builder.append($0) }
             case .single:
                 if !builder.finish(body) { return }
@@ -103,7 +103,7 @@ private struct TermBuilder {
 
     /// Prepares for a letter or digit: ends a term that it does not belong to.
     @inline(__always)
-    mutating func makeRoom(for form: UInt8, _ body: (Span<UInt8>) -> Bool) -> Bool {
+    mutating func makeSpace(for form: UInt8, _ body: (Span<UInt8>) -> Bool) -> Bool {
         if held != 0 || isSingle { return resolve(form, body) }
         last = form
         return true

@@ -12,7 +12,7 @@ struct ByteWriter {
         bytes.reserveCapacity(capacity)
     }
 
-    /// Goes on behind bytes that are there already.
+    /// Appends to existing bytes.
     init(continuing bytes: consuming [UInt8]) { self.bytes = bytes }
 
     /// Takes back everything behind a position.
@@ -49,8 +49,9 @@ struct ByteWriter {
     }
 }
 
-/// Takes apart what ``ByteWriter`` wrote; every read is checked, so any bytes at all are safe to
-/// read.
+/// Decodes what ``ByteWriter`` wrote.
+///
+/// Every read is checked, so that any bytes are safe to read.
 struct ByteReader {
     private let bytes: UnsafeRawBufferPointer
     private var position = 0

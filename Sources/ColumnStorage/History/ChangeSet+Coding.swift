@@ -153,7 +153,7 @@ extension TableChanges {
                 guard gap < 1 << 62, next + gap < 1 << 62 else { throw reader.damaged }
                 let key = ObjectKey(rawValue: Int64(next + gap))
                 next += gap + 1
-                // Edits belong to modified rows; others would be found by nobody.
+                // Edits belong to modified rows; no reader would find others.
                 guard modified[column]?.contains(key) == true else { throw reader.damaged }
                 edits[column, default: [:]][key] = try CollectionEdits(from: &reader)
             }

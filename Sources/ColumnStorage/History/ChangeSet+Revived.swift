@@ -1,6 +1,7 @@
 extension ChangeSet {
-    /// Rows that were deleted and brought back stand among the deleted and the inserted ones after a merge; they exist in
-    /// both versions, so they count as modified, in whatever column.
+    /// After a merge, rows that were deleted and restored are among the deleted and the inserted rows.
+    ///
+    /// They exist in both versions, so they count as modified, in every column.
     mutating func settleRevived(_ definitions: [TableID: TableDefinition]) {
         for (id, changes) in tables
         where !changes.inserted.isEmpty && !changes.deleted.isEmpty

@@ -69,7 +69,7 @@ package struct TableChanges: Sendable, Hashable {
         for (column, collections) in edits {
             let again = later.modified[column] ?? KeySet()
             edits[column] = collections.filter { key, _ in
-                // A collection that was changed later in a way that nobody knows is not known at all.
+                // If the later change of a collection is unknown, the combined change is unknown.
                 !later.deleted.contains(key)
                     && (!again.contains(key) || later.edits[column]?[key] != nil)
             }

@@ -11,7 +11,7 @@ package struct CollectionEdits: Sendable, Hashable {
         case remove(at: Int, count: Int)
         /// An element that was replaced, perhaps by an equal one.
         case set(at: Int)
-        /// An element that was taken out at `from` and put back so that it stood at `to`.
+        /// An element that was removed at `from` and inserted at `to`.
         case move(from: Int, to: Int)
     }
 
@@ -21,7 +21,7 @@ package struct CollectionEdits: Sendable, Hashable {
     /// The edits, the first one made first; empty if they were forgotten.
     package private(set) var edits: [Edit] = []
 
-    /// False when there were too many edits: whoever needs them has to compare the two versions.
+    /// False if there were too many edits; compare the two versions instead.
     package private(set) var isComplete = true
 
     /// No edits.
@@ -56,7 +56,7 @@ package struct CollectionEdits: Sendable, Hashable {
         }
     }
 
-    /// Stands for any number of edits that nobody knows.
+    /// Marks the edits as unknown.
     package mutating func forget() {
         edits = []
         isComplete = false

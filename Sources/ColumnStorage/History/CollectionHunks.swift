@@ -1,7 +1,7 @@
-/// What edits have replaced of a collection, from its beginning to its end: between stretches that were left alone, old
-/// elements that are gone and new ones in their place.
+/// The replaced parts of a collection, from its beginning to its end: the old elements and the new ones in their place,
+/// with the number of unchanged elements before each part.
 ///
-/// An element that was moved is gone where it stood and new where it stands.
+/// A moved element is removed at its old index and inserted at its new one.
 struct CollectionHunks: Equatable {
     struct Hunk: Equatable {
         /// How many elements since the last hunk are what they were.
@@ -47,7 +47,7 @@ private struct Stretches {
 
     init(_ count: Int) { stretches = [Stretch(start: 0, count: count)] }
 
-    /// False for an edit that lies outside.
+    /// Returns false for an edit that is outside.
     mutating func apply(_ edit: CollectionEdits.Edit) -> Bool {
         switch edit {
         case .insert(let at, let count): return insert(count, at: at)

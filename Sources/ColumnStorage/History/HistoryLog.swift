@@ -81,8 +81,8 @@ package enum HistoryLog {
 
     /// The change sets of consecutive versions on their way to one.
     ///
-    /// Neighbours of like size are merged first, as in a binary counter: a long range of small entries is not merged into
-    /// one growing set again and again.
+    /// Neighbors of similar size are merged first, as in a binary counter, so that a long range of small entries is not
+    /// merged into one growing set repeatedly.
     private struct PendingMerge {
         private var parts: [(changes: ChangeSet, versions: UInt64)] = []
 

@@ -22,7 +22,7 @@ extension KeySet {
         guard header >> 1 <= UInt64(reader.remaining) else { throw reader.damaged }
         let count = Int(header >> 1)
         runs.reserveCapacity(count)
-        // The largest key that leaves room for the step to the next run.
+        // The largest key that leaves space for the step to the next run.
         let bound = UInt64(Int64.max) - 2
         var expected: UInt64 = 0
         var total = 0

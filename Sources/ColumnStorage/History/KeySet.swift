@@ -1,8 +1,7 @@
 /// A set of object keys, held as sorted, disjoint, non-adjacent runs.
 ///
-/// Change sets are made of these: what a commit touches is mostly a few single keys or a few long
-/// runs, and both are small here. Keys are the raw values of ``ObjectKey`` and lie in `0 ..<
-/// Int64.max`.
+/// The parts of change sets: a commit mostly changes a few single keys or a few long runs, and both are small here.
+/// Keys are the raw values of ``ObjectKey``, in `0 ..< Int64.max`.
 ///
 /// Every run carries the number of keys before it, so ``rank(of:)``, ``subscript(_:)`` and
 /// ``contains(_:)`` cost the logarithm of the number of runs, and ``count`` is one addition. Adding
@@ -135,7 +134,7 @@ package struct KeySet: Sendable, Hashable {
         recount(from: index)
     }
 
-    /// Adds the keys of one cluster: bit `i` of `bits` stands for the key `base + i`.
+    /// Adds the keys of one cluster: bit `i` of `bits` means the key `base + i`.
     ///
     /// Made for commits, which have their changes as bitmaps; constant time per run when clusters
     /// come in ascending order.

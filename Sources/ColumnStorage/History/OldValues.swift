@@ -13,8 +13,8 @@ import LMDBStorage
 //                             old ones there were, and these, each with its kind before it; of a map also their keys. Where
 //                             all are replaced: how many old ones there were, and these
 //
-// Older files have one hunk for each collection instead, told by how many elements at the beginning and at the end are what
-// they were, and how many old ones lay between.
+// Older files have one hunk for each collection instead. It states how many elements at the beginning and at the end
+// are unchanged, and how many old ones are between them.
 //
 // An optional value has a byte before it: 1 for null, which is all then, else 0.
 extension WriteSession {

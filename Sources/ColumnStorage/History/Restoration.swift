@@ -1,7 +1,7 @@
 /// What a write says about itself in the history if it brought the data of an earlier version back: by undoing a write,
 /// or by undoing an undoing.
 ///
-/// From this alone everybody who opens the file knows what is to be undone and redone next.
+/// Each process that opens the file derives from this alone which change is undone or redone next.
 package struct Restoration: Hashable, Sendable {
     /// The version whose data this one has again.
     package var state: UInt64

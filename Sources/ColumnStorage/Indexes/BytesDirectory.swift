@@ -1,4 +1,4 @@
-/// Where the blocks of an index of bytes lie in the map, in order.
+/// The addresses of the blocks of an index of bytes in the map, in order.
 ///
 /// Valid as long as the transaction's pages are.
 struct BytesDirectory {

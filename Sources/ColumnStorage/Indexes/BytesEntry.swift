@@ -4,8 +4,9 @@
     import Darwin
 #endif
 
-/// Bytes that somebody else keeps, ordered as bytes; the first eight are at hand because they
-/// mostly decide.
+/// Bytes in another owner's memory, ordered as bytes.
+///
+/// The first eight are stored inline because they usually decide a comparison.
 struct BytesView: BitwiseCopyable {
     let start: UnsafeRawPointer
     let count: Int
@@ -103,7 +104,7 @@ struct BytesEntry: BitwiseCopyable {
 struct BytesArena {
     private var blocks: [UnsafeMutableRawPointer] = []
     private var next = UnsafeMutableRawPointer(bitPattern: 8)!  // because: not zero
-    private var room = 0
+    private var capacity = 0
     /// How much has been copied in.
     private(set) var used = 0
 
@@ -118,15 +119,15 @@ struct BytesArena {
     }
 
     mutating func allocate(_ count: Int) -> UnsafeMutableRawPointer {
-        if count > room {
+        if count > capacity {
             let size = Swift.max(count, blocks.isEmpty ? 1 << 10 : 1 << 18)
             next = .allocate(byteCount: size, alignment: 8)
             blocks.append(next)
-            room = size
+            capacity = size
         }
         let place = next
         next += count
-        room -= count
+        capacity -= count
         used += count
         return place
     }

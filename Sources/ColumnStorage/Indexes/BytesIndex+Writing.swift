@@ -5,7 +5,7 @@ extension BytesIndex {
     /// Pending changes are merged early when they take more memory than this.
     private static let pendingLimit = 64 << 20
 
-    /// Ascending changes behind all blocks are put away when they take more memory than this.
+    /// Ascending changes after all blocks are flushed when they take more memory than this.
     ///
     /// That costs no more early than late, because no block is written a second time but the last.
     private static let tailLimit = 8 << 20
@@ -101,7 +101,7 @@ extension BytesIndex {
                 Self.apply(
                     UnsafeBufferPointer(rebasing: changes[place..<end]), work.old, &work.new)
                 place = end
-                // What has become small joins its neighbour, or many deletions would leave many tiny blocks.
+                // A block that became small joins its neighbor; otherwise many deletions would leave many tiny blocks.
                 guard work.end != nil, work.new.count < 16, work.smallBytes else { break }
                 work.old.truncate(to: 0)
                 work.old.append(contentsOf: UnsafeBufferPointer(work.new.elements))
@@ -254,8 +254,8 @@ extension BytesIndex {
         var key = replaced
         while !rest.isEmpty {
             var count = BytesBlock.longestFit(rest, limit: BytesBlock.maximumEntries, scratchKey)
-            // A block that overflows in the middle is halved, so that both halves have room; at the end, where ascending values
-            // arrive, blocks stay full.
+            // A block that overflows in the middle is halved, so that both halves have space. At the end, where
+            // ascending values arrive, blocks stay full.
             if work.end != nil, count < rest.count, rest.count <= count * 2 {
                 count = BytesBlock.longestFit(rest, limit: (rest.count + 1) / 2, scratchKey)
             }

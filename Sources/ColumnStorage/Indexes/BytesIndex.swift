@@ -75,7 +75,7 @@ package final class BytesIndex {
                 }
                 return true
             }
-            // Equal values are neighbours, and what equals the first has the same own part.
+            // Equal values are neighbors, and values equal to the first have the same own part.
             let first = block.ownPart(start)
             var place = start
             while place < block.count {
@@ -239,7 +239,7 @@ package final class BytesIndex {
             let wanted = BytesView(buffer)
             do throws(StorageError) {
                 try forEachStoredBlock(from: wanted, transaction) { block, start, _ in
-                    // Most blocks lie inside or outside as a whole.
+                    // Most blocks are inside or outside as a whole.
                     let shared = block.common.commonPrefix(wanted)
                     let isWhole = shared == wanted.count
                     guard isWhole || shared == block.common.count else { return false }

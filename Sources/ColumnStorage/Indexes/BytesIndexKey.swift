@@ -1,11 +1,10 @@
 /// The keys of blocks of a bytes index: the column's prefix, then a separator.
 ///
-/// A separator is any position above everything in the block before and not above anything in its
-/// own. Between different values it is the shortest beginning of the upper one that says so; inside
-/// equal values it is the whole value, an end mark and the row's key. Zero bytes are escaped (0 as
-/// 0 255, the end mark is 0 1), so the order of the keys is the order of what they stand for. LMDB
-/// takes 511 bytes: entries that only a longer key could separate stay in one block, and a longer
-/// position is cut off for a search, which finds the same block.
+/// A separator is any position greater than everything in the block before and not greater than anything in its own.
+/// Between different values it is the shortest prefix of the greater one that separates them; inside equal values it is
+/// the whole value, an end mark and the row's key. Zero bytes are escaped (0 as 0 255, the end mark is 0 1), so that
+/// the order of the keys is the order of the positions. LMDB accepts 511 bytes: entries that only a longer key could
+/// separate stay in one block, and a longer position is cut off for a search, which finds the same block.
 struct BytesIndexKey {
     static let maximumBytes = 511
     private let memory: UnsafeMutableRawPointer

@@ -43,7 +43,7 @@ struct GrowableBuffer<Element: BitwiseCopyable> {
         count += other.count
     }
 
-    /// Makes room for `additional` more and returns where they go; `count` already includes them.
+    /// Reserves space for `additional` more elements and returns their address; `count` already includes them.
     mutating func extend(by additional: Int) -> UnsafeMutablePointer<Element> {
         if count + additional > capacity { grow(to: count + additional) }
         count += additional
@@ -52,7 +52,7 @@ struct GrowableBuffer<Element: BitwiseCopyable> {
 
     mutating func removeAll() {
         count = 0
-        // What one huge transaction needed must not stay for ever.
+        // Memory that one huge transaction needed must not be kept permanently.
         if capacity * MemoryLayout<Element>.stride > 1 << 20 {
             base.deallocate()
             base = UnsafeMutablePointer<Element>.allocate(capacity: 0)

@@ -7,7 +7,7 @@ enum IndexKey {
     /// Where the numbers of composite indexes begin: this plus the index's own.
     static let composites = 2 * ColumnID.limit
 
-    /// The first four bytes of all keys of a column, as they lie in memory.
+    /// The first four bytes of all keys of a column, in memory order.
     static func prefix(_ table: TableID, _ column: ColumnID) -> UInt32 {
         (table.rawValue << 16 | UInt32(truncatingIfNeeded: column.rawValue)).bigEndian
     }

@@ -18,7 +18,7 @@ package final class IndexPages {
 
     deinit { counter.deallocate() }
 
-    /// Forgets where blocks lie, in all indexes of the table.
+    /// Forgets the addresses of blocks, in all indexes of the table.
     ///
     /// Constant time.
     ///

@@ -87,7 +87,7 @@ struct IntBlockPacker {
         (71 &- distance.leadingZeroBitCount) &>> 3
     }
 
-    /// Writes the first `layout.count` entries to `target`, which has room for `layout.bytes`.
+    /// Writes the first `layout.count` entries to `target`, which has space for `layout.bytes`.
     static func pack(
         _ entries: UnsafeBufferPointer<IntEntry>, _ layout: Layout,
         into target: UnsafeMutableRawPointer

@@ -157,7 +157,7 @@ struct IntDelta {
         return UnsafeBufferPointer(sums.elements)
     }
 
-    /// Adds up the records of equal entries, which are neighbours.
+    /// Adds up the records of equal entries, which are neighbors.
     private static func combine(_ records: inout GrowableBuffer<Record>) {
         var write = 0
         var read = 0

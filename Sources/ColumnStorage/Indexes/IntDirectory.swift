@@ -1,5 +1,5 @@
-/// Where the blocks of an integer index lie in the map, in order: a look-up is then a search in an
-/// array instead of a walk down a tree.
+/// The addresses of the blocks of an integer index in the map, in order, so that a lookup is a search in an array
+/// instead of a walk down a tree.
 ///
 /// Valid as long as the transaction's pages are.
 struct IntDirectory {

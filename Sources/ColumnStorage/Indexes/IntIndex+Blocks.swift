@@ -1,6 +1,6 @@
 import LMDBStorage
 
-/// Where the stored blocks lie.
+/// The addresses of the stored blocks.
 extension IntIndex {
     /// Calls `body` with the stored blocks, beginning with the first entry whose value is not below
     /// `value`.

@@ -180,7 +180,7 @@ extension IntIndex {
                 new.truncate(to: 0)
                 place = Self.apply(changes, from: place, below: region.end, old, &new)
                 isWhole = true
-                // What has become small joins its neighbour, or many deletions would leave many tiny blocks.
+                // A block that became small joins its neighbor; otherwise many deletions would leave many tiny blocks.
                 if region.end != nil, new.count < 48 {
                     old.truncate(to: 0)
                     old.append(contentsOf: UnsafeBufferPointer(new.elements))
@@ -316,8 +316,8 @@ extension IntIndex {
         var rest = UnsafeBufferPointer(entries.elements)
         while !rest.isEmpty {
             var layout = IntBlockPacker.longestFit(rest, limit: IntBlock.maximumEntries)
-            // A block that overflows in the middle is halved, so that both halves have room; at the end, where ascending values
-            // arrive, blocks stay full.
+            // A block that overflows in the middle is halved, so that both halves have space. At the end, where
+            // ascending values arrive, blocks stay full.
             if region.end != nil, layout.count < rest.count, rest.count <= layout.count * 2 {
                 layout = IntBlockPacker.longestFit(rest, limit: (rest.count + 1) / 2)
             }

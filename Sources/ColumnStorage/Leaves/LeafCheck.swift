@@ -58,7 +58,7 @@ enum LeafCheck {
     }
 }
 
-/// The leaves that stand for those that do not exist.
+/// The leaves that are read in place of those that do not exist.
 enum LeafDefaults {
     // because: written once here, read only afterwards.
     nonisolated(unsafe) static let zeros = make(nulls: false)

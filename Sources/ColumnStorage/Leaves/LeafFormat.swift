@@ -1,4 +1,4 @@
-// A leaf is the values of one column for one cluster, as they lie in the file.
+// A leaf is the values of one column for one cluster, in the form that the file stores.
 //
 //     0   u8   encoding
 //     1   u8   flags: 1 = a null bitmap follows the header, 2 = a bitmap of long values follows that
@@ -7,14 +7,14 @@
 //     12  i64  greatest value
 //     20       [62-byte null bitmap] [62-byte long bitmap] payload
 //
-// Integers (also booleans, links as key + 1, lists as counts) are unsigned offsets from the least
-// value of 0, 1, 8, 16, 32 or 64 bits. Text is end offsets and bytes, or one-byte codes into a
-// dictionary. A value longer than `LeafFormat.longValue` lies in the file's table of long values.
-// A leaf that does not exist reads as zeros, nulls or empty.
+// Integers (also booleans, links as key + 1, lists as counts) are unsigned offsets from the least value, with 0, 1, 8,
+// 16, 32 or 64 bits. Text is end offsets and bytes, or one-byte codes into a dictionary. A value longer than
+// `LeafFormat.longValue` is stored in the file's table of long values. A leaf that does not exist reads as zeros, nulls
+// or empty.
 //
-// In a write, touched leaves lie on the heap in a wide form of the same layout (see UnpackedLeaf), so
-// that one inlined reader serves both. LMDB aligns values to two bytes only: every load is unaligned.
-// Sizes are checked once, when an address is taken (LeafCheck); offsets of text at each read.
+// In a write, changed leaves are on the heap in a wide form of the same layout (see UnpackedLeaf), so that one inlined
+// reader serves both. LMDB aligns values to two bytes only: every load is unaligned. Sizes are checked once, when an
+// address is stored (LeafCheck); offsets of text at each read.
 
 /// How a leaf's payload is laid out.
 @usableFromInline
@@ -42,7 +42,7 @@ enum LeafFormat {
     @inlinable static var headerSize: Int { 20 }
     @inlinable static var hasNulls: UInt8 { 1 }
     @inlinable static var hasLong: UInt8 { 2 }
-    /// Values with more bytes than this lie in a table of their own.
+    /// Values with more bytes than this are stored in a table of their own.
     @inlinable static var longValue: Int { 1024 }
     /// What a leaf holds in the place of a long value: its length.
     @inlinable static var longMarkSize: Int { 8 }
@@ -204,7 +204,7 @@ struct Leaf {
         hasNulls ? Self.bitmap(at: address + LeafFormat.headerSize) : .zero
     }
 
-    /// The rows whose values lie elsewhere.
+    /// The rows whose values are in the table of long values.
     @inlinable
     var longs: ClusterBits {
         guard hasLong else { return .zero }

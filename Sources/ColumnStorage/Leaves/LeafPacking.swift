@@ -4,7 +4,7 @@
     import Darwin
 #endif
 
-/// Packs wide leaves into the form that lies in the file.
+/// Packs wide leaves into the form that the file stores.
 ///
 /// Owns the memory it packs into.
 final class LeafPacker {

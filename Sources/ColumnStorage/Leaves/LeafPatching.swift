@@ -1,6 +1,6 @@
 // Packing a leaf of numbers of which a write has set a few: the committed leaf, with these in their places.
 extension LeafPacker {
-    /// More values than this are packed anew, which costs the same for any number.
+    /// With more changed values than this, the leaf is packed again, which costs the same for any number.
     private static let patchLimit = 64
 
     /// The packed form of a leaf that differs from the committed one that it was unpacked from in the marked rows only.

@@ -25,7 +25,7 @@ struct UnpackedLeaf {
         nonmutating set { (address - Self.notes).storeBytes(of: newValue, as: ClusterBits.self) }
     }
 
-    /// The rows whose value lies in the table of long values, as of the leaf that was unpacked.
+    /// The rows whose value was in the table of long values when the leaf was unpacked.
     var longs: ClusterBits {
         get { (address - 128).loadUnaligned(as: ClusterBits.self) }
         nonmutating set { (address - 128).storeBytes(of: newValue, as: ClusterBits.self) }

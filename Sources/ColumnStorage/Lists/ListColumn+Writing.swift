@@ -211,7 +211,7 @@ extension ListColumn {
             if list.chunks[index].isDirty, var content = list.chunks[index].content {
                 let fitting = content.fittingCount
                 if fitting < content.count {
-                    // In the middle both parts keep room; at the end chunks stay full.
+                    // In the middle both parts keep free space; at the end chunks stay full.
                     let isLast = index == list.chunks.count - 1
                     let cut = isLast ? fitting : Swift.min(fitting, (content.count + 1) / 2)
                     let rest = content.split(at: cut)
@@ -226,7 +226,9 @@ extension ListColumn {
         }
     }
 
-    /// Gives new chunks labels between those of their neighbours; false when there is no room.
+    /// Assigns labels between those of their neighbors to new chunks.
+    ///
+    /// Returns false if there are too few labels.
     private func assignLabels(_ list: EditedList) -> Bool {
         var index = 0
         while index < list.chunks.count {
@@ -236,7 +238,7 @@ extension ListColumn {
             }
             var end = index
             while end < list.chunks.count, list.chunks[end].label == nil { end += 1 }
-            let room = Int64(end - index + 1)
+            let slots = Int64(end - index + 1)
             let before = index > 0 ? list.chunks[index - 1].label : nil
             let after = end < list.chunks.count ? list.chunks[end].label : nil
             var start: Int64
@@ -244,9 +246,9 @@ extension ListColumn {
             switch (before, after) {
             case (nil, nil): start = 0
             case (let before?, nil): start = before + step
-            case (nil, let after?): start = after - step * (room - 1)
+            case (nil, let after?): start = after - step * (slots - 1)
             case (let before?, let after?):
-                step = (after - before) / room
+                step = (after - before) / slots
                 guard step > 0 else { return false }
                 start = before + step
             }

@@ -10,10 +10,9 @@ import LMDBStorage
 /// labels ascend with gaps, so that a chunk can be divided without touching the others. A list
 /// without elements stores nothing.
 ///
-/// Reads find chunks through directories, kept for the lists read last until the snapshot moves, and
-/// filled as far as somebody reads. A write holds the lists that it touches in memory; reads of the same snapshot see them
-/// there. Before the commit: ``flush()``; to forget them: ``cancel()``. Not thread-safe; belongs to
-/// its snapshot.
+/// Reads find chunks through directories. These are kept for the lists read last until the snapshot moves, and filled
+/// as reads need them. A write holds the lists that it changes in memory; reads of the same snapshot see them there.
+/// Call ``flush()`` before the commit, or ``cancel()`` to discard them. Not thread-safe; belongs to its snapshot.
 package final class ListColumn {
     let pages: ListPages
     let prefix: UInt32
@@ -23,7 +22,7 @@ package final class ListColumn {
     let keys: ListColumn?
     let scratchKey: IntIndexKey
     var edited: [Int64: EditedList] = [:]
-    /// What was done to the lists that have been put away, by owner.
+    /// The edits of the lists that have been flushed, by owner.
     package private(set) var recordedEdits: [Int64: CollectionEdits] = [:]
     /// Elements added since the last flush, to bound memory.
     var pendingElements = 0
@@ -51,7 +50,7 @@ package final class ListColumn {
 
     deinit { scratchKey.deallocate() }
 
-    /// Keeps what was done to a list that is put away.
+    /// Keeps the edits of a list that is flushed.
     func record(_ edits: CollectionEdits, _ owner: Int64) {
         guard !edits.isEmpty else { return }
         recordedEdits[owner, default: CollectionEdits()].append(later: edits)
@@ -92,7 +91,7 @@ package final class ListColumn {
         return directory.place(position)
     }
 
-    /// What is known of where the chunks of a list lie.
+    /// The known addresses of the chunks of a list.
     func known(_ owner: Int64) -> ListDirectory {
         let directory = directories[Int(truncatingIfNeeded: owner) & 7]
         if directory.generation != pages.generation || directory.owner != owner {

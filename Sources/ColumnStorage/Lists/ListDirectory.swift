@@ -1,4 +1,4 @@
-/// Where the chunks of one list lie in the map, as far as somebody has asked for them.
+/// The addresses of the chunks of one list in the map, as far as reads have looked them up.
 ///
 /// Known from the first chunk on, and from the last one back.
 final class ListDirectory {

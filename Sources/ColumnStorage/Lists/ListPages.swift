@@ -1,9 +1,9 @@
 import LMDBStorage
 
-/// The LMDB table that all lists of one snapshot lie in, the transaction to read it with, and
-/// whether what is known about its pages still holds.
+/// The LMDB table of all lists of one snapshot, the transaction to read it with, and whether the known addresses of its
+/// pages are still valid.
 ///
-/// One for each snapshot; the snapshot tells it when it moves.
+/// One for each snapshot, which notifies it when it moves.
 package final class ListPages {
     let table: Table
     private let state: UnsafeMutablePointer<State>
@@ -34,7 +34,7 @@ package final class ListPages {
         state.pointee.generation &+= 1
     }
 
-    /// Forgets where chunks lie, after a write to the table.
+    /// Forgets the addresses of chunks, after a write to the table.
     func invalidate() { state.pointee.generation &+= 1 }
 
     @inline(__always) var generation: UInt64 { state.pointee.generation }

@@ -5,10 +5,10 @@ extension ListReader {
     /// The first position whose element is in the second part of an ordered collection; the count when
     /// there is none.
     ///
-    /// Elements of the first part must all lie before those of the second.
+    /// Elements of the first part must all precede those of the second.
     ///
-    /// Cost: a bisection over the chunks and one inside a chunk. In a write, what lies behind the start
-    /// of the last chunk is found without looking at any other.
+    /// Cost: a bisection over the chunks and one inside a chunk. In a write, an index after the start of the last chunk
+    /// is found without reading any other chunk.
     package func partitioningIndex(
         where isInSecondPart: (ListElement) throws(StorageError) -> Bool
     ) throws(StorageError) -> Int {
@@ -35,7 +35,7 @@ extension ListReader {
             try partitioningIndex { element throws(StorageError) in
                 guard case .bytes(let text) = element else { return false }
                 let order = text.withUnsafeBytes { BytesView($0).compare(BytesView(wanted)) }
-                // The last text that is asked about and lies in the second part is the first of it.
+                // The last text examined in the second part is the first text of that part.
                 if order >= 0 { isThere = order == 0 }
                 return order >= 0
             }
@@ -45,7 +45,7 @@ extension ListReader {
 }
 
 extension ListColumn {
-    /// The same inside a write: only the chunk that the place lies in is loaded.
+    /// The same inside a write: only the chunk that contains the index is loaded.
     func partitioningIndex(
         _ list: EditedList, _ owner: Int64,
         _ isInSecondPart: (ListElement) throws(StorageError) -> Bool

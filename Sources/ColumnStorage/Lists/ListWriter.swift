@@ -37,7 +37,7 @@ package struct ListWriter {
         let list = try list
         let last = lastChunkWithRoom(list)
         if let word = element.word {
-            list.chunks[last].content!.append(word: word)  // because: chunks with room are loaded
+            list.chunks[last].content!.append(word: word)  // because: chunks with space are loaded
         } else {
             let end = list.chunks[last].count
             list.chunks[last].content!.insert(element, at: end)  // because: the same
@@ -63,10 +63,10 @@ package struct ListWriter {
         var rest = words[...]
         while !rest.isEmpty {
             let last = lastChunkWithRoom(list)
-            let room = ListChunk.maximumElements - list.chunks[last].count
-            // because: chunks with room are loaded
-            list.chunks[last].content!.append(words: rest.prefix(room))
-            rest = rest.dropFirst(room)
+            let free = ListChunk.maximumElements - list.chunks[last].count
+            // because: chunks with space are loaded
+            list.chunks[last].content!.append(words: rest.prefix(free))
+            rest = rest.dropFirst(free)
         }
         list.edits.append(.insert(at: list.count, count: words.count))
         list.count += words.count
@@ -149,7 +149,9 @@ package struct ListWriter {
         return old
     }
 
-    /// Removes every element that is equal, and tells how many there were.
+    /// Removes every element that is equal.
+    ///
+    /// Returns their number.
     @discardableResult  // because: callers may only want them gone
     package func removeAll(equalTo element: ListElement) throws -> Int {
         var positions: [Int] = []

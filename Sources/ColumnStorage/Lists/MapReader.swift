@@ -2,8 +2,8 @@ import LMDBStorage
 
 /// A map property of one row, for reading.
 ///
-/// Follows the snapshot that it came from, and in a write sees the write. Keys are texts in byte order;
-/// keys and values lie in two sequences of chunks of the same length.
+/// Follows its snapshot, and in a write reads the changes of the write. Keys are texts in byte order; keys and values
+/// are two sequences of chunks of the same length.
 ///
 /// Throws `damaged` for stored bytes that cannot be right and `closed` after the snapshot has been
 /// closed.
@@ -23,7 +23,7 @@ package struct MapReader {
         get throws(StorageError) { try keys.count }
     }
 
-    /// The value under a key; nil when there is no such key.
+    /// The value under a key; nil if the map does not have the key.
     ///
     /// Cost: a bisection.
     package func value(_ key: [UInt8]) throws(StorageError) -> ListElement? {
@@ -33,7 +33,7 @@ package struct MapReader {
         return value
     }
 
-    /// Where a key stands or would stand, and whether it is there.
+    /// The index at which a key is or would be inserted, and whether the map has it.
     package func search(
         _ key: RawSpan
     ) throws(StorageError) -> (position: Int, isThere: Bool) {

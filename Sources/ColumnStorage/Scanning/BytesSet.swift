@@ -6,9 +6,9 @@
 
 /// A set of texts or other bytes that is asked about every row of a column.
 ///
-/// The values lie one after the other; a hash table says where, and half of the hash stands in it. Most
-/// rows that are not in the set are told before that, by a bit of a filter that is small enough to stay
-/// in the nearest cache. Immutable.
+/// The values are stored one after the other. A hash table contains their offsets and half of each hash. A bit filter,
+/// small enough for the nearest cache, rejects most rows that are not in the set before the hash table is read.
+/// Immutable.
 package struct BytesSet: Sendable, Hashable {
     private let content: [UInt8]
     /// Where each value begins in `content`; one more at the end.
@@ -18,7 +18,7 @@ package struct BytesSet: Sendable, Hashable {
     /// A bit for the upper part of each value's hash, sixteen or more for each value.
     private let filter: [UInt64]
     private let filterShift: UInt64
-    /// Another one for each set, so that nobody can prepare values that all meet in one slot.
+    /// Differs for each set, so that prepared values cannot all hash to one slot.
     private let seed: UInt64
 
     /// Makes a set of some values, in any order.

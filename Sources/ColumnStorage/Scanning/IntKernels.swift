@@ -11,7 +11,7 @@ enum IntKernels {
         if encoding == LeafEncoding.constant {
             return least >= low && least <= high ? Cluster.all : .zero
         }
-        // Heap leaves do not know their bounds; packed ones that are not constant have two.
+        // Unpacked leaves do not know their bounds; packed ones that are not constant have two.
         if leaf.maximum > least {
             if leaf.maximum < low || least > high { return .zero }
             if least >= low && leaf.maximum <= high { return Cluster.all }

@@ -1,7 +1,7 @@
 /// A set of integers that is asked about every row of a column.
 ///
-/// Values that lie close together are kept as bits, others in a hash table; either way a question
-/// costs a load or two, however many values there are. Immutable.
+/// Values that are close together are stored as bits, others in a hash table. Either way a test costs a load or two,
+/// however many values there are. Immutable.
 package struct IntSet: Sendable, Hashable {
     /// The values, ascending, each once.
     package let values: [Int64]
@@ -90,7 +90,7 @@ package struct IntSet: Sendable, Hashable {
         if leaf.encoding == LeafEncoding.constant {
             return contains(leaf.minimum &- offset) ? among : .zero
         }
-        // Heap leaves do not know their bounds; packed ones that are not constant have two.
+        // Unpacked leaves do not know their bounds; packed ones that are not constant have two.
         if leaf.maximum > leaf.minimum,
             leaf.maximum &- offset < first || leaf.minimum &- offset > last
         {

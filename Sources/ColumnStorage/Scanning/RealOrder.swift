@@ -18,7 +18,7 @@ package enum RealOrder {
         left == right || (left.isNaN && right.isNaN)
     }
 
-    /// Returns the one value that stands for all values that equal this one: one NaN, and 0.0 for -0.0.
+    /// Returns the one value that represents all values that equal this one: one NaN, and 0.0 for -0.0.
     @inline(__always)
     package static func canonical(_ value: Double) -> Double {
         value.isNaN ? .nan : value + 0

@@ -11,7 +11,7 @@ extension TableReader {
         return leaf(0, cluster).loadUnaligned(as: ClusterBits.self)
     }
 
-    /// The leaf of a column; nil when there is no such column or cluster.
+    /// The leaf of a column; nil if the column or cluster does not exist.
     @inline(__always)
     func column(_ column: ColumnID, _ cluster: Int) -> (leaf: Leaf, kind: ColumnKind)? {
         guard let kind = kind(of: column),

@@ -3,7 +3,7 @@
 ///
 /// Immutable. An eighth of a byte for each key.
 package struct TargetBits: Sendable {
-    /// Bit `key % 64` of word `key / 64`; the last word is 0 and stands for every key that is none.
+    /// Bit `key % 64` of word `key / 64`; the last word is 0, for keys outside.
     let words: [UInt64]
 
     /// Makes what is asked for out of some rows.
@@ -26,7 +26,9 @@ package struct TargetBits: Sendable {
     }
 }
 
-/// Tests of the links of a leaf, which are keys and one; 0 is no link.
+/// Tests the links of a leaf.
+///
+/// A link is stored as key + 1; 0 means null.
 enum LinkKernels {
     /// From so many rows on it is cheaper to ask about all rows of a cluster.
     private static let denseFrom = 124

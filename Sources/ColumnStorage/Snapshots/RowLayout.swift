@@ -1,10 +1,10 @@
-/// How a row of the tail lies in its node.
+/// The layout of a row of the tail in its node.
 ///
 /// Follows from the table's definition: a change of it packs the tail first.
 ///
 ///     0   u8   1 = a row; 0 = the row is gone, and nothing follows
 ///     1        a bit for each column: null
-///              a bit for each column: the value lies in the table of long values
+///                           a bit for each column: the value is in the table of long values
 ///              the values of fixed size, in the order of the columns
 ///              u32 end of each text value, then the bytes of all of them
 ///
@@ -13,7 +13,7 @@ struct RowLayout {
     static let row: UInt8 = 1
     static let gone: UInt8 = 0
 
-    /// Where the value of a column lies: an offset, or the number of a text value.
+    /// The location of a column's value: an offset, or the number of a text value.
     ///
     /// -1 for a hole.
     private(set) var places: [Int] = []
@@ -78,7 +78,7 @@ struct RowLayout {
             rebasing: node[textOffset + start..<textOffset + end(of: place, node)])
     }
 
-    /// Takes over the value of one column from a node into a heap leaf; its text is copied to `arena`.
+    /// Reads the value of one column from a node into an unpacked leaf; its text is copied to `arena`.
     func read(
         _ column: Int, _ node: UnsafeRawBufferPointer, into leaf: UnpackedLeaf, _ row: Int,
         _ arena: TextArena
@@ -115,7 +115,7 @@ struct RowLayout {
         return size
     }
 
-    /// Fills the node of a row from heap leaves by slot; long values are marked in their leaves.
+    /// Fills the node of a row from the unpacked leaves of its slots; long values are marked in their leaves.
     func write(_ leaves: [UnpackedLeaf], _ row: Int, to node: UnsafeMutableRawBufferPointer) {
         guard let base = node.baseAddress else { return }
         base.initializeMemory(as: UInt8.self, repeating: 0, count: 1 + 2 * bitmapBytes)

@@ -1,11 +1,11 @@
 import LMDBStorage
 
-/// Keeps a file open in this process, also a file in memory that nobody else uses at the moment.
+/// Keeps a file open in this process, including a file in memory that has no other handle at the moment.
 package struct FileHold: Sendable {
     private let file: ColumnFile
     private let lease: EnvironmentLease
 
-    /// The file as ``ColumnFile/identity`` tells it.
+    /// The file, as ``ColumnFile/identity`` identifies it.
     package var identity: ObjectIdentifier { file.identity }
 
     init(_ file: ColumnFile) throws(StorageError) {
@@ -15,7 +15,7 @@ package struct FileHold: Sendable {
 }
 
 extension ColumnFile {
-    /// Keeps the file open as long as somebody has the result.
+    /// Keeps the file open as long as the result exists.
     ///
     /// Throws `closed`.
     package func hold() throws(StorageError) -> FileHold { try FileHold(self) }
@@ -23,9 +23,9 @@ extension ColumnFile {
 
 /// One version of a file, held in place, of which every thread can make a snapshot for itself.
 package final class SharedVersion: @unchecked Sendable {
-    // Unchecked because: the properties are constant, and LMDB does nothing but read in this transaction. It is never
-    // renewed, nobody ends it while this holds it, and the one thing that reading would change in it (what it knows of
-    // a table that is looked at for the first time) was done for all tables when this was made.
+    // Unchecked because: the properties are constant, and LMDB only reads in this transaction. The transaction is never
+    // renewed, and not ended while this object holds it. The one state that reading would change (what the transaction
+    // knows about a table that is read for the first time) was set up for all tables when this object was created.
     private let reader: ReadTransaction
     private let definitions: [TableID: TableDefinition]
     private let identity: ObjectIdentifier

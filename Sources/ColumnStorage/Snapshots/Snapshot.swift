@@ -16,7 +16,7 @@ package final class Snapshot {
     private let spares: SpareReaders?
     /// Whether a move to a newer version may have passed over a change of the schema.
     ///
-    /// Stays so until whoever has looked takes it back.
+    /// Stays true until its reader resets it.
     package var mayHaveNewSchema = false
 
     /// A live snapshot at the newest version.
@@ -73,7 +73,7 @@ package final class Snapshot {
     /// It was read as empty.
     package var damage: StorageError? { source.damage }
 
-    /// Tells what tables look like, after the schema has been read or has changed.
+    /// Receives the definitions of the tables, after the schema has been read or has changed.
     ///
     /// Tables that are not named stay as they are.
     package func configure(_ definitions: [TableDefinition]) {
@@ -85,7 +85,7 @@ package final class Snapshot {
         if let write, !write.isSchemaChanged { write.definitionsBefore = source.definitions }
     }
 
-    /// What a table looks like, as far as this snapshot was told.
+    /// The definition of a table, as far as this snapshot knows it.
     package func definition(of table: TableID) -> TableDefinition? { source.definitions[table] }
 
     /// The reader of a table; the same one each time.
@@ -217,7 +217,7 @@ package final class Snapshot {
         try commit(keepingLeft: true, whenVisible)!
     }
 
-    /// The same for who does not need the version before, which costs less.
+    /// The same without the version before, which costs less.
     package func commitOnly(whenVisible: () -> Void = {}) throws(StorageError) {
         _ = try commit(keepingLeft: false, whenVisible)
     }
@@ -233,7 +233,7 @@ package final class Snapshot {
         let next: ReadTransaction
         let committed: UInt64
         do throws(StorageError) {
-            // What is damaged reads as empty: a write that goes on from there would make that permanent.
+            // Damaged pages read as empty: a write that continues from them would make the loss permanent.
             try source.requireSound()
             try session.prepare()
             try source.requireSound()
@@ -270,7 +270,7 @@ package final class Snapshot {
             }
             return left
         }
-        // Somebody has committed again already.
+        // Another commit has followed already.
         follow(from: committed - 1, to: next)
         return left
     }

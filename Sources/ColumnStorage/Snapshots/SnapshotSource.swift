@@ -80,7 +80,7 @@ package final class SnapshotSource {
         return pages
     }
 
-    /// Forgets where index blocks and list chunks lie: the transaction or its content is another one.
+    /// Forgets the addresses of index blocks and list chunks: the transaction or its content is another one.
     func forgetPages() {
         madeListPages?.move(to: handle)
         madeKeyPages?.move(to: handle)
@@ -89,7 +89,7 @@ package final class SnapshotSource {
 
     /// Reads another version from now on.
     ///
-    /// The old one lives as long as somebody else holds it.
+    /// The old one lives as long as another owner holds it.
     func move(to next: ReadTransaction) {
         reader = next
         isReaderShared = false
@@ -101,7 +101,7 @@ package final class SnapshotSource {
     func takeOver(_ left: ReadTransaction, from other: SnapshotSource) {
         damage = nil
         move(to: left)
-        // They lie in pages of the version, which stay as long as it is held.
+        // They are in pages of the version, which stay as long as it is held.
         knownRecent = other.knownRecent
     }
 

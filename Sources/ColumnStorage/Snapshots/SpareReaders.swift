@@ -1,8 +1,8 @@
-/// The table readers of a version that was left and let go, for the next one that is left.
+/// The table readers of a version that was released, for reuse by the next version that is released.
 ///
-/// A live snapshot leaves a version with every step. Observers read a few values of it, and it goes;
-/// making its readers anew each time would cost more than what is read. Between versions they hold
-/// none. Belongs to the thread of the snapshots.
+/// A live snapshot leaves a version with every step. Observers read a few values of the old version, then it is
+/// released; creating its readers again each time would cost more than the reads. Between versions the readers hold no
+/// pages. Belongs to the thread of the snapshots.
 final class SpareReaders {
     private var source: SnapshotSource?
     private var hasEnded = false
@@ -18,7 +18,7 @@ final class SpareReaders {
         return (kept, tables)
     }
 
-    /// Keeps closed readers, unless somebody else has one: to them it is to stay closed.
+    /// Keeps closed readers, unless another owner has one, for which it must stay closed.
     func keep(_ source: SnapshotSource, _ readers: inout SortedMap<TableID, TableReader>) {
         if hasEnded { return }
         for place in readers.elements.indices
@@ -29,7 +29,7 @@ final class SpareReaders {
         tables = readers
     }
 
-    /// Lets everything go for ever: a source keeps its file.
+    /// Releases everything permanently, because a source keeps its file open.
     func end() {
         hasEnded = true
         source = nil

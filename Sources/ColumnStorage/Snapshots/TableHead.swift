@@ -1,7 +1,7 @@
-/// What a table records about itself, in the file's tail table.
+/// The record of a table about itself, in the file's tail table.
 ///
-/// There lie, for each table, rows of its newest cluster that wait to be packed into leaves, one node each
-/// under `table << 48 | key`, and behind them the head; the newest of all these lie among the ``DeltaBuffer``.
+/// The tail table contains, for each table, the rows of its newest cluster that are not packed into leaves yet, one
+/// node each under `table << 48 | key`, and after them the head. The newest of all these are in the ``DeltaBuffer``.
 struct TableHead: Equatable {
     /// All keys ever given are below this.
     var keyBound: Int64 = 0
@@ -15,15 +15,15 @@ struct TableHead: Equatable {
     static let size = 25
     private static let keys: UInt64 = 1 << 48
 
-    /// Where the head lies.
+    /// The key of the head.
     static func key(_ table: TableID) -> UInt64 { (UInt64(table.rawValue) + 1) * keys - 1 }
 
-    /// Where a row lies.
+    /// The key of a row.
     static func key(_ table: TableID, _ row: Int64) -> UInt64 {
         UInt64(table.rawValue) * keys + UInt64(row)
     }
 
-    /// Clusters that keys below the bound lie in.
+    /// The number of clusters of the keys below the bound.
     var clusterCount: Int { (Int(keyBound) + Cluster.rows - 1) / Cluster.rows }
 
     /// Nil when the bytes are not valid.

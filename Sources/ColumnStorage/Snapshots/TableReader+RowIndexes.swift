@@ -7,8 +7,8 @@ extension TableReader {
 
     /// The rows whose text matches a search, ascending.
     ///
-    /// Nil when the index cannot tell: the column has none, or the search requires no term. Cost: the
-    /// rows of the rarest required term and of each beginning and excluded term.
+    /// Nil if the column has no index, or the search requires no term. Cost: the rows of the rarest required term and
+    /// of each prefix and excluded term.
     package func rows(_ column: ColumnID, matching query: TextQuery) -> [ObjectKey]? {
         guard !query.required.isEmpty, let index = terms(column) else { return nil }
         return read { (transaction) throws(StorageError) in
@@ -19,7 +19,7 @@ extension TableReader {
 
     /// The rows of a stretch of a composite index, in the order of the index.
     ///
-    /// Nil when there is no such index.
+    /// Nil if the column has no such index.
     package func keys(composite id: Int, _ range: CompositeRange) -> [ObjectKey]? {
         guard let index = composite(id), case .columns(let definition) = index.definition,
             let (from, below) = CompositeCoding.bounds(range, definition.columns, self)

@@ -1,8 +1,8 @@
 import LMDBStorage
 
-// Reads of single values. A row is found by a division by a constant, its presence and its value by one
-// entry of the directory each. Nil stands for null, a dead row, an unknown column and another kind alike:
-// the caller finds out which, off the fast path.
+// Reads of single values. A row is found with a division by a constant, its presence and its value with one entry of
+// the directory each. Nil means null, a dead row, an unknown column or another kind: the caller finds out which, off
+// the fast path.
 extension TableReader {
     @usableFromInline
     struct Place {
@@ -129,7 +129,7 @@ extension TableReader {
         return try body(bytes(column, key, place).bytes)
     }
 
-    /// The bytes at a place, wherever they lie.
+    /// The bytes of a value, inside or outside the leaf.
     @inlinable @inline(__always)
     func bytes(_ column: ColumnID, _ key: ObjectKey, _ place: Place) -> UnsafeRawBufferPointer {
         if place.leaf.encoding == LeafEncoding.constant {
@@ -151,7 +151,7 @@ extension TableReader {
         }
     }
 
-    /// Bytes of a heap leaf, or of a long value in its own table.
+    /// Bytes of an unpacked leaf, or of a long value in its own table.
     @usableFromInline @inline(never)
     func distantBytes(
         _ column: ColumnID, _ key: ObjectKey, _ place: Place

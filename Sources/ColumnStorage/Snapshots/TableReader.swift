@@ -58,7 +58,7 @@ package final class TableReader {
     /// All keys are below this.
     @inlinable package var keyBound: Int64 { state.pointee.keyBound }
 
-    /// Clusters that keys lie in.
+    /// The clusters that contain keys.
     @inlinable package var clusterCount: Int { state.pointee.clusterCount }
 
     /// Takes over what the columns are.
@@ -157,8 +157,9 @@ package final class TableReader {
         return address
     }
 
-    /// Enters the run of clusters that begins with an absent one: where all rows are deleted for ever, a scan
-    /// must not search for each.
+    /// Enters the run of clusters that begins with an absent one.
+    ///
+    /// Where all rows are deleted permanently, a scan must not search for each cluster.
     private func enterAbsent(after cluster: Int) {
         guard let reader = source.reader else { return }
         do throws(StorageError) {
@@ -205,7 +206,7 @@ package final class TableReader {
         return stored(slot, cluster)
     }
 
-    /// The leaf of a slot in the file, or what stands for it.
+    /// The leaf of a slot in the file, or the empty leaf in its place.
     func stored(_ slot: Int, _ cluster: Int) -> UnsafeRawPointer {
         let key = LeafKey(id, cluster: cluster, slot: slot)
         let bytes: UnsafeRawBufferPointer?

@@ -14,7 +14,7 @@
 struct TableState {
     /// `slot * capacity + cluster`; slot 0 is presence, slot `c + 1` is column `c`.
     @usableFromInline var directory: UnsafeMutablePointer<UInt64>
-    /// Clusters that each slot has room for.
+    /// Number of clusters that fit into each slot.
     @usableFromInline var capacity: Int
     /// Columns with holes; slots are one more.
     @usableFromInline var columnCount: Int
@@ -60,7 +60,7 @@ struct TableState {
         }
     }
 
-    /// Makes room for `clusters` clusters of `columns` columns, keeping the addresses.
+    /// Reserves space for `clusters` clusters of `columns` columns, keeping the addresses.
     ///
     /// False when there is no memory for it.
     mutating func resize(columns: Int, clusters: Int) -> Bool {

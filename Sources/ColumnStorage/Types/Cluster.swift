@@ -1,4 +1,4 @@
-/// The fixed size of a cluster: a run of consecutive keys whose values lie together.
+/// The fixed size of a cluster: a run of consecutive keys whose values are stored together.
 ///
 /// 496 eight-byte values, a null bitmap and the header stay inside one overflow page of LMDB (4080
 /// bytes); 504 would not. A constant, so that the division is a multiplication.

@@ -1,4 +1,4 @@
-/// How a mixed value lies in bytes: a flat sequence of tokens, so that it can be walked without recursion.
+/// The bytes of a mixed value: a flat sequence of tokens, so that it can be read without recursion.
 ///
 /// Each token is its tag and what the tag says; numbers are little-endian.
 ///
@@ -24,7 +24,7 @@ package enum MixedTag: UInt8, Sendable {
 
 /// The links in the bytes of mixed values.
 struct MixedLinks {
-    /// One link: where its tag stands, and where it leads.
+    /// One link: the offset of its tag, and its target.
     struct Link {
         let offset: Int
         let code: Int64
@@ -37,7 +37,7 @@ struct MixedLinks {
         Int64(table.rawValue) << keyBits | key.rawValue & (1 << keyBits - 1)
     }
 
-    /// The row that a code stands for; nil if it is of another table.
+    /// The row of a code; nil if it is of another table.
     static func key(of code: Int64, in table: TableID) -> ObjectKey? {
         code >> keyBits == Int64(table.rawValue) ? ObjectKey(code & (1 << keyBits - 1)) : nil
     }

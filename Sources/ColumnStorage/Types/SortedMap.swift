@@ -107,7 +107,7 @@ extension SortedMap: Sequence {
 }
 
 extension SortedMap: ExpressibleByDictionaryLiteral {
-    /// The map of these keys, of which each stands there once.
+    /// The map of these keys, each of which occurs once.
     @inlinable
     package init(dictionaryLiteral elements: (Key, Value)...) {
         self.init()

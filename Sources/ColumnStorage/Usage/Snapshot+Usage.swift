@@ -1,7 +1,7 @@
 import LMDBStorage
 
 extension Snapshot {
-    /// What takes how much room in the file: tables, columns, indexes, history, free pages.
+    /// The space that tables, columns, indexes, history and free pages take in the file.
     ///
     /// Of the committed version, also inside a write; only tables that ``configure(_:)`` has named. Looks at the size
     /// of every leaf, chunk and block, but not into them: about a millisecond for a million values.

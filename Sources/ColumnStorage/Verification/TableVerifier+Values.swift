@@ -1,6 +1,6 @@
 import LMDBStorage
 
-// Values that lie outside of leaves: long ones, and lists.
+// Values outside of leaves: long ones, and lists.
 extension TableVerifier {
     /// Long values: one for every row that says so, and no others.
     func verifyLongValues() throws(StorageError) {
@@ -37,7 +37,7 @@ extension TableVerifier {
                     bitPattern: UInt64(
                         bigEndian: found.key.loadUnaligned(fromByteOffset: 8, as: UInt64.self))))
             let isKnown = definition.columns.indices.contains(column.rawValue)
-            // What a dropped column has left takes room and does no harm.
+            // The remains of a dropped column take space and do no harm.
             let isDropped = isKnown && definition.columns[column.rawValue].isDropped
             if !isDropped, expected[column]?.contains(key.rawValue) != true {
                 fault("a long value belongs to no row", isKnown ? column : nil, key)

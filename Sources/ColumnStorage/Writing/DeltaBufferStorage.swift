@@ -2,7 +2,8 @@ import LMDBStorage
 
 /// The recent nodes as an open write changes them.
 ///
-/// Kept with a snapshot's workspace from write to write; a write reads them anew unless the one before it was ours.
+/// Kept with a snapshot's workspace from write to write. A write reads the nodes again unless the previous write was
+/// ours.
 final class DeltaBufferStorage {
     private let bytes: UnsafeMutableRawBufferPointer
     @exclusivity(unchecked) private var used = 0
@@ -50,7 +51,7 @@ final class DeltaBufferStorage {
         DeltaBuffer(unchecked: UnsafeRawBufferPointer(rebasing: bytes[..<used]))
     }
 
-    /// Makes room for a node; the caller fills it before the next call.
+    /// Reserves space for a node; the caller fills it before the next call.
     ///
     /// A node of many bytes gets its place in its table.
     func reserve(

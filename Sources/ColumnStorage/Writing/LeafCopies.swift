@@ -1,4 +1,4 @@
-/// Copies of leaves that an open write has put away already, for readers of the same snapshot.
+/// Copies of leaves that an open write has flushed, for readers of the same snapshot.
 ///
 /// Pages that a write has made move, so that readers get copies. A write may read far more than fits in
 /// memory: the oldest copies go when there are too many. A reader holds the leaves of one cluster at a

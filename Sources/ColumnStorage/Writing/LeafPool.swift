@@ -1,4 +1,4 @@
-/// Blocks for heap leaves, kept between uses by width.
+/// Memory blocks for unpacked leaves, kept between uses by width.
 final class LeafPool {
     @exclusivity(unchecked) private var free: SortedMap<Int, [UnsafeMutableRawPointer]> =
         SortedMap()

@@ -11,7 +11,7 @@ struct RowRemoval {
     /// The columns whose links may lead to the rows.
     private let sources: [(table: TableID, column: ColumnDefinition, index: IntIndex)]
     private let hasMixedColumns: Bool
-    /// The columns whose values lie in an index of integers.
+    /// The columns with an index of integers.
     private let indexed: [(column: ColumnDefinition, index: IntIndex)]
     /// The columns that have more than their values to clear.
     private let others: [ColumnDefinition]
@@ -109,7 +109,7 @@ extension WriteSession {
         let reader = overlay(table).reader
         if !reader.isPresent(key) {
             try reader.source.requireSound()
-            preconditionFailure("no such row")
+            preconditionFailure("the row does not exist")
         }
         try RowRemoval(self, table, count: 1).remove(key)
     }

@@ -5,7 +5,7 @@ extension RowWriter {
         precondition(
             UInt(bitPattern: column.rawValue) < UInt(bitPattern: columns)
                 && state.pointee.kinds[column.rawValue] == kind.rawValue,
-            "no such column, or a different kind")
+            "the column does not exist or has another kind")
     }
 
     @inline(__always)
@@ -74,7 +74,8 @@ extension RowWriter {
     /// Sets a string, data or a fixed-size value.
     package func setBytes(_ column: ColumnID, _ value: RawSpan) {
         precondition(
-            UInt(bitPattern: column.rawValue) < UInt(bitPattern: columns), "no such column")
+            UInt(bitPattern: column.rawValue) < UInt(bitPattern: columns),
+            "the column does not exist")
         let form: UInt8
         switch state.pointee.kinds[column.rawValue] {
         case ColumnKind.string.rawValue, ColumnKind.data.rawValue: form = Form.text

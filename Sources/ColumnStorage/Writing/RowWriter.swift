@@ -30,7 +30,7 @@ package final class RowWriter {
         static let null: UInt8 = 5
     }
 
-    /// One value of the row that is being made: its bits, or where its bytes lie in the text.
+    /// One value of the row that is being created: its bits, or the range of its bytes in the text.
     struct Cell {
         var word: UInt64 = 0
         var count = 0
@@ -53,7 +53,7 @@ package final class RowWriter {
     let state: UnsafeMutablePointer<TableState>
     let cells: UnsafeMutablePointer<Cells>
     let values: UnsafeMutablePointer<Cell>
-    /// The heap leaf of each slot, valid for the cluster of `cells.firstKey` at `cells.generation`.
+    /// The unpacked leaf of each slot, valid for the cluster of `cells.firstKey` at `cells.generation`.
     private let leaves: UnsafeMutablePointer<UnsafeMutableRawPointer?>
     let columns: Int
     private let definition: TableDefinition
@@ -138,7 +138,7 @@ package final class RowWriter {
     /// Returns its key.
     @discardableResult  // because bulk loads seldom need the keys
     package func endRow() -> ObjectKey {
-        if cells.pointee.textSize > WriteSession.largeText { session.makeRoomForText() }
+        if cells.pointee.textSize > WriteSession.largeText { session.makeSpaceForText() }
         let key = state.pointee.keyBound
         var row = Int(key &- cells.pointee.firstKey)
         if UInt(bitPattern: row) >= UInt(Cluster.rows)
@@ -211,7 +211,7 @@ package final class RowWriter {
         }
     }
 
-    /// The index of an integer column that is no link.
+    /// The index of an integer column other than a link.
     func intIndex(_ column: ColumnID) -> Unmanaged<IntIndex>? {
         for kept in intIndexes where kept.column == column.rawValue && !kept.isLink {
             return kept.index

@@ -20,7 +20,7 @@ extension TableOverlay {
         return result
     }
 
-    /// What the write has done to the table, complete once everything is put away.
+    /// The changes of the write to the table, complete once everything is flushed.
     func changes() -> TableChanges {
         var changes = TableChanges()
         for cluster in presence.keys.sorted() {

@@ -1,8 +1,8 @@
 import LMDBStorage
 
-// Putting heap leaves away: packing them into the write transaction, from which they are read again if need be.
+// Flushing packs unpacked leaves into the write transaction, from which they are read again if needed.
 extension TableOverlay {
-    /// A copy of a leaf that lies in the write transaction; nil when the committed one is the newest.
+    /// A copy of a leaf that is in the write transaction; nil if the committed one is the newest.
     func copyOfFlushed(_ key: LeafKey) -> UnsafeRawBufferPointer? {
         guard flushed.contains(key.rawValue) else { return nil }
         do throws(StorageError) {
@@ -19,7 +19,7 @@ extension TableOverlay {
         }
     }
 
-    /// Puts away every heap leaf, in the order of their keys.
+    /// Flushes every unpacked leaf, in the order of their keys.
     ///
     /// The last time, a few rows of the newest cluster may stay rows.
     func flushAll(isLast: Bool = false) throws(StorageError) {
@@ -33,7 +33,7 @@ extension TableOverlay {
         for key in leaves.keys.sorted() { try flush(LeafKey(rawValue: key)) }
     }
 
-    /// Whether the write has heap leaves of a cluster.
+    /// Whether the write has unpacked leaves of a cluster.
     func hasLeaves(_ cluster: Int) -> Bool {
         if leaves.count <= 2 * slotCount {
             return leaves.keys.contains { LeafKey(rawValue: $0).cluster == cluster }
@@ -43,7 +43,7 @@ extension TableOverlay {
         }
     }
 
-    /// Forgets all heap leaves, which are the reader's own.
+    /// Discards all unpacked leaves, which belong to the reader.
     func releaseKept() {
         for slot in recent.indices {
             recent[slot] = nil
@@ -53,7 +53,7 @@ extension TableOverlay {
         session.generation.pointee += 1
     }
 
-    /// Puts away the heap leaves of one cluster.
+    /// Flushes the unpacked leaves of one cluster.
     func flush(cluster: Int) throws(StorageError) {
         if keepsTail(cluster) { return try packTail() }
         for slot in 0..<recent.count {
@@ -70,7 +70,7 @@ extension TableOverlay {
             let bits = leaf.presence
             var stored = bits
             if bits.isEmpty && (cluster + 1) * Cluster.rows <= reader.keyBound {
-                // Nobody will be in this cluster again.
+                // The cluster stays empty permanently.
                 try dropCluster(cluster)
             } else {
                 try withUnsafeBytesTyped(of: &stored) { bytes throws(StorageError) in

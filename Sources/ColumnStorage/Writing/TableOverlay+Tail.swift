@@ -10,11 +10,11 @@ extension TableOverlay {
     /// The cluster that was the newest when the write began.
     var tailCluster: Int { Int(headBefore.keyBound) / Cluster.rows }
 
-    /// Whether heap leaves of a cluster are those that the reader keeps.
+    /// Whether the unpacked leaves of a cluster are those that the reader keeps.
     @inline(__always)
     func keepsTail(_ cluster: Int) -> Bool { cluster == tailCluster && !isTailPacked }
 
-    /// Where the text of a row goes: to where its heap leaf lives.
+    /// Where the text of a row is copied: into the memory of its unpacked leaf.
     @inline(__always)
     func arena(_ cluster: Int) -> TextArena {
         keepsTail(cluster) ? reader.tailLeaves().arena : session.arena

@@ -1,25 +1,25 @@
 import LMDBStorage
 
-/// What an open write has done to one table: its heap leaves, what it has put away already, and the marks
-/// from which the change set is made.
+/// The changes of an open write to one table: its unpacked leaves, the leaves that it has flushed, and the marks from
+/// which the change set is created.
 final class TableOverlay {
     let id: TableID
     // because: the reader owns this, and the session is there from `begin` to `end`.
     unowned(unsafe) let reader: TableReader
     @exclusivity(unchecked) unowned(unsafe) private(set) var session: WriteSession
 
-    /// Heap leaves by leaf key.
+    /// Unpacked leaves by leaf key.
     @exclusivity(unchecked) var leaves: [UInt64: UnpackedLeaf] = [:]
-    /// The heap leaf used last, by slot.
+    /// The unpacked leaf used last, by slot.
     @exclusivity(unchecked) var recent: [(cluster: Int, leaf: UnpackedLeaf)?]
-    /// Leaves whose newest form lies in the write transaction.
+    /// Leaves whose newest form is in the write transaction.
     @exclusivity(unchecked) var flushed: Set<UInt64> = []
-    /// Marks of leaves that were put away.
+    /// Marks of leaves that were flushed.
     @exclusivity(unchecked) var marks: [UInt64: ClusterBits] = [:]
-    /// Committed leaves whose successors were put away: the first few, which save a search when old values are kept.
+    /// Committed leaves whose successors were flushed: the first few, which save a search when old values are kept.
     @exclusivity(unchecked) private(set) var origins: [(key: LeafKey, address: UnsafeRawPointer)] =
         []
-    /// Presence before and after, of clusters whose presence was put away.
+    /// Presence before and after the write, of clusters whose presence was flushed.
     @exclusivity(unchecked) var presence: [Int: (old: ClusterBits, new: ClusterBits)] = [:]
     /// Whether the table was touched at all, net changes or not.
     @exclusivity(unchecked) private(set) var isTouched = false
@@ -65,7 +65,7 @@ final class TableOverlay {
         for index in reader.rowIndexes { index.begin(reader.keyBound) }
     }
 
-    /// What the table's head says after the write, once everything is put away.
+    /// The table's head after the write, once everything is flushed.
     func closeHead() -> TableHead {
         var head = headBefore
         head.keyBound = reader.keyBound
@@ -95,9 +95,9 @@ final class TableOverlay {
         while recent.count < slots { recent.append(nil) }
     }
 
-    // MARK: Heap leaves
+    // MARK: Unpacked leaves
 
-    /// The heap leaf of a slot, made from what the file has when there is none yet.
+    /// The unpacked leaf of a slot, created from the file's leaf if it does not exist yet.
     @inline(__always)
     func unpackedLeaf(_ slot: Int, _ cluster: Int) -> UnpackedLeaf {
         if let last = recent[slot], last.cluster == cluster { return last.leaf }
@@ -121,7 +121,7 @@ final class TableOverlay {
                 recent[slot] = (cluster, leaf)
                 return leaf
             }
-            session.makeRoom()
+            session.makeSpace()
             let width = width(of: slot)
             let source = reader.leaf(slot, cluster)
             leaf = session.pool.take(width: width)
@@ -176,12 +176,12 @@ final class TableOverlay {
         return leaves[key]?.marks ?? marks[key] ?? .zero
     }
 
-    /// Remembers where the committed form of a leaf lies.
+    /// Remembers the address of the committed form of a leaf.
     func noteOrigin(_ key: LeafKey, _ leaf: UnpackedLeaf) {
         if let address = leaf.origin, origins.count < 16 { origins.append((key, address)) }
     }
 
-    /// Every heap leaf goes, and with it everything that the write has not put away.
+    /// Discards every unpacked leaf, and with it all changes that the write has not flushed.
     func discard() {
         for (key, leaf) in leaves {
             let key = LeafKey(rawValue: key)
@@ -189,7 +189,7 @@ final class TableOverlay {
                 session.pool.give(leaf, width: width(of: key.slot))
             }
         }
-        // What a large write has needed must not stay for ever.
+        // Memory that a large write has needed must not be kept permanently.
         leaves.removeAll(keepingCapacity: leaves.capacity < 64)
         flushed.removeAll(keepingCapacity: flushed.capacity < 64)
         marks.removeAll(keepingCapacity: marks.capacity < 64)
@@ -210,7 +210,7 @@ final class TableOverlay {
         reader.tailStamp = head.tailStamp
     }
 
-    /// Enters the heap leaves in the directory again after it has been voided.
+    /// Enters the unpacked leaves in the directory again after it has been invalidated.
     func restoreAddresses() {
         for (key, leaf) in leaves {
             let key = LeafKey(rawValue: key)

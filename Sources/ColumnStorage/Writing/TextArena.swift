@@ -16,7 +16,7 @@ final class TextArena {
             return UnsafeRawBufferPointer(start: nil, count: 0)
         }
         if bytes.count > rest { grow(bytes.count) }
-        // because: grow has just made room.
+        // because: grow has just reserved the space.
         let place = next!
         place.copyMemory(from: source, byteCount: bytes.count)
         next = place + bytes.count

@@ -24,7 +24,7 @@ extension WriteSession {
         if !overlay.reader.rowIndexes.isEmpty { noteChange(overlay, column, key) }
         let (cluster, row) = place(key)
         let leaf = overlay.unpackedLeaf(column.rawValue + 1, cluster)
-        // The index of a mixed column is kept by who sets its bytes.
+        // The caller that sets the bytes of a mixed column updates its index.
         if kind != .data, let index = overlay.reader.intIndexes[column.rawValue] {
             // A row that this write has made has no entry before it is set for the first time.
             let hadValue = leaf.marks.contains(row) || overlay.wasPresent(cluster, row)
@@ -85,7 +85,7 @@ extension WriteSession {
     func set(
         _ table: TableID, _ column: ColumnID, _ key: ObjectKey, bytes value: RawSpan, isNew: Bool
     ) {
-        if value.byteCount > Self.largeText, !isNew { makeRoomForText() }
+        if value.byteCount > Self.largeText, !isNew { makeSpaceForText() }
         let overlay = overlay(table)
         let kind = overlay.reader.kind(of: column) ?? .data
         if overlay.reader.bytesIndex(column) != nil {

@@ -5,9 +5,9 @@ import MemoryAccounts
 ///
 /// Reads of the snapshot see its changes at once.
 ///
-/// Belongs to the thread that began it. Everything it touches stays unpacked in memory until commit,
-/// or until there is too much of it. A failure while data is put away (a full disk or map) is kept and
-/// thrown by `commit`, so that single changes need not throw; nothing of the write is kept then.
+/// Belongs to the thread that began it. All changed leaves stay unpacked in memory until commit, or until they take too
+/// much memory. A failure during a flush (a full disk or map) is kept and thrown by `commit`, so that single changes
+/// need not throw; then the whole write is discarded.
 ///
 /// Rows and columns must exist and fit: the layer above has checked them.
 package final class WriteSession {
@@ -19,9 +19,9 @@ package final class WriteSession {
     let pool: LeafPool
     let arena: TextArena
     private let deltaBuffer: DeltaBufferStorage
-    /// Raised whenever heap leaves are put away: addresses taken before are void.
+    /// Incremented whenever unpacked leaves are flushed, which invalidates earlier addresses.
     let generation: UnsafeMutablePointer<Int>
-    /// Bytes of heap leaves.
+    /// Bytes of unpacked leaves.
     @exclusivity(unchecked) var heapSize = 0
     /// Whether leaves stay unpacked although they take too much memory.
     @exclusivity(unchecked) private var keepsLeaves = false
@@ -39,11 +39,11 @@ package final class WriteSession {
     @exclusivity(unchecked) var incomingColumns:
         [TableID: [(table: TableID, column: ColumnDefinition)]] = [:]
     @exclusivity(unchecked) var knownMixedColumns: [(table: TableID, column: ColumnDefinition)]?
-    /// Nothing is put away early any more.
+    /// Disables early flushes.
     @exclusivity(unchecked) private var isEnding = false
     /// What tables looked like before the write changed them.
     @exclusivity(unchecked) var definitionsBefore: [TableID: TableDefinition]
-    /// Copies of leaves that the write has put away, for readers.
+    /// Copies of leaves that the write has flushed, for readers.
     let copies = LeafCopies()
 
     /// Memory for unpacked leaves before they are flushed early.
@@ -160,7 +160,7 @@ package final class WriteSession {
         return ObjectKey(key)
     }
 
-    /// Makes room for another cluster and puts away the one before, which is rarely touched again.
+    /// Reserves space for another cluster and flushes the previous one, which is rarely changed again.
     func beginCluster(_ overlay: TableOverlay, _ cluster: Int) {
         let state = overlay.reader.state
         guard
@@ -190,14 +190,14 @@ package final class WriteSession {
     }
 
     /// Flushes all leaves if they take too much memory; called before another leaf is created.
-    func makeRoom() {
+    func makeSpace() {
         guard heapSize + arena.size > grantedSize, failure == nil, !isEnding, !keepsLeaves
         else { return }
         flushIfNeeded(heapSize + arena.size + tailTextSize)
     }
 
     /// Called before large text is stored, which may go to the newest cluster of a table.
-    func makeRoomForText() {
+    func makeSpaceForText() {
         let size = heapSize + arena.size + tailTextSize
         guard size > grantedSize, failure == nil, !isEnding, !keepsLeaves else { return }
         flushIfNeeded(size)
@@ -222,7 +222,7 @@ package final class WriteSession {
         }
     }
 
-    /// Frees the bytes of text once no heap leaf points to them.
+    /// Frees the bytes of text once no unpacked leaf points to them.
     private func releaseTextIfUnused() {
         if arena.size > 1 << 20 && overlays.values.allSatisfy({ $0.leaves.isEmpty }) {
             arena.reset()
@@ -306,7 +306,7 @@ package final class WriteSession {
         }
     }
 
-    /// Makes room for a node of the tail; the caller fills it before the next call.
+    /// Reserves space for a node of the tail; the caller fills it before the next call.
     func reserveTail(
         _ key: UInt64, count: Int
     ) throws(StorageError) -> UnsafeMutableRawBufferPointer {
@@ -336,7 +336,7 @@ package final class WriteSession {
         return shards
     }
 
-    /// Lets go of everything in memory; the session is over.
+    /// Releases all memory; the session is over.
     func end() {
         recent = nil
         for overlay in overlays.values {

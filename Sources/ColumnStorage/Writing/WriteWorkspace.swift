@@ -7,7 +7,7 @@ package final class WriteWorkspace {
     let deltaBuffer = DeltaBufferStorage()
     /// Made when a write keeps what it replaces.
     @exclusivity(unchecked) var previous: PreviousVersion?
-    /// Raised whenever heap leaves are put away: addresses taken before are void.
+    /// Incremented whenever unpacked leaves are flushed, which invalidates earlier addresses.
     let generation: UnsafeMutablePointer<Int>
 
     init() {
