@@ -61,8 +61,8 @@ package struct Cursor: ~Copyable {
     private func move(
         _ operation: MDB_cursor_op, integer key: UInt64
     ) throws(StorageError) -> Entry? {
-        // The C side reads the key before it returns, and gives back an address of its own on a
-        // hit; on MDB_SET it leaves ours, so the entry is taken from MDB_GET_CURRENT then.
+        // The C side reads the key before it returns, and returns its own address on a hit. MDB_SET leaves our address,
+        // so the entry is then read with MDB_GET_CURRENT.
         var key = key
         var value = MDB_val()
         var wrapped = MDB_val()
@@ -110,7 +110,8 @@ package struct Cursor: ~Copyable {
     /// The entry at the position.
     package func current() throws(StorageError) -> Entry? { try move(MDB_GET_CURRENT) }
 
-    /// What comes before each change: takes over what was filled into a place that was lent, and makes sure of room.
+    /// Called before each change: reads the value that was written into reserved memory, and reserves space on the
+    /// device.
     @inline(__always)
     private func prepare(for bytes: Int = 0) throws(StorageError) {
         let code = environment._withUnsafeGuaranteedRef {

@@ -12,7 +12,7 @@ package struct ForeignReader: Hashable, Sendable {
     package let version: UInt64
 }
 
-// Room in the file, and who keeps it.
+// Space in the file, and the versions that keep it from being reused.
 extension Environment {
     /// The bytes of a page.
     package var pageSize: Int {
@@ -21,15 +21,15 @@ extension Environment {
         return Int(statistics.ms_psize)
     }
 
-    /// How many bytes the file has, but for room that it has only while it is open, and how many of them the newest
-    /// version uses.
+    /// The size of the file without the space that it has only while it is open, and the bytes that the newest version
+    /// uses.
     ///
     /// Costs a look at the list of free pages.
     package func space() throws(StorageError) -> (total: Int, used: Int) {
         let free = try freedBytes(after: [0])[0]
         let content = size().used
         let used = max(0, content - free)
-        if room != nil { return (content, used) }
+        if reservation != nil { return (content, used) }
         var descriptor: mdb_filehandle_t = -1
         try check(mdb_env_get_fd(pointer, &descriptor), "mdb_env_get_fd", path)
         var status = stat()
@@ -39,15 +39,14 @@ extension Environment {
         return (max(min(content, Int(status.st_size)), Platform.takenBytes(status)), used)
     }
 
-    /// For each version: the bytes that commits after it have let go of, which cannot be used again while somebody
-    /// reads that version.
+    /// For each version: the bytes that commits after it have freed, which cannot be reused while that version is read.
     package func freedBytes(after versions: [UInt64]) throws(StorageError) -> [Int] {
         var transaction: OpaquePointer?
         try check(
             mdb_txn_begin(pointer, nil, UInt32(MDB_RDONLY), &transaction), "mdb_txn_begin", path)
         defer { mdb_txn_abort(transaction) }
         var opened: OpaquePointer?
-        // The list of free pages is the table with the number 0: under each version the pages that it let go.
+        // The list of free pages is the table with the number 0: under each version, the pages that it freed.
         try check(mdb_cursor_open(transaction, 0, &opened), "mdb_cursor_open", path)
         // because: mdb_cursor_open succeeded.
         let cursor = Cursor(opened!, Unmanaged.passUnretained(self), 0)
@@ -82,7 +81,7 @@ extension Environment {
             }, Unmanaged.passUnretained(text).toOpaque())
         if code < 0 { throw StorageError(rawCode: code, call: "mdb_reader_list", file: path) }
         // A line is the process, the thread and the version, or `-` for a slot that is not reading.
-        // Who only keeps the log's version in place reads nothing.
+        // A process that only keeps the log's version reads nothing.
         var pins = commits.pinnedVersions()
         return text.text.split(separator: "\n").compactMap { line in
             let words = line.split(separator: " ")

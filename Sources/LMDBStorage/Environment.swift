@@ -11,16 +11,16 @@ import Synchronization
 //
 // It knows nothing of what the bytes mean. It exists to make LMDB's rules hard to break:
 //
-// * A file is opened once per process, however many times it is asked for (EnvironmentRegistry):
-//   POSIX locks of a process vanish when any descriptor of the locked file is closed.
-// * All tables are opened together with the file. LMDB forbids opening tables from two
-//   transactions at once, and a transaction cannot use a handle that is younger than itself.
-// * Read transactions belong to whoever holds them, on any thread, one thread at a time (MDB_NOTLS).
-//   Write transactions belong to the thread that began them, from begin to end.
-// * Addresses of committed data stay valid while the read transaction lives; addresses of data read
-//   through a write transaction only until the next change. Neither leaves this package.
+// * A file is opened once per process, however many times it is requested (EnvironmentRegistry): closing any descriptor
+//   of the locked file would release the process's POSIX locks.
+// * All tables are opened together with the file. LMDB forbids opening tables from two transactions at once, and a
+//   transaction cannot use a handle that was opened after it began.
+// * A read transaction belongs to its holder, on any thread, one thread at a time (MDB_NOTLS). A write transaction
+//   belongs to the thread that began it, from begin to end.
+// * Addresses of committed data stay valid while the read transaction lives; addresses of data read through a write
+//   transaction only until the next change. Neither leaves this package.
 // * Cursors are closed before their transaction ends.
-// * Where pages are changed in the map, each has room on the device before it is touched (FileRoom).
+// * Where pages are changed in the map, each page has space on the device before it is touched (DiskReservation).
 //
 // Everything that a file, another process or the machine can cause is a thrown StorageError.
 
@@ -44,12 +44,14 @@ package struct EnvironmentOptions: Sendable {
     package var mapSize: Int
     /// How many read transactions may exist at once, over all processes.
     package var maxReaders: Int
-    /// Refuse to write; the file may then lie on a read-only device.
+    /// Refuse to write; the file may then be on a read-only device.
     package var readOnly: Bool
-    /// Change pages where they are mapped: less than half the time of a small commit that nobody flushes.
+    /// Change pages where they are mapped.
+    ///
+    /// A small commit without a flush takes less than half the time.
     ///
     /// Not for files that are flushed often: the system then takes the right to write away from each page, and a commit
-    /// takes more than twice as long. Ignored where a page may lose its place on the device (``FileRoom``).
+    /// takes more than twice as long. Ignored where a page may lose its place on the device (``DiskReservation``).
     package var writesThroughMap: Bool
     /// Leave durability to LMDB alone, without a log.
     package var isPlain: Bool
@@ -122,7 +124,7 @@ package final class Environment: Sendable {
     /// The descriptor that holds the lock on the data file; negative for none.
     private let claim: Int32
     /// Nil where the map is not written to.
-    let room: FileRoom?
+    let reservation: DiskReservation?
     let line = WriteLockQueue()
     let readers = Mutex(ReaderBook())
     /// The checksums of all values.
@@ -153,28 +155,29 @@ package final class Environment: Sendable {
         self.isReadOnly = options.readOnly
         let sizeBefore = Platform.size(of: path)
         if isPrivate {
-            try LockRegion.makeRoomForPrivate(path)
+            try LockRegion.reserveSpaceForPrivate(path)
         } else {
-            try LockRegion.makeRoom(of: path)
+            try LockRegion.reserveSpace(of: path)
         }
         pointer = try Self.openEnvironment(path, options, names.count, isPrivate: isPrivate)
         let region = isPrivate || options.readOnly ? nil : LockRegion(of: path, pointer)
         lockRegion = region
-        room = Self.isMapWritten(pointer) ? FileRoom(pointer, path, isInMemory: isPrivate) : nil
+        reservation =
+            Self.isMapWritten(pointer) ? DiskReservation(pointer, path, isInMemory: isPrivate) : nil
         var claimed: Int32 = -1
         do throws(StorageError) {
             if let region { claimed = try DataFileClaim.take(path, region) }
             tables =
                 isPrivate && sizeBefore == 0
-                ? try Self.createTables(pointer, names, entries, path, room)
+                ? try Self.createTables(pointer, names, entries, path, reservation)
                 : try Self.openTables(pointer, names, path, isReadOnly: options.readOnly)
             place = isPrivate || options.readOnly ? nil : try FilePlace(pointer, path)
             if !options.readOnly, !(region?.isTaken ?? false) {
-                if let room { room.fit() } else { FileRoom.trimVast(pointer) }
+                if let reservation { reservation.fit() } else { DiskReservation.trimVast(pointer) }
             }
         } catch {
             // It may be another program's file.
-            if let room, !(region?.isTaken ?? false) { room.trim(least: sizeBefore) }
+            if let reservation, !(region?.isTaken ?? false) { reservation.trim(least: sizeBefore) }
             region?.closeFile()
             mdb_env_close(pointer)
             if claimed >= 0 { Glibc.close(claimed) }
@@ -193,7 +196,7 @@ package final class Environment: Sendable {
     ) throws(StorageError) -> OpaquePointer {
         var writesThroughMap =
             options.writesThroughMap && !options.readOnly
-            && FileRoom.isSupported(path, mapSize: options.mapSize, isShared: !isPrivate)
+            && DiskReservation.isSupported(path, mapSize: options.mapSize, isShared: !isPrivate)
         var mapSize = options.mapSize
         let least = min(options.mapSize, 1 << 30)
         while true {
@@ -262,19 +265,19 @@ package final class Environment: Sendable {
 
     private static func createTables(
         _ environment: OpaquePointer, _ names: [TableName], _ entries: [InitialEntry],
-        _ path: String, _ room: FileRoom?
+        _ path: String, _ reservation: DiskReservation?
     ) throws(StorageError) -> [Table] {
         var tables: [Table] = []
         for isFilling in [false, true] {
             var begun: OpaquePointer?
             try check(mdb_txn_begin(environment, nil, 0, &begun), "mdb_txn_begin", path)
             do throws(StorageError) {
-                try room?.begin(begun)
+                try reservation?.begin(begun)
                 if isFilling {
                     try FileCreation.put(entries, tables, names, begun, path)
                 } else {
                     for name in names {
-                        try check(room?.makeRoom(for: 0, in: begun) ?? 0, "fallocate", path)
+                        try check(reservation?.reserve(for: 0, in: begun) ?? 0, "fallocate", path)
                         tables += try FileCreation.open([name], MDB_CREATE, begun, path)
                     }
                 }
@@ -296,7 +299,7 @@ package final class Environment: Sendable {
         return UInt64(info.me_last_txnid)
     }
 
-    /// Whether somebody seems to have the write lock: a thread of this process, or another process.
+    /// Whether a thread of this process, or another process, seems to hold the write lock.
     ///
     /// A hint. Two loads.
     package var isLocked: Bool {
@@ -314,7 +317,7 @@ package final class Environment: Sendable {
     /// The file that another process reads from after every commit, and closes when it ends.
     package var commitSignalPath: String { path + "-lock" }
 
-    /// Tells other processes that have the file open to look for a new version.
+    /// Notifies other processes that have the file open of a new version.
     func callOthers() { lockRegion?.callOthers() }
 
     /// Whether the calling thread has the write lock.
@@ -364,8 +367,9 @@ package final class Environment: Sendable {
         return Int(dead)
     }
 
-    /// Writes a compact copy of the newest version to `destination`; `isReplacing` allows it to take the place of
-    /// another file, which nobody may have open.
+    /// Writes a compact copy of the newest version to `destination`.
+    ///
+    /// `isReplacing` allows replacing another file, which no process may have open.
     ///
     /// The copy appears when it is whole. Throws `exists`, `inUse`, `diskFull`, `permission`, `notFound`.
     package func copyCompacted(
@@ -408,12 +412,14 @@ package final class Environment: Sendable {
         }
     }
 
-    /// What comes before each change of a write: takes over what was filled into a place that was lent, and makes sure of
-    /// room for a value of some bytes; the system's code.
+    /// Called before each change of a write: reads the value that was written into reserved memory, and reserves space
+    /// for a value of some bytes.
+    ///
+    /// Returns the system's error code, or 0.
     @inline(__always)
     func prepareChange(of bytes: Int, in transaction: OpaquePointer?) -> Int32 {
         if seals.isLent { settleLent() }
-        return room?.makeRoom(for: bytes, in: transaction) ?? 0
+        return reservation?.reserve(for: bytes, in: transaction) ?? 0
     }
 
     /// Takes over what was filled into a place that was lent.
@@ -441,7 +447,7 @@ package final class Environment: Sendable {
             if first != 0 { code = first }
         case MDB_MAP_FULL, MDB_TXN_FULL, ENOSPC, EDQUOT, EFBIG, EIO, ENOMEM:
             // LMDB calls a write that was cut short an input/output error.
-            if code == EIO, Platform.hasNoRoom(path) { code = ENOSPC }
+            if code == EIO, Platform.isDeviceFull(path) { code = ENOSPC }
             writeFailure.store(code, ordering: .relaxed)
         default: break
         }
@@ -476,7 +482,7 @@ package final class Environment: Sendable {
             parked.spare = []
         }
         if let lockRegion, !lockRegion.isTaken {
-            if let room { room.trim() } else { FileRoom.trimVast(pointer) }
+            if let reservation { reservation.trim() } else { DiskReservation.trimVast(pointer) }
         }
         if !isReadOnly, lockRegion != nil, let place { seal(place) }
         lockRegion?.closeFile()

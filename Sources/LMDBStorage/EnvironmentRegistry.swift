@@ -6,9 +6,9 @@ import Synchronization
     import Darwin
 #endif
 
-/// The open environments of this process: one per file, shared by everybody who opens it.
+/// The open environments of this process: one per file, shared by all handles.
 ///
-/// Files are told apart by device and inode, so that two paths to one file meet.
+/// Files are identified by device and inode, so that two paths to one file share an environment.
 package enum EnvironmentRegistry {
     package struct Identity: Hashable, Sendable {
         var device: UInt64
@@ -82,8 +82,7 @@ package enum EnvironmentRegistry {
 
     /// Opens a copy of the newest version.
     ///
-    /// A reader that cannot write the lock file cannot tell writers which version it reads, and they would overwrite
-    /// its pages.
+    /// A reader that cannot write the lock file cannot register its version, so that writers would overwrite its pages.
     private static func openCopy(
         of descriptor: Int32, _ location: FileLocation, _ options: EnvironmentOptions,
         _ tables: [TableName], _ entries: inout [Identity: Entry], isVerified: Bool
@@ -219,7 +218,7 @@ package enum EnvironmentRegistry {
         return (Int(lseek(descriptor, 0, SEEK_END)), FileHeader.isUnfinished(descriptor))
     }
 
-    /// The size of the device that a folder lies on; 0 if it is not known.
+    /// The size of the device that contains a folder; 0 if it is unknown.
     package static func deviceSize(_ folder: String) -> Int { Platform.deviceSize(folder) }
 
     /// Another share of an environment, while it is open.
@@ -234,7 +233,7 @@ package enum EnvironmentRegistry {
 
     /// Runs something that must not happen while the file is open in this process.
     ///
-    /// Nobody here opens a file meanwhile. Throws `inUse` if it is open.
+    /// No other thread of this process opens a file meanwhile. Throws `inUse` if the file is open.
     static func excluding<Result>(
         _ path: String, _ body: () throws(StorageError) -> Result
     ) throws(StorageError) -> Result {
@@ -264,7 +263,7 @@ package enum EnvironmentRegistry {
             if entry.leases > 0 {
                 entries[identity] = entry
             } else {
-                // Closed under the lock: nobody may open the file a second time meanwhile.
+                // Closed under the lock, so that no thread opens the file a second time meanwhile.
                 entries[identity] = nil
                 entry.environment.close()
             }
@@ -280,7 +279,7 @@ package final class EnvironmentLease: Sendable {
     package let environment: Environment
     package let identity: EnvironmentRegistry.Identity
 
-    /// Whether nobody else in this process has the file open.
+    /// Whether this is the only handle of the file in this process.
     package var isOnlyOne: Bool {
         EnvironmentRegistry.entries.withLock { $0[identity]?.leases == 1 }
     }

@@ -99,7 +99,7 @@ struct FileLock {
         if Platform.controlLock(descriptor, F_SETLK, &range) == 0 {
             do throws(StorageError) {
                 // LMDB maps it when the file is announced.
-                try LockRegion.makeRoom(descriptor, of: path)
+                try LockRegion.reserveSpace(descriptor, of: path)
             } catch {
                 close(descriptor)
                 throw error

@@ -6,14 +6,14 @@ import CLMDB
     import Darwin
 #endif
 
-/// Where a file says what its newest version is: the greatest key of a table, or what stands under a name beside the
+/// The location of a file's newest version number: the greatest key of a table, or a value under a name beside the
 /// names of the tables, whichever is greater.
 package struct VersionPlace: Sendable {
     let table: TableName
     let name: String
     let newest: @Sendable (UnsafeRawBufferPointer) -> UInt64?
 
-    /// `newest` reads what stands under the name.
+    /// `newest` decodes the value under the name.
     package init(
         table: TableName, name: String,
         newest: @escaping @Sendable (UnsafeRawBufferPointer) -> UInt64?
@@ -37,7 +37,7 @@ struct FileCopy {
     /// Copies an open environment and gives the copy `access`; `isReplacing` allows it to replace another file, whose
     /// access it then gets instead.
     ///
-    /// Readers and writers of any process go on meanwhile. Throws `exists`, `diskFull`, `permission`, `notFound`.
+    /// Readers and writers of any process continue meanwhile. Throws `exists`, `diskFull`, `permission`, `notFound`.
     func make(
         of environment: OpaquePointer, access source: FileAccess?, isReplacing: Bool
     ) throws(StorageError) {
@@ -61,7 +61,7 @@ struct FileCopy {
         try verifyPages(of: environment)
         var code = mdb_env_copyfd2(environment, descriptor, UInt32(MDB_CP_COMPACT))
         // LMDB calls a write that was cut short an input/output error.
-        if code == EIO, Platform.hasNoRoom(path) { code = ENOSPC }
+        if code == EIO, Platform.isDeviceFull(path) { code = ENOSPC }
         try check(code, "mdb_env_copyfd2", destination)
         try FileHeader.check(descriptor, path: destination)
         if let version = try newestVersion(path) { try number(descriptor, version) }
@@ -148,7 +148,7 @@ struct FileCopy {
     }
 }
 
-/// A file opened by LMDB without its locks, for reading: only for files that nobody changes meanwhile.
+/// A file opened by LMDB without its locks, for reading: only for files that do not change meanwhile.
 struct RawEnvironment {
     let pointer: OpaquePointer
 

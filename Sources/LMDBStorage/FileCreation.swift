@@ -92,7 +92,7 @@ struct FileCreation {
             let flags = MDB_NOSUBDIR | MDB_NOTLS | MDB_NOLOCK | MDB_NOSYNC
             code = mdb_env_open(environment, draft.path, UInt32(flags), 0o600)
         }
-        if code == EIO, Platform.hasNoRoom(draft.path) { code = ENOSPC }
+        if code == EIO, Platform.isDeviceFull(draft.path) { code = ENOSPC }
         try check(code, "mdb_env_open", path)
         defer {
             _ = FileSeal.compute(draft.descriptor, isFlushed: isFlushed)?.write(draft.descriptor)
@@ -117,7 +117,7 @@ struct FileCreation {
             throw error
         }
         var code = mdb_txn_commit(begun)
-        if code == EIO, Platform.hasNoRoom(path) { code = ENOSPC }
+        if code == EIO, Platform.isDeviceFull(path) { code = ENOSPC }
         try check(code, "mdb_txn_commit", path)
     }
 

@@ -118,7 +118,7 @@ enum FileHeader {
         // After the headers: no file becomes shorter than the content that they name.
         let size = Int(lseek(descriptor, 0, SEEK_END))
         if newest.lastPage >= UInt64(size / page) {
-            // Pages that a transaction took and gave back may lie beyond the end, unwritten.
+            // Pages that a transaction allocated and freed may be after the end of the file, unwritten.
             let reachable = PageWalk(descriptor, pageSize: page, pageCount: UInt64(size / page))
             guard reachable.isWhole(roots: newest.roots) else {
                 return try isRetried(
@@ -148,7 +148,7 @@ enum FileHeader {
         meta.version < 1 << 62 && meta.lastPage < 1 << 47 && meta.format == formatVersion
     }
 
-    /// The largest size that somebody who has written the file lets it reach; 0 for an empty one.
+    /// The largest size that a process which has written the file allows it to reach; 0 for an empty file.
     static func mapSize(_ descriptor: Int32) -> Int {
         guard let first = meta(descriptor, at: 0) else { return 0 }
         let second = meta(descriptor, at: first.pageSize)

@@ -51,7 +51,7 @@ final class FilePlace: Sendable {
             if try Self.agree(environment, path) { return }
             if attempt > 10 { usleep(1_000) }
         }
-        // A process that was killed in between never will: LMDB repairs that when the next one locks.
+        // A process that was killed during the lock never releases it: LMDB repairs that when the next one locks.
         var begun: OpaquePointer?
         if mdb_txn_begin(environment, nil, 0, &begun) == 0 { mdb_txn_abort(begun) }
         guard try Self.agree(environment, path) else {

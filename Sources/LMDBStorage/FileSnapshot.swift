@@ -48,7 +48,7 @@ struct FileSnapshot {
         while offset < count {
             let read = pread(
                 data, buffer.baseAddress, min(buffer.count, count - offset), off_t(offset))
-            // Pages that a transaction took and gave back may be missing at the end.
+            // Pages that a transaction allocated and freed may be missing at the end.
             if read == 0 { return }
             guard read > 0 else { throw StorageError(rawCode: errno, call: "pread", file: path) }
             var done = 0

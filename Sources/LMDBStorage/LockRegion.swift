@@ -7,12 +7,12 @@ import Synchronization
     import Darwin
 #endif
 
-/// LMDB's lock file as a look at it shows it, and as the place where processes call each other.
+/// Reads the state of LMDB's lock file, and uses the file to notify other processes.
 ///
-/// LMDB has no call that tells whether the write lock is taken, or that takes it only if it is free, and none that tells
-/// other processes of a commit. A look is a hint: who finds the lock free may still have to wait. Where the file is not
-/// laid out as expected, the lock always looks free, and other processes always seem to be there. The lock is not tried
-/// here: one whose owner has died is LMDB's to repair.
+/// LMDB has no call that reads whether the write lock is held, that acquires it only if it is free, or that notifies
+/// other processes of a commit. A read is a hint: a write that finds the lock free may still have to wait. If the
+/// layout of the file is not the expected one, the lock always seems free, and other processes always seem to have the
+/// file open. This type never acquires the lock: LMDB repairs a lock whose owner has died.
 final class LockRegion: @unchecked Sendable {
     // Unchecked because: the mapping is constant, and only looked at.
     private let region: UnsafeRawPointer?
@@ -29,17 +29,18 @@ final class LockRegion: @unchecked Sendable {
     private static let cacheLine = 64
 
     private static let lockSize = MemoryLayout<pthread_mutex_t>.size
-    /// How many readers there have been at once lies behind the lock of those who become one, and the version.
+    /// The offset of the reader count and the version, after the lock that registers readers.
     private static let readerCount = 8 + lockSize + 8
     /// The write lock begins on a cache line of its own, and so does each reader behind it.
     private static let writeLock = (readerCount + 4).rounded(upTo: cacheLine)
     private static let readers = (writeLock + lockSize).rounded(upTo: cacheLine)
 
-    /// Makes sure that the device has room for the part of a lock file that is used, but for a great many readers.
+    /// Makes sure that the device has space for the part of a lock file that is used, except for a great many readers.
     ///
-    /// LMDB makes the file larger without writing to it, and maps it: where there is no room, the system ends the process
-    /// that first touches it. Only while this process does not have the file open, for the locks' sake. Throws `diskFull`.
-    static func makeRoom(of path: String) throws(StorageError) {
+    /// LMDB makes the file larger without writing to it, and maps it. If the device is full, the system ends the
+    /// process that first touches the map. Call this only while this process does not have the file open, because of
+    /// the locks. Throws `diskFull`.
+    static func reserveSpace(of path: String) throws(StorageError) {
         let descriptor: Int32
         do throws(StorageError) {
             descriptor = try LockFile.open(of: path)
@@ -49,21 +50,21 @@ final class LockRegion: @unchecked Sendable {
             return
         }
         defer { close(descriptor) }
-        try makeRoom(descriptor, of: path)
+        try reserveSpace(descriptor, of: path)
     }
 
     /// The same for a lock file without a name, to which a link of this process leads.
-    static func makeRoomForPrivate(_ path: String) throws(StorageError) {
+    static func reserveSpaceForPrivate(_ path: String) throws(StorageError) {
         let descriptor = Platform.openDescriptor(path + "-lock", O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else {
             throw StorageError(rawCode: errno, call: "open", file: path + "-lock")
         }
         defer { close(descriptor) }
-        try makeRoom(descriptor, of: path)
+        try reserveSpace(descriptor, of: path)
     }
 
     /// The same for a lock file that is open, which stays so.
-    static func makeRoom(_ descriptor: Int32, of path: String) throws(StorageError) {
+    static func reserveSpace(_ descriptor: Int32, of path: String) throws(StorageError) {
         // On a full disk one page may be there, of an earlier time.
         for size in usedSizes {
             let code = Platform.allocate(
@@ -75,12 +76,12 @@ final class LockRegion: @unchecked Sendable {
         }
     }
 
-    /// Room for some 250 readers at once, or 60.
+    /// Space for some 250 readers at once, or 60.
     private static let usedSizes = [16 << 10, 4 << 10]
 
     /// Looks at the lock file of an environment that is open.
     ///
-    /// What LMDB's public functions say of the lock file is compared with what lies where it is expected.
+    /// Compares the values of LMDB's public functions with the values at the expected offsets.
     init(of path: String, _ environment: OpaquePointer? = nil) {
         let descriptor = Platform.openDescriptor(path + "-lock", O_RDONLY | O_CLOEXEC)
         self.descriptor = Atomic(descriptor)
@@ -137,10 +138,10 @@ final class LockRegion: @unchecked Sendable {
         return Platform.controlLock(descriptor, F_GETLK, &range) != 0 || range.l_type != F_UNLCK
     }
 
-    /// Lets go of the file: who still looks sees what is there, and calls nobody.
+    /// Releases the file: a holder that still looks sees its content, and notifies no other process.
     ///
-    /// To be called while LMDB has the file open, and nobody can open it anew: closing any descriptor of the lock file
-    /// ends all locks that the process has on it.
+    /// Call this while LMDB has the file open and no thread can open it again: closing any descriptor of the lock file
+    /// releases all locks that the process has on it.
     func closeFile() {
         let open = descriptor.exchange(-1, ordering: .relaxed)
         if open >= 0 { close(open) }
@@ -152,16 +153,16 @@ final class LockRegion: @unchecked Sendable {
         return region.load(fromByteOffset: Self.writeLock, as: UInt32.self) & Self.owner != 0
     }
 
-    /// Whether another process seems to have the file open: everybody who does reads some version.
+    /// Whether another process seems to have the file open: each process that does holds a read version.
     ///
     /// Costs a load for each reader there has been at once.
     var isShared: Bool {
         guard let region else { return true }
         // A process that comes now sees the commit that was just made, or is seen.
         atomicMemoryFence(ordering: .sequentiallyConsistent)
-        let room = (length - Self.readers) / Self.cacheLine
+        let capacity = (length - Self.readers) / Self.cacheLine
         let count = Int(region.load(fromByteOffset: Self.readerCount, as: UInt32.self))
-        for reader in 0..<min(count, room) {
+        for reader in 0..<min(count, capacity) {
             let place = Self.readers + reader * Self.cacheLine + 8
             let other = region.load(fromByteOffset: place, as: UInt32.self)
             if other != 0, other != process { return true }
@@ -169,7 +170,7 @@ final class LockRegion: @unchecked Sendable {
         return false
     }
 
-    /// Wakes those in other processes who watch the lock file for accesses, by reading from it.
+    /// Wakes the processes that watch the lock file for accesses, by reading from it.
     ///
     /// One system call, and none while no other process has the file open.
     func callOthers() {

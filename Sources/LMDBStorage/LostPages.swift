@@ -2,8 +2,8 @@ import CLMDB
 
 /// What becomes of the process when pages of a file that is open can no longer be read.
 ///
-/// The file is mapped: where another program cuts it short, or the device fails, the system answers the next look at such
-/// a page with SIGBUS, from which no code can go on.
+/// The file is mapped. If another program truncates it, or the device fails, the system answers the next read of such a
+/// page with SIGBUS, after which code cannot continue.
 package enum LostPages {
     /// Lets the process end with this status then, after a word of the program on standard error that names the file.
     ///

@@ -19,7 +19,7 @@ final class Monitor: @unchecked Sendable {
         #else
             var attributes = pthread_condattr_t()
             pthread_condattr_init(&attributes)
-            // A wait must not grow when somebody sets the clock.
+            // A wait must not grow when the system's clock is set.
             pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
             pthread_cond_init(condition, &attributes)
             pthread_condattr_destroy(&attributes)
@@ -51,7 +51,7 @@ final class Monitor: @unchecked Sendable {
         body()
     }
 
-    /// Lets those who wait look again.
+    /// Wakes all waiting threads.
     func broadcast() { pthread_cond_broadcast(condition) }
 
     /// Waits, without the lock meanwhile, for a broadcast.

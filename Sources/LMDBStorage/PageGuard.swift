@@ -148,7 +148,7 @@ extension PageGuard {
 
     /// Returns the address of page 0 in memory; nil where it cannot be derived.
     ///
-    /// LMDB has no call for it. The names of the tables are on one page, whose number the header tells.
+    /// LMDB has no call for it. The names of the tables are on one page, whose number is in the header.
     fileprivate static func address(
         _ environment: OpaquePointer, _ descriptor: Int32
     ) -> UInt? {

@@ -47,7 +47,7 @@ struct PageImage {
     /// How many nodes there are; only with sound bounds.
     var nodeCount: Int { (lower - Self.headerSize) / 2 }
 
-    /// A node that lies whole on its page.
+    /// A node that is completely on its page.
     struct Node {
         let key: UnsafeRawBufferPointer
         let flags: UInt16
@@ -83,7 +83,7 @@ struct PageImage {
         }
     }
 
-    /// A node; nil where it does not lie on the page.
+    /// A node; nil if it is not on the page.
     func node(_ index: Int, isLeaf: Bool) -> Node? {
         let place = Int(load(Self.headerSize + 2 * index, UInt16.self))
         guard place >= upper, place + Self.nodeSize <= bytes.count else { return nil }

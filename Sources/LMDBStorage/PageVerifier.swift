@@ -102,7 +102,7 @@ package struct PageVerifier {
             if faults.isEmpty || after == before.meta.version {
                 return faults
             }
-            // Who writes so often without an error is a better witness.
+            // A process that writes this often without an error is a better witness.
             if attempts == 0 { return [] }
         }
     }
@@ -168,7 +168,7 @@ package struct PageVerifier {
             }
             visit(root, depth: 1, tree, &count)
         }
-        // What is missing has been told by its page.
+        // The page has already been reported as missing.
         guard faults.isEmpty else { return }
         if count.entries != head.entries {
             add("\(tree.name) has \(count.entries) entries; its header says \(head.entries)")
@@ -391,7 +391,9 @@ package struct PageVerifier {
         return Int(clamping: image.pages)
     }
 
-    /// A list of pages: how many there are, then their numbers; LMDB may leave room behind them.
+    /// A list of pages: the count, then the page numbers.
+    ///
+    /// LMDB may leave space after them.
     private mutating func verifyFreePages(_ list: UnsafeRawBufferPointer, _ place: String) {
         guard list.count >= 8, list.count % 8 == 0,
             list.loadUnaligned(as: UInt64.self) < UInt64(list.count / 8)
@@ -399,7 +401,7 @@ package struct PageVerifier {
         let end = 8 * (1 + Int(list.loadUnaligned(as: UInt64.self)))
         for offset in stride(from: 8, to: end, by: 8) {
             let number = list.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-            // Pages that were taken and given back in one go may lie behind the file's end.
+            // Pages that were allocated and freed in one transaction may be after the file's end.
             if number < 2 { return add("\(place) calls a header free") }
             if number < pageCount, !take(number) {
                 return add("\(place) calls page \(number) free, which is in use")

@@ -18,7 +18,7 @@ struct PageWalk {
         self.pageCount = pageCount
     }
 
-    /// Whether every page that the trees at `roots` use lies inside the file.
+    /// Whether every page that the trees at `roots` use is inside the file.
     func isWhole(roots: [UInt64]) -> Bool {
         var pending = roots.filter { $0 != UInt64.max }
         var visited: UInt64 = 0

@@ -19,11 +19,11 @@ import CLMDB
         var after: @Sendable (Int32) -> Void
     }
 
-    /// Lets tests take the room away from files.
-    struct RoomProbe: Sendable {
-        static let installed = Mutex<RoomProbe?>(nil)
+    /// Lets tests simulate a full device.
+    struct SpaceProbe: Sendable {
+        static let installed = Mutex<SpaceProbe?>(nil)
 
-        /// Called with a file's path and the size that it is to have; false says that there is no room.
+        /// Called with a file's path and the size that it needs; false simulates a full device.
         var before: @Sendable (String, Int) -> Bool
     }
 #endif
@@ -79,13 +79,15 @@ enum Platform {
         return flush()
     }
 
-    /// Gives bytes of an open file room on its device, and the file that size at least unless it keeps its own; the
-    /// system's code.
+    /// Allocates bytes of an open file on its device, and makes the file at least that large unless it keeps its own
+    /// size.
+    ///
+    /// Returns the system's error code, or 0.
     static func allocate(
         _ descriptor: Int32, _ path: String, keepsSize: Bool = false, from start: Int, to end: Int
     ) -> Int32 {
         #if DEBUG
-            let probe = RoomProbe.installed.withLock { $0 }
+            let probe = SpaceProbe.installed.withLock { $0 }
             if let probe, !probe.before(path, end) { return ENOSPC }
         #endif
         return shim_allocate(descriptor, keepsSize ? 1 : 0, off_t(start), off_t(end - start))
@@ -97,14 +99,14 @@ enum Platform {
         return true
     }
 
-    /// Nanoseconds of a clock that nobody sets.
+    /// Nanoseconds of a clock that is never set.
     static func monotonicNanoseconds() -> UInt64 {
         var now = timespec()
         clock_gettime(CLOCK_MONOTONIC, &now)
         return UInt64(now.tv_sec) &* 1_000_000_000 &+ UInt64(now.tv_nsec)
     }
 
-    /// The folder that a path lies in.
+    /// The folder that contains a path.
     static func folder(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
@@ -139,7 +141,7 @@ enum Platform {
         return setrlimit(kind, &limit) == 0
     }
 
-    /// The size of the device that a folder lies on; 0 if it is not known.
+    /// The size of the device that contains a folder; 0 if it is unknown.
     static func deviceSize(_ folder: String) -> Int {
         var device = statvfs()
         guard statvfs(folder, &device) == 0 else { return 0 }
@@ -159,8 +161,8 @@ enum Platform {
         return stat(path, &status) == 0 ? Int(status.st_size) : 0
     }
 
-    /// The bytes of a file, but at most those that have a place on the device: who writes a file through its map lets it
-    /// seem very large for a moment.
+    /// The bytes of a file, but at most those allocated on the device: a process that writes a file through its map
+    /// makes it seem very large for a moment.
     static func takenBytes(_ status: stat) -> Int {
         min(Int(status.st_size), Int(status.st_blocks) * 512)
     }
@@ -179,7 +181,7 @@ enum Platform {
 
     /// Whether a file has just about reached the end of its device, or the largest size that the system allows this
     /// process: what a write that was cut short is tested for.
-    static func hasNoRoom(_ path: String) -> Bool {
+    static func isDeviceFull(_ path: String) -> Bool {
         let slack = 1 << 20
         if let largest = largestFile, UInt64(size(of: path) + slack) >= largest { return true }
         var device = statvfs()

@@ -13,7 +13,7 @@ import Synchronization
 
 /// A transaction that was reset: it keeps its reader slot and can be renewed cheaply.
 struct ParkedReader: @unchecked Sendable {
-    // because: a reset transaction under MDB_NOTLS belongs to nobody.
+    // because: a reset transaction under MDB_NOTLS belongs to no thread.
     let pointer: OpaquePointer
 }
 
@@ -93,7 +93,7 @@ package final class ReadTransaction {
         var begun: OpaquePointer?
         var code = mdb_txn_begin(environment.pointer, nil, UInt32(MDB_RDONLY), &begun)
         if code == MDB_READERS_FULL {
-            // Slots of processes that were killed count until somebody looks.
+            // Slots of killed processes count until a process clears them.
             try environment.clearStaleReaders()
             code = mdb_txn_begin(environment.pointer, nil, UInt32(MDB_RDONLY), &begun)
         }
@@ -113,7 +113,7 @@ package final class ReadTransaction {
         return code == 0 ? settle(pointer, environment) : code
     }
 
-    /// Begins again until nobody has committed meanwhile.
+    /// Begins again until there was no commit meanwhile.
     ///
     /// LMDB takes the number of the newest version first and copies then where its tables lie, from a page that the
     /// commit after the next writes over: a thread that is stopped in between reads a later version than it names.
@@ -129,8 +129,8 @@ package final class ReadTransaction {
             atomicMemoryFence(ordering: .acquiring)
             let newest = environment.latestVersion()
             if newest == version { return 0 }
-            // A writer that was killed in its last moment leaves a version that LMDB does not begin to read before
-            // somebody writes again: then nothing moves.
+            // A writer that was killed in its last moment leaves a version that LMDB does not read before the next
+            // write: until then nothing moves.
             if let last, last == (version, newest) { isSame += 1 } else { isSame = 0 }
             if isSame == stillAttempts { return 0 }
             last = (version, newest)
@@ -145,7 +145,7 @@ package final class ReadTransaction {
     /// Access to the tables.
     @inline(__always)
     package var handle: TransactionHandle {
-        // because: nobody reads after `end`; the owner drops its references first.
+        // because: there are no reads after `end`; the owner drops its references first.
         TransactionHandle(pointer: pointer!, environment: Unmanaged.passUnretained(environment))
     }
 

@@ -11,7 +11,7 @@ import CLMDB
 /// LMDB's own codes are negative, the system's (`errno`) positive; ``Code`` names those that a
 /// caller can do something about.
 package struct StorageError: Error, Equatable, Sendable {
-    /// The kinds of failure that callers tell apart.
+    /// The kinds of failure that callers distinguish.
     package struct Code: RawRepresentable, Hashable, Sendable {
         /// A stable `snake_case` word.
         package let rawValue: String

@@ -21,7 +21,7 @@ enum TemporaryName {
     }
 }
 
-/// Who may do what with a file: its mode, owner and group.
+/// The access rights of a file: its mode, owner and group.
 struct FileAccess {
     let mode: mode_t
     let owner: uid_t

@@ -113,7 +113,8 @@ package struct TransactionHandle {
         if let failure { throw failure }
     }
 
-    /// What comes before each change: takes over what was filled into a place that was lent, and makes sure of room.
+    /// Called before each change: reads the value that was written into reserved memory, and reserves space on the
+    /// device.
     @inline(__always)
     private func prepare(for bytes: Int = 0) throws(StorageError) {
         let code = environment._withUnsafeGuaranteedRef {
@@ -165,7 +166,7 @@ package struct TransactionHandle {
         record { $0.put(table.dbi, key, stored) }
     }
 
-    /// Makes room for a value under an integer key; the caller fills it before the next call.
+    /// Reserves space for a value under an integer key; the caller fills it before the next call.
     package func reserve(
         _ table: Table, _ key: UInt64, count: Int, append: Bool = false
     ) throws(StorageError) -> UnsafeMutableRawBufferPointer {

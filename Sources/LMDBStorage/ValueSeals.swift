@@ -89,7 +89,7 @@ final class ValueSeals: @unchecked Sendable {
         }
         // Zeros are atomic zeros, and untouched memory takes no space.
         let memory = calloc(Self.capacity, MemoryLayout<Atomic<UInt64>>.stride)
-        guard let memory else { preconditionFailure("no memory for what is known of values") }
+        guard let memory else { preconditionFailure("out of memory for the checksums of values") }
         known = memory.bindMemory(to: Atomic<UInt64>.self, capacity: Self.capacity)
     }
 

@@ -6,19 +6,19 @@ import CLMDB
     import Darwin
 #endif
 
-/// Those in this process who wait for a file's write lock without keeping their threads, first come first served.
+/// The queue of this process for a file's write lock, in the order of requests; waiting blocks no thread.
 ///
-/// LMDB's lock keeps who asks for it, and belongs to the thread that got it. So while somebody is in the line, a thread
-/// of its own takes the lock for the first one, and ends the transaction when that one says so. The thread holds the
-/// file open until the line is empty, which may be after everybody else has closed it.
+/// LMDB's lock blocks the thread that requests it, and belongs to the thread that acquired it. So while the queue is
+/// not empty, a thread of its own acquires the lock for the first ticket, and ends the transaction when that ticket is
+/// done. The thread keeps the file open until the queue is empty, which may be after all other handles are closed.
 final class WriteLockQueue: @unchecked Sendable {
     // Unchecked because: `monitor` guards everything below it, and the states of the turns.
     let monitor = Monitor()
     private var turns: [WriteLockTicket] = []
     private var isServed = false
 
-    /// Stands for the thread of a line while nobody has taken the turn.
-    private static let nobody: UInt = 1
+    /// Marks a lock that the queue's thread holds for a ticket that has not been used yet.
+    private static let unclaimed: UInt = 1
 
     /// Adds a turn; `notify` is called on another thread when it has come, or has lapsed.
     func join(
@@ -29,7 +29,7 @@ final class WriteLockQueue: @unchecked Sendable {
             turns.append(turn)
             if !isServed { isServed = start(lease) }
             if !isServed {
-                // Without a thread, whoever wants to write waits for the lock.
+                // If the thread cannot be started, writers wait for the lock themselves.
                 leave(turn)
                 turn.state = .failed
             }
@@ -72,13 +72,13 @@ final class WriteLockQueue: @unchecked Sendable {
             var begun: OpaquePointer?
             monitor.withoutLock { _ = mdb_txn_begin(environment.pointer, nil, 0, &begun) }
             guard let turn = turns.first else {
-                // Everybody has left meanwhile.
+                // All tickets have been canceled meanwhile.
                 if let begun { monitor.withoutLock { mdb_txn_abort(begun) } }
                 continue
             }
             turns.removeFirst()
             if let begun {
-                environment.writerThread.store(Self.nobody, ordering: .relaxed)
+                environment.writerThread.store(Self.unclaimed, ordering: .relaxed)
                 turn.state = .ready(begun)
             } else {
                 turn.state = .failed

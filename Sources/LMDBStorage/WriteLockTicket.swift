@@ -1,26 +1,26 @@
-/// A place in the line of those in this process who wait for a file's write lock without keeping their thread.
+/// A position in the queue of this process for a file's write lock, which does not block its thread.
 ///
-/// When its turn has come, it is taken by beginning a write with it. It lapses when that is not done soon: the lock
-/// must not be kept from others by somebody who is busy, and the thread that it comes to might itself wait for the lock.
+/// When its turn has come, begin a write with it. It expires if that does not happen soon: a busy thread must not keep
+/// the lock from others, and the thread that holds the ticket might itself wait for the lock.
 ///
 /// May be used on any thread.
 package final class WriteLockTicket: @unchecked Sendable {
-    // Unchecked because: the line's monitor guards `state`; the rest is constant.
+    // Unchecked because: the queue's monitor guards `state`; the rest is constant.
 
-    /// How it stands with a turn.
+    /// The state of a turn.
     package enum Standing: Sendable {
-        /// It has not come yet.
+        /// The turn has not come yet.
         case waiting
-        /// It has come: whoever begins a write with it need not wait.
+        /// Its turn has come: a write that begins with it need not wait.
         case ready
-        /// It is over: it was not taken in time, or was given up.
+        /// The turn has expired, or was canceled.
         case over
     }
 
     enum State {
         case waiting
         case ready(OpaquePointer)
-        /// The lock could not be taken; a write that is begun will say why.
+        /// Acquiring the lock failed; a write that begins with the ticket throws the error.
         case failed
         case taken(OpaquePointer)
         case ending(OpaquePointer, isCommit: Bool)
@@ -29,7 +29,7 @@ package final class WriteLockTicket: @unchecked Sendable {
 
     var state = State.waiting
     let line: WriteLockQueue
-    /// How long the turn waits to be taken, in nanoseconds.
+    /// How long the turn waits to be used, in nanoseconds.
     let patience: Int
     let notify: @Sendable () -> Void
 
@@ -39,10 +39,10 @@ package final class WriteLockTicket: @unchecked Sendable {
         self.notify = notify
     }
 
-    /// How it stands now.
+    /// The present state.
     package var standing: Standing { line.monitor.withLock { present } }
 
-    /// How it stands when it no longer waits, or after a time in nanoseconds.
+    /// The state once the ticket no longer waits, or after a time in nanoseconds.
     package func wait(atMost nanoseconds: Int) -> Standing {
         line.monitor.withLock {
             line.monitor.wait(atMost: nanoseconds) { present == .waiting }

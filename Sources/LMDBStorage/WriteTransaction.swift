@@ -15,7 +15,7 @@ import Synchronization
 /// the line, which then ends it.
 package final class WriteTransaction {
     package let environment: Environment
-    // Given back at the end: whoever still holds the transaction then must not keep the file mapped.
+    // Released at the end: a remaining reference to the transaction must not keep the file mapped.
     private var lease: EnvironmentLease?
     private let durability: Durability
     @exclusivity(unchecked) private var pointer: OpaquePointer?
@@ -36,7 +36,7 @@ package final class WriteTransaction {
             throw StorageError(.readOnly, call: "begin write", file: environment.name)
         }
         let this = Platform.currentThread
-        // LMDB's lock is not recursive: the same thread would wait for itself for ever.
+        // LMDB's lock is not recursive: the thread would wait for itself permanently.
         guard environment.writerThread.load(ordering: .relaxed) != this else {
             throw StorageError(.writeInProgress, call: "begin write", file: environment.name)
         }
@@ -49,7 +49,7 @@ package final class WriteTransaction {
         }
         do throws(StorageError) {
             let status = try environment.place?.verify()
-            try environment.room?.begin(begun, status)
+            try environment.reservation?.begin(begun, status)
             mode = try Self.decide(environment, durability, begun)
         } catch {
             if let turn = self.turn { _ = turn.end(isCommit: false) } else { mdb_txn_abort(begun) }
@@ -84,7 +84,7 @@ package final class WriteTransaction {
     /// Access to the tables.
     @inline(__always)
     package var handle: TransactionHandle {
-        // because: nobody writes after the end; the owner drops its references first.
+        // because: there are no writes after the end; the owner drops its references first.
         TransactionHandle(pointer: pointer!, environment: Unmanaged.passUnretained(environment))
     }
 
@@ -95,9 +95,9 @@ package final class WriteTransaction {
         guard let ended = pointer else {
             throw StorageError(.closed, call: "commit", file: environment.name)
         }
-        let room = environment.prepareChange(of: 0, in: ended)
-        guard room == 0 else {
-            let error = environment.failure(room, "fallocate")
+        let failed = environment.prepareChange(of: 0, in: ended)
+        guard failed == 0 else {
+            let error = environment.failure(failed, "fallocate")
             abort()
             throw error
         }
@@ -107,7 +107,7 @@ package final class WriteTransaction {
         environment.writerThread.store(0, ordering: .relaxed)
         let version = UInt64(mdb_txn_id(ended))
         do throws(StorageError) {
-            // Before anybody can see the commit, so that nobody sees one that may still be lost.
+            // Before the commit becomes visible, so that no reader sees one that may still be lost.
             try environment.commits.prepare(version, mode)
         } catch {
             if let turn { _ = turn.end(isCommit: false) } else { mdb_txn_abort(ended) }
@@ -115,8 +115,8 @@ package final class WriteTransaction {
         }
         var code = turn?.end(isCommit: true) ?? mdb_txn_commit(ended)
         // LMDB calls a write that was cut short an input/output error.
-        if code == EIO, Platform.hasNoRoom(environment.path) { code = ENOSPC }
-        if code == ENOSPC || code == EDQUOT { FileRoom.reclaimWithLock(environment.pointer) }
+        if code == EIO, Platform.isDeviceFull(environment.path) { code = ENOSPC }
+        if code == ENOSPC || code == EDQUOT { DiskReservation.reclaimWithLock(environment.pointer) }
         if code != 0 { environment.commits.commitFailed(mode) }
         try check(code, "mdb_txn_commit", environment.name)
         // If this process dies before it has, closing the lock file calls them.
@@ -133,7 +133,7 @@ package final class WriteTransaction {
         environment.writerThread.store(0, ordering: .relaxed)
         let hasFailed = environment.writeFailure.load(ordering: .relaxed) != 0
         environment.commits.rollBack(mode, isOutOfSpace: hasFailed)
-        if hasFailed { FileRoom.reclaim(environment.pointer) }
+        if hasFailed { DiskReservation.reclaim(environment.pointer) }
         if let turn { _ = turn.end(isCommit: false) } else { mdb_txn_abort(ended) }
         lease = nil
     }

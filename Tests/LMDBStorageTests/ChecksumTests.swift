@@ -101,8 +101,7 @@ import Testing
         #expect(try PageVerifier.faults(path: path, atMost: 5).isEmpty)
     }
 
-    @Test func `a changed value is an error for whoever reads it, and the others are read`() throws
-    {
+    @Test func `reading a changed value is an error, and the others can be read`() throws {
         defer { remove() }
         try fill()
         let bytes = content()

@@ -48,16 +48,14 @@ import Testing
         withExtendedLifetime(readers) {}
     }
 
-    @Test func `stays inside a file that claims to have more readers than it has room for`() throws
-    {
+    @Test func `stays inside a file that claims more readers than fit into it`() throws {
         let region = LockRegion(of: path)
         store(UInt32.max, at: 56)
         #expect(!region.isShared)
         store(UInt32(1), at: 56)
     }
 
-    @Test func `takes a file of another layout for one that others read and nobody writes`() throws
-    {
+    @Test func `treats a file of another layout as one with readers and no writer`() throws {
         store(UInt32(7), at: 4)
         let region = LockRegion(of: path)
         let write = try WriteTransaction(lease, durability: .memory)

@@ -9,7 +9,7 @@ import Testing
     /// More than there are cores, so that readers are stopped wherever they are.
     private static let readers = 6
 
-    /// Every commit puts its version down, so that what is read tells which version it is of.
+    /// Every commit writes its version into the file, so that each read shows its version.
     @Test func `a reader that is stopped while it begins reads the version that it names`() throws {
         let path = "/tmp/moonpool-readers-\(getpid())-\(UInt64.random(in: 0 ... .max))"
         defer { for suffix in ["", "-lock", "-log"] { unlink(path + suffix) } }
@@ -43,7 +43,7 @@ import Testing
         #expect(count.reads.load(ordering: .relaxed) > 0)
     }
 
-    @Test func `a reader begins again when somebody commits while it begins`() throws {
+    @Test func `a reader begins again after a commit during its begin`() throws {
         let path = "/tmp/moonpool-readers-\(getpid())-\(UInt64.random(in: 0 ... .max))"
         defer { for suffix in ["", "-lock", "-log"] { unlink(path + suffix) } }
         let lease = try EnvironmentRegistry.open(

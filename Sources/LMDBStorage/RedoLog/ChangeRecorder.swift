@@ -5,7 +5,7 @@ import CLMDB
 /// A change is what it is (a byte), the table's number (a byte), the lengths of key (2) and value (4), key and value.
 /// Only the thread that holds the write lock may use it. The memory is used again for the next write.
 final class ChangeRecorder: @unchecked Sendable {
-    // Unchecked because: only who has the write lock uses it.
+    // Unchecked because: only the holder of the write lock uses it.
 
     /// The most that is recorded of one write: beyond it, writing the data file itself is the cheaper way.
     static let limit = 1 << 20
@@ -35,12 +35,12 @@ final class ChangeRecorder: @unchecked Sendable {
     /// Whether nothing has changed.
     var isEmpty: Bool { used == LogRecord.size && !isIncomplete }
 
-    /// The record: room for its head, then the changes.
+    /// The record: space for its head, then the changes.
     var record: UnsafeMutableRawBufferPointer {
         UnsafeMutableRawBufferPointer(rebasing: bytes[..<used])
     }
 
-    /// Room for the head of a record that has nothing else.
+    /// Space for the head of a record without changes.
     var head: UnsafeMutableRawBufferPointer {
         UnsafeMutableRawBufferPointer(rebasing: bytes[..<LogRecord.size])
     }
@@ -119,7 +119,9 @@ final class ChangeRecorder: @unchecked Sendable {
         return UnsafeMutableRawBufferPointer(rebasing: place[valueStart...])
     }
 
-    /// Makes room; false where there would be too much.
+    /// Reserves space.
+    ///
+    /// Returns false if the record would be too large.
     private func reserve(_ size: Int) -> Bool {
         let needed = used + size
         guard needed <= Self.limit, size <= Self.limit else { return false }

@@ -6,7 +6,7 @@
 
 /// A checkpoint that is on its way: the version is held, the header is made, and the device has neither yet.
 struct LogCheckpoint: @unchecked Sendable {
-    // Unchecked because: the pin is only touched by who has the write lock.
+    // Unchecked because: only the holder of the write lock uses the pin.
     let header: LogHeader
     let pin: LogPin
     let file: LogFile
@@ -46,7 +46,7 @@ final class Checkpointer: @unchecked Sendable {
 
     /// How often is looked whether anybody still writes.
     private static let round = 250_000_000
-    /// In how many rounds nobody must have written.
+    /// The number of rounds without a write before a checkpoint.
     private static let patience = 4
 
     /// Asks to look whether anybody still writes, or to stop that.
@@ -77,7 +77,7 @@ final class Checkpointer: @unchecked Sendable {
         }
     }
 
-    /// Whether a checkpoint is under way, or has come to an end that nobody has taken over.
+    /// Whether a checkpoint is running, or has ended and its result has not been read yet.
     var isBusy: Bool { monitor.withLock { isAtWork || done != nil } }
 
     /// Whether a checkpoint is under way.

@@ -1,6 +1,6 @@
-/// A checksum of 64 bits over bytes, to tell what was written whole from what was torn or is left over.
+/// A checksum of 64 bits over bytes, which distinguishes complete records from torn and old ones.
 ///
-/// No defence against somebody who means to deceive.
+/// Does not protect against deliberate forgery.
 enum Checksum {
     private static let factors: (UInt64, UInt64) = (0x9E37_79B9_7F4A_7C15, 0xD6E8_FEB8_6659_FD93)
 

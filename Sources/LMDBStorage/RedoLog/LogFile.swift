@@ -6,9 +6,9 @@
 
 /// The file beside a data file that has the records of its newest commits.
 ///
-/// Two places for the header, a page that tells which readers only keep the log's version in place, and a ring of
-/// records. What the ring takes has been written once before it is needed, so that flushing a record writes the record
-/// and nothing that the file system says of it.
+/// Two positions for the header, a page that records which readers only keep the log's version, and a ring of records.
+/// All bytes of the ring have been written once before they are needed, so that flushing a record writes the record and
+/// no metadata of the file system.
 final class LogFile: Sendable {
     let path: String
     let descriptor: Int32
@@ -65,7 +65,7 @@ final class LogFile: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Lets those read and write the log who may read and write the data file.
+    /// Lets all users that may read and write the data file read and write the log.
     func adoptOwner(of data: Int32) {
         FileAccess(of: data)?.apply(to: descriptor, mask: 0o666)
     }
@@ -175,7 +175,7 @@ final class LogFile: Sendable {
         guard Platform.flush(descriptor) else { throw failure("fdatasync") }
     }
 
-    /// The head of the record at an offset, if there can be one that bears the salt.
+    /// The head of the record at an offset; nil if there is no record with the salt.
     func record(at offset: Int, salt: UInt64) -> LogRecord? {
         withUnsafeTemporaryAllocation(byteCount: LogRecord.size, alignment: 8) { bytes in
             guard offset >= Self.base, offset + LogRecord.size <= Self.end,

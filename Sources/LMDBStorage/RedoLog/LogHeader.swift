@@ -7,7 +7,7 @@
 /// What a log says of itself: which version of the data file is whole on the device, and where the records of the
 /// versions after it begin.
 ///
-/// It stands in two places in turn, so that one of them is whole whenever the power fails.
+/// Written to two positions in turn, so that one copy is complete after a power failure at any time.
 struct LogHeader: Equatable {
     var id: UInt64
     /// What the records bear that belong to it.
@@ -29,7 +29,7 @@ struct LogHeader: Equatable {
     static let size = 4096
     private static let bodySize = size - 8
 
-    /// The bytes as they stand in the log; nil if the names do not fit.
+    /// The bytes of the header in the log; nil if the names do not fit.
     var bytes: [UInt8]? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(Self.size)

@@ -92,7 +92,7 @@ struct BootIdentity: Equatable {
     var high: UInt64 = 0
     var low: UInt64 = 0
 
-    /// Whether the kernel told it.
+    /// Whether the kernel returned it.
     var isKnown: Bool { high != 0 || low != 0 }
 
     /// That of the running machine.

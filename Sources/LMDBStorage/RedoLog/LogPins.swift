@@ -6,7 +6,7 @@ import CLMDB
     import Darwin
 #endif
 
-/// A version that stays in the data file because the log counts on it: a read transaction that nobody reads with.
+/// Keeps a version in the data file because the log needs it, with a read transaction that is never read.
 ///
 /// Not `Sendable` in itself: only the thread that holds the write lock may use it.
 struct LogPin {

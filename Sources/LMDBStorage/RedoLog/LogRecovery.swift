@@ -36,7 +36,7 @@ enum LogRecovery {
     /// The same for who has the lock already, keeps it, and announces the file afterwards; whether there was anything to
     /// do.
     ///
-    /// LMDB itself is not asked for anything here: what it opens and closes of the lock file would end the lock.
+    /// Calls nothing of LMDB, because opening and closing the lock file would release the lock.
     @discardableResult  // because a compaction announces the file in any case
     static func prepare(_ path: String, _ lock: borrowing FileLock) throws(StorageError) -> Bool {
         guard try !isWhole(path) else { return false }

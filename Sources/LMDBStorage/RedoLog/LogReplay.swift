@@ -152,7 +152,7 @@ struct LogReplay {
             throw error
         }
         var code = mdb_txn_commit(transaction)
-        if code == EIO, Platform.hasNoRoom(path) { code = ENOSPC }
+        if code == EIO, Platform.isDeviceFull(path) { code = ENOSPC }
         try check(code, "mdb_txn_commit", path)
         guard Platform.flush(data) else {
             throw StorageError(rawCode: errno, call: "fdatasync", file: path)

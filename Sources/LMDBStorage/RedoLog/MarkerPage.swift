@@ -4,7 +4,7 @@
     import Darwin
 #endif
 
-/// The page of an open data file that bears the log's marker.
+/// The page of an open data file that contains the log's marker.
 ///
 /// Every write looks at the marker when it begins. The page is mapped for that: a system call would take a twentieth of
 /// the time of a small commit.

@@ -6,14 +6,15 @@ import CLMDB
     import Darwin
 #endif
 
-// Moving the checkpoint on, beginning and ending a log: all with LMDB's write lock. Whoever writes a header has the
-// system's lock on the log as well, which a checkpoint keeps that goes on behind the writers' backs.
+// Advancing the checkpoint, beginning and ending a log: all need LMDB's write lock. The process that writes a header
+// also holds the system's lock on the log, which a checkpoint in the background keeps.
 extension RedoLog {
     /// From the beginning of a checkpoint to the next.
     private static let pause: UInt64 = 100_000_000
 
-    /// Moves the checkpoint on when many versions, or many bytes, lie behind it, and where nobody waits for commits also
-    /// when it is old.
+    /// Advances the checkpoint when many versions, or many bytes, are after it.
+    ///
+    /// If no commit waits for the device, it also advances when it is old.
     @inline(__always)
     func moveOn(_ newest: UInt64, isWaiting: Bool) throws(StorageError) {
         guard isWaiting, let pin, newest &- pin.version < usualLag, end >= start,
@@ -35,7 +36,7 @@ extension RedoLog {
         else {
             return
         }
-        if !hasRoom { relax() }
+        if !hasSpareMap { relax() }
         if checkpointer.isBusy {
             if lag < greatestLag { return }
             checkpointer.finish()
@@ -108,7 +109,7 @@ extension RedoLog {
         salt = .random(in: 1 ... .max)
         var marker = LogMarker.read(data)
         marker.salt = salt
-        // Whoever finds the salt before the header knows that something is missing.
+        // A process that finds the salt before the header knows that a part is missing.
         guard marker.write(data),
             let header = header(newest, start: LogFile.base, sequence: sequence + 1)
         else {
@@ -125,7 +126,7 @@ extension RedoLog {
         take(next, newest)
     }
 
-    /// Begins a log: the data file is whole on the device then, and bears the log's identity.
+    /// Begins a log: the data file is complete on the device then, and contains the log's identity.
     func activate(_ newest: UInt64, isLocked: Bool = false) throws(StorageError) {
         checkpointer.finish()
         collect()
@@ -207,16 +208,16 @@ extension RedoLog {
 
     // MARK: Rest
 
-    /// Ends the log, or this process's part in it, if nobody has the write lock.
+    /// Ends the log, or this process's part in it, if the write lock is free.
     ///
-    /// Called where this process has no write open. False if somebody has it.
+    /// Called while this process has no open write. Returns false if another process has one.
     func rest() -> Bool {
         guard checkpointer.isWatched else { return true }
         guard isFree() else { return false }
         var begun: OpaquePointer?
         guard mdb_txn_begin(environment, nil, 0, &begun) == 0 else { return false }
         defer { mdb_txn_abort(begun) }
-        // Somebody has written meanwhile.
+        // Another process has written meanwhile.
         guard !checkpointer.isUnderWay else { return false }
         guard id != 0 else { return true }
         let others = file?.notedPins().contains {
@@ -231,7 +232,7 @@ extension RedoLog {
         return true
     }
 
-    /// Removes the log's file if nobody needs it; once the environment is closed.
+    /// Removes the log's file if no process needs it; called once the environment is closed.
     func removeFile() {
         guard let file, file.isInPlace else { return }
         // Another file in the data file's place may be open in this process, and must not lose its locks.

@@ -10,17 +10,17 @@ import Synchronization
 // A durable commit appends one record to the log and waits for that; LMDB writes the pages of the data file behind it and
 // the system brings them to the device when it likes, in any order. What makes that safe:
 //
-// * The log's header names a version, the checkpoint, that was wholly on the device when the header was written, and
-//   has LMDB's own headers as they were then. From before the first commit after it, every process that writes holds
-//   that version or an older one with a read transaction (LogPin), so that no page of it is written over.
+// * The log's header names a version, the checkpoint, that was complete on the device when the header was written, and
+//   contains LMDB's own headers of that time. Before the first commit after the checkpoint, every process that writes
+//   pins that version or an older one with a read transaction (LogPin), so that none of its pages is overwritten.
 // * After a power failure the data file is therefore the checkpoint plus pages that do not matter, once LMDB's headers
-//   are put back; the records behind the checkpoint are done again (LogRecovery).
-// * A commit that nobody waits for has no record: it is on the device with the next checkpoint, which follows within a
-//   tenth of a second, or a second when it was the last one.
-// * While the machine runs, the system has the whole file, and the log is not needed: what a killed process has written
-//   is there.
-// * A data file with a log bears the log's identity (LogMarker). It is removed when all is on the device, at closing
-//   and when nobody has written for a while; the data file is then whole alone.
+//   are restored. The records after the checkpoint are then applied again (LogRecovery).
+// * A commit that does not wait for the device has no record: it reaches the device with the next checkpoint, which
+//   follows within a tenth of a second, or a second if it was the last commit.
+// * While the machine runs, the system has the whole file, and the log is not needed: the writes of a killed process
+//   are there.
+// * A data file with a log contains the log's identity (LogMarker). The marker is removed when all is on the device: at
+//   closing, and after a while without writes. Then the data file is complete alone.
 //
 // Only the thread that holds LMDB's write lock may use what is here, except that Checkpointer's thread finishes a
 // checkpoint that was begun.
@@ -37,7 +37,7 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
     let tables: [String]
     let recorder: ChangeRecorder
     let checkpointer: Checkpointer
-    /// Whether nobody seems to have the write lock.
+    /// Whether the write lock seems to be free.
     let isFree: @Sendable () -> Bool
     var pace = CommitPace()
 
@@ -57,25 +57,25 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
     var pin: LogPin?
     /// For how many commits there is no log after one that was too much for it.
     var greatPause = 16
-    /// Whether a write has found no room, in the log or elsewhere: the next one ends the log.
+    /// Whether a write has found no space, in the log or elsewhere: the next write ends the log.
     private var isTight = false
     /// Whether the path led to the data file when it was closed.
     var isDataInPlace = false
-    private static let room = 256 << 20
+    private static let spareBytes = 256 << 20
     /// Why nothing can be written any more.
     private var failure: StorageError?
     /// How many commits this process has made.
     let commits = Atomic<Int>(0)
 
-    /// How far the pin may lag behind before the checkpoint is moved on: the pages that these versions let go of
-    /// cannot be used again meanwhile.
+    /// How far the pin may lag before the checkpoint advances: the pages that these versions freed cannot be reused
+    /// meanwhile.
     var usualLag: UInt64 = 64
     /// How far it may lag before the next checkpoint follows the last one at once.
     ///
     /// Twice this many versions of a small store's seven or eight pages are 32 MiB that its file grows by, and a list of
     /// free pages that each later commit takes longer to keep; more of them did not make commits faster.
     var hastyLag: UInt64 = 512
-    /// How many bytes of records may lie behind the checkpoint.
+    /// The number of bytes of records that may follow the checkpoint.
     static let usualSize = 4 << 20
     /// When the last checkpoint was begun.
     var checkpointBegun: UInt64 = 0
@@ -108,7 +108,7 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
             isStill(page.marker)
         {
             try moveOn(newest, isWaiting: durability == .full)
-        } else if let mode = try beginElsewise(durability, newest) {
+        } else if let mode = try beginUnpinned(durability, newest) {
             return mode
         }
         guard durability == .full else { return .checkpointed }
@@ -121,24 +121,24 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
 
     private func isStill(_ marker: LogMarker) -> Bool { marker.id == id && marker.salt == salt }
 
-    /// Begins where this process does not stand at the log's end with a pin; nil where it then does.
-    private func beginElsewise(
+    /// Begins if this process does not have a pin at the log's end; nil if it then does.
+    private func beginUnpinned(
         _ durability: Durability, _ newest: UInt64
     ) throws(StorageError) -> CommitMode? {
         let marker = page.marker
         if id != 0 && marker.id != id { leave() }
         guard durability != .memory, !isTight else {
-            // Who writes without a log must not reuse pages that one counts on.
+            // A process that writes without a log must not reuse pages that another process's log needs.
             if marker.id != 0 { try settle() }
             isTight = false
             return durability == .memory ? .unflushed : .direct
         }
         if marker.id == 0 {
-            guard pace.isSustained(), hasRoom else { return .direct }
+            guard pace.isSustained(), hasSpareMap else { return .direct }
             do throws(StorageError) {
                 try activate(newest)
             } catch {
-                // No room for a log, no permission, no slot: LMDB can do without.
+                // No space for a log, no permission, or no slot: LMDB works without a log.
                 pace.pause(1000)
                 if failure != nil { throw error }
                 return .direct
@@ -195,7 +195,7 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
         return true
     }
 
-    /// Stands aside: the log has ended, or is another one.
+    /// Releases this process's part: the log has ended, or is another one.
     func leave() {
         checkpointer.finish()
         collect()
@@ -261,10 +261,10 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
         }
     }
 
-    /// Where the next record goes: behind the last one, or at the ring's beginning; nil where the device has no room.
+    /// The offset of the next record: after the last one, or at the ring's beginning; nil if the device is full.
     private func place(for extent: Int, before new: UInt64) throws(StorageError) -> Int? {
         if let place = try freePlace(extent) { return place }
-        // The ring is full, or the device has no room for more of it: start anew.
+        // The ring is full, or the device has no space for more of it: restart the ring.
         try restart(new - 1)
         return try freePlace(extent)
     }
@@ -272,7 +272,7 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
     private func freePlace(_ extent: Int) throws(StorageError) -> Int? {
         guard let file else { return nil }
         collect()
-        // Records lie between start and end, or before end and behind start once the ring was begun again.
+        // Records are between start and end, or before end and after start once the ring was restarted.
         let isWrapped = end < start || (end == start && version != checkpoint)
         let limit = isWrapped ? start : LogFile.end
         var place: Int?
@@ -288,7 +288,9 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
         return place
     }
 
-    /// Makes the record void whose commit LMDB has refused; without the write lock, which LMDB has given back.
+    /// Invalidates the record of a commit that LMDB has refused.
+    ///
+    /// LMDB has released the write lock already.
     func withdraw() {
         var begun: OpaquePointer?
         guard mdb_txn_begin(environment, nil, 0, &begun) == 0 else { return }
@@ -303,20 +305,20 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
         relax()
     }
 
-    /// Lets the next writes do without the log, and with the pages that it keeps from being used again: there was no room.
+    /// Lets the next writes use the pages that the log reserves, and write without the log, because space ran out.
     func relax() {
         isTight = true
         pace.pause(1000)
     }
 
-    /// Whether the map has plenty of room for pages that cannot be used again at once.
-    var hasRoom: Bool {
+    /// Whether the map has plenty of space for pages that cannot be reused at once.
+    var hasSpareMap: Bool {
         var info = MDB_envinfo()
         mdb_env_info(environment, &info)
         var statistics = MDB_stat()
         mdb_env_stat(environment, &statistics)
         let used = (Int(info.me_last_pgno) + 1) * Int(statistics.ms_psize)
-        return Int(info.me_mapsize) - used >= Self.room
+        return Int(info.me_mapsize) - used >= Self.spareBytes
     }
 
     /// Makes the record void that the device has not taken.

@@ -5,7 +5,7 @@ import Testing
 
 extension LogTests {
     @Suite struct MarkerPageTests {
-        @Test func `the page shows at once what somebody writes into the file`() throws {
+        @Test func `the page shows a write to the file at once`() throws {
             let path = "/tmp/moonpool-marker-\(getpid())-\(UInt64.random(in: 0 ... .max))"
             let writer = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
             try #require(writer >= 0)

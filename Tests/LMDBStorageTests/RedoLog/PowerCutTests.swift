@@ -48,7 +48,7 @@ extension LogTests {
                 let found = try Content(reader.handle, environment.tables)
                 try #require(found == expected, "version \(version)")
                 reader.end()
-                // It goes on working.
+                // It continues to work.
                 for number in 1...3 {
                     let write = try WriteTransaction(open, durability: .full)
                     #expect(write.handle.version == version + UInt64(number))
@@ -64,7 +64,7 @@ extension LogTests {
             #expect(access(path + "-log", F_OK) != 0)
         }
 
-        /// What a failure is told with: the versions of the headers, and the records.
+        /// Describes a failure with the versions of the headers, and the records.
         private func describe(_ path: String) -> String {
             let descriptor = Glibc.open(path, O_RDONLY)
             defer { close(descriptor) }

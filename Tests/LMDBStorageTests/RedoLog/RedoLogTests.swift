@@ -50,7 +50,7 @@ extension LogTests {
             return LogMarker.read(descriptor)
         }
 
-        /// Waits until nobody has written for long enough that the log has ended.
+        /// Waits until the log has ended after a while without writes.
         private func waitForEndOfLog() {
             let deadline = Platform.monotonicNanoseconds() + 60_000_000_000
             while marker().id != 0, Platform.monotonicNanoseconds() < deadline { usleep(1_000) }
@@ -78,7 +78,7 @@ extension LogTests {
             #expect(try keys(open()) == Array(1...9))
         }
 
-        @Test func `the log goes when nobody has written for a while`() throws {
+        @Test func `the log is removed after a while without writes`() throws {
             defer { remove() }
             let lease = try open()
             for key in 1...9 { try commit(lease, UInt64(key)) }
@@ -216,7 +216,7 @@ extension LogTests {
             }
         }
 
-        @Test func `who writes without a log ends it, and the next who wants one begins it anew`()
+        @Test func `a writer without a log ends it, and the next writer with one begins it again`()
             throws
         {
             defer { remove() }
@@ -267,7 +267,8 @@ extension LogTests {
         }
 
         @Test
-        func `a power cut takes at most the commits that nobody waited for, the last ones first`()
+        func
+            `a power cut loses at most the commits that did not wait for the device, the last ones first`()
             throws
         {
             let copy = path + "-copy"
@@ -289,7 +290,7 @@ extension LogTests {
             }
         }
 
-        @Test func `what nobody waited for is on the device with the next checkpoint`() throws {
+        @Test func `a commit that did not wait is on the device with the next checkpoint`() throws {
             let copy = path + "-copy"
             defer {
                 remove()
@@ -297,7 +298,7 @@ extension LogTests {
             }
             let lease = try open()
             for key in 1...20 { try commit(lease, UInt64(key), .async) }
-            // Nobody writes any more: the log ends, and the file is whole alone.
+            // Without writes the log ends, and the file is complete alone.
             waitForEndOfLog()
             #expect(marker().id == 0)
             self.copy(to: copy)

@@ -5,16 +5,16 @@ import Testing
 
 @testable import LMDBStorage
 
-/// Files that are written through their map, which must have room for each page before LMDB touches it.
-@Suite(.serialized) struct FileRoomTests {
-    let path = "\(folder)/moonpool-room-\(getpid())-\(UInt64.random(in: 0 ... .max))"
+/// Files that are written through their map, which must have space for each page before LMDB touches it.
+@Suite(.serialized) struct DiskReservationTests {
+    let path = "\(folder)/moonpool-reservation-\(getpid())-\(UInt64.random(in: 0 ... .max))"
 
     /// The usual folder if files keep their places there, else memory.
     private static let folder: String = {
-        let probe = "/tmp/moonpool-room-\(getpid())"
+        let probe = "/tmp/moonpool-reservation-\(getpid())"
         close(Glibc.open(probe, O_RDWR | O_CREAT, 0o600))
         defer { unlink(probe) }
-        return FileRoom.isSupported(probe, mapSize: 1, isShared: false) ? "/tmp" : "/dev/shm"
+        return DiskReservation.isSupported(probe, mapSize: 1, isShared: false) ? "/tmp" : "/dev/shm"
     }()
 
     private static let tables = [TableName("a", .integers), TableName("b", .bytes)]
@@ -22,7 +22,7 @@ import Testing
     private func open() throws -> EnvironmentLease {
         let lease = try EnvironmentRegistry.open(
             path: path, options: EnvironmentOptions(writesThroughMap: true), tables: Self.tables)
-        try #require(lease.environment.room != nil)
+        try #require(lease.environment.reservation != nil)
         return lease
     }
 
@@ -83,7 +83,7 @@ import Testing
         do {
             let plain = try EnvironmentRegistry.open(
                 path: path, options: EnvironmentOptions(), tables: Self.tables)
-            #expect(plain.environment.room == nil)
+            #expect(plain.environment.reservation == nil)
             try put(plain, 1000..<2000, count: 300)
             try check(plain, 0..<2000, count: 300)
         }
@@ -131,7 +131,7 @@ import Testing
         write.abort()
     }
 
-    @Test func `gives back what a large write took that was given up`() throws {
+    @Test func `releases the space of a large write that was rolled back`() throws {
         defer { remove() }
         let lease = try open()
         try put(lease, 0..<10, count: 100)
@@ -168,7 +168,7 @@ import Testing
             let lease = try EnvironmentRegistry.open(
                 path: path, options: EnvironmentOptions(mapSize: mapSize, writesThroughMap: true),
                 tables: Self.tables)
-            #expect(lease.environment.room == nil)
+            #expect(lease.environment.reservation == nil)
             try put(lease, 0..<10, count: 100)
         }
     }
@@ -180,12 +180,12 @@ import Testing
         let lease = try EnvironmentRegistry.open(
             path: path, options: EnvironmentOptions(readOnly: true, writesThroughMap: true),
             tables: Self.tables)
-        #expect(lease.environment.room == nil)
+        #expect(lease.environment.reservation == nil)
         try check(lease, 0..<10, count: 100)
         #expect(size == before)
     }
 
-    @Test func `a change of a reader takes no room`() throws {
+    @Test func `registering a reader reserves no space`() throws {
         defer { remove() }
         let lease = try open()
         let before = size
@@ -275,24 +275,23 @@ import Testing
         defer { setrlimit(kind, &before) }
         let lease = try EnvironmentRegistry.open(
             path: path, options: EnvironmentOptions(writesThroughMap: true), tables: Self.tables)
-        #expect(lease.environment.room == nil)
+        #expect(lease.environment.reservation == nil)
         try check(lease, 0..<10, count: 100)
     }
 
     #if DEBUG
-        /// Takes the room away from the suite's file beyond a size.
+        /// Simulates a full device for the suite's file beyond a size.
         private func limit(_ most: Int) {
             let path = path
-            RoomProbe.installed.withLock {
-                $0 = RoomProbe { file, size in file != path || size <= most }
+            SpaceProbe.installed.withLock {
+                $0 = SpaceProbe { file, size in file != path || size <= most }
             }
         }
 
-        private func lift() { RoomProbe.installed.withLock { $0 = nil } }
+        private func lift() { SpaceProbe.installed.withLock { $0 = nil } }
 
         @Test(arguments: [10, 2000, 20_000])
-        func `a step without room is an error, and nothing of its write is kept`(count: Int) throws
-        {
+        func `a step without space is an error, and its write is discarded`(count: Int) throws {
             defer { remove() }
             let lease = try open()
             try put(lease, 0..<20, count: count)
@@ -302,7 +301,7 @@ import Testing
             #expect(throws: StorageError(rawCode: ENOSPC, call: "fallocate", file: path)) {
                 for key in 20..<100_000 { try Self.put(write, UInt64(key), count) }
             }
-            // Nothing goes on, a smaller step neither, and it cannot be committed.
+            // No step succeeds any more, not even a smaller one, and the write cannot be committed.
             let table = lease.environment.tables[0]
             #expect(throws: StorageError.self) { try write.handle.delete(table, 1) }
             #expect(throws: StorageError(rawCode: ENOSPC, call: "fallocate", file: path)) {
@@ -315,11 +314,11 @@ import Testing
             try check(lease, 0..<40, count: count)
         }
 
-        @Test func `a write for which there is no room from its beginning is an error`() throws {
+        @Test func `a write without space at its beginning is an error`() throws {
             defer { remove() }
             let lease = try open()
             try put(lease, 0..<20, count: 100)
-            // Another process has made the file larger, so that its room is looked for anew.
+            // Another process has made the file larger, so that its space is determined again.
             #expect(truncate(path, off_t(size + 4096)) == 0)
             limit(4096)
             defer { lift() }
@@ -332,18 +331,18 @@ import Testing
             try check(lease, 0..<40, count: 100)
         }
 
-        @Test func `a lock file for which there is no room is an error`() throws {
+        @Test func `a lock file without space is an error`() throws {
             defer { remove() }
             try put(try open(), 0..<20, count: 100)
             unlink(path + "-lock")
             let lock = path + "-lock"
-            // Who has room for one page has room for some readers.
-            RoomProbe.installed.withLock {
-                $0 = RoomProbe { file, size in file != lock || size <= 4096 }
+            // One page has space for some readers.
+            SpaceProbe.installed.withLock {
+                $0 = SpaceProbe { file, size in file != lock || size <= 4096 }
             }
             try check(try open(), 0..<20, count: 100)
             unlink(lock)
-            RoomProbe.installed.withLock { $0 = RoomProbe { file, _ in file != lock } }
+            SpaceProbe.installed.withLock { $0 = SpaceProbe { file, _ in file != lock } }
             defer { lift() }
             for isWritten in [true, false] {
                 #expect(throws: StorageError(rawCode: ENOSPC, call: "fallocate", file: path)) {
@@ -356,7 +355,7 @@ import Testing
             try check(try open(), 0..<20, count: 100)
         }
 
-        @Test func `a new file for which there is no room is an error, and is not left behind`()
+        @Test func `a new file without space is an error, and is removed`()
             throws
         {
             defer { remove() }
@@ -371,7 +370,7 @@ import Testing
 
     /// No step may take more pages than were made sure of: in debug builds each checks that of the one before it.
     @Test(arguments: 1...6)
-    func `whatever is written, no page lies beyond the room`(seed: UInt64) throws {
+    func `no written page is beyond the reserved space`(seed: UInt64) throws {
         defer { remove() }
         var random = SeededGenerator(seed: seed)
         let lease = try open()
@@ -390,7 +389,7 @@ import Testing
     }
 
     /// The write that uses them up changes each page of the list of free pages at its end.
-    @Test func `a write that uses up thousands of short lists of free pages finds room`() throws {
+    @Test func `a write that uses up thousands of short lists of free pages finds space`() throws {
         defer { remove() }
         let lease = try open()
         try put(lease, 0..<2000, count: 300)

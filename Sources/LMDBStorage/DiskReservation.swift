@@ -7,40 +7,41 @@ import MemoryAccounts
     import Darwin
 #endif
 
-/// The room on the device for the pages of a file that is written through its map.
+/// Reserves space on the device for the pages of a file that is written through its map.
 ///
-/// LMDB otherwise copies each page that a write changes, and has the system write it when the write ends: seven calls for
-/// a small commit, which take longer than all else in it. With MDB_WRITEMAP it changes pages where they are mapped. What
-/// makes that safe:
+/// LMDB otherwise copies each page that a write changes, and writes the copies with system calls when the write ends:
+/// seven calls for a small commit, which take longer than the rest of it. With MDB_WRITEMAP it changes pages where they
+/// are mapped. That is safe for these reasons:
 ///
-/// * A page of the map without a place on the device gets one when it is first touched; where there is no room, the system
-///   answers with SIGBUS, and the process ends. So every step of a write first makes sure of as many pages as it can take,
-///   and fails with `diskFull` where they cannot be had.
-/// * LMDB makes the file as large as its map when it opens it, without a lock: a smaller map than that of others would cut
-///   off what they are writing. So files that others may have open are written this way only with maps of the usual size.
-/// * The file gets the size of its content, and some room, as soon as the write lock is free, and its content's size alone
-///   when it is closed. Others may do either at any time that nobody writes.
-/// * The system may bring a page to the device before the version that it belongs to is whole. That is so with calls that
-///   write as well, and the redo log does not mind (RedoLog): what it counts on is never written over.
+/// * A page of the map without space on the device gets space when it is first touched; if the device is full, the
+///   system sends SIGBUS, which ends the process. So every step of a write first reserves as many pages as it can take,
+///   and fails with `diskFull` if it cannot.
+/// * LMDB makes the file as large as its map when it opens it, without a lock: a smaller map than that of another
+///   process would cut off what that process is writing. So files that other processes may have open are written this
+///   way only with maps of the usual size.
+/// * The file is cut to the size of its content and some free space as soon as the write lock is free, and to the size
+///   of its content when it is closed. Other processes may do either while no write is open.
+/// * The system may write a page to the device before the version that it belongs to is complete. The same can happen
+///   with system calls, and the redo log allows it (RedoLog): pages that the log needs are never overwritten.
 ///
 /// Processes that write with calls may have the same file open: the system has one copy of each page for both.
 ///
 /// Only the thread that holds LMDB's write lock may use it.
-final class FileRoom: @unchecked Sendable {
+final class DiskReservation: @unchecked Sendable {
     // Unchecked because: LMDB's write lock guards everything that is not constant.
     private let environment: OpaquePointer
     private let path: String
     private let descriptor: Int32
     private let pageSize: Int
-    /// What the file takes, where it lies in memory.
+    /// Accounts for the file's pages if they are in memory.
     private let ledger: MemoryLedger?
     /// The pages from the first one on that have a place.
     @exclusivity(unchecked) private var pages = 0
     /// The file's size when this process last looked; negative before.
     @exclusivity(unchecked) private var size = -1
-    /// The open write; nobody else may make room.
+    /// The open write; only this transaction may reserve space.
     @exclusivity(unchecked) private var transaction: OpaquePointer?
-    /// Why the open write has found no room, after which it cannot be committed; 0 if it has.
+    /// The error that kept the open write from reserving space, after which it cannot be committed; otherwise 0.
     @exclusivity(unchecked) private var failure: Int32 = 0
 
     /// By how many pages a file may be more than twice as large as it must be before it is cut.
@@ -64,7 +65,7 @@ final class FileRoom: @unchecked Sendable {
 
     // MARK: A write
 
-    /// Makes sure of room for a first step of the write that has begun.
+    /// Reserves space for the first step of the write that has begun.
     ///
     /// `known` is what the system has just said of the file. Throws `diskFull`, and `damaged` if the file was cut short.
     func begin(_ transaction: OpaquePointer?, _ known: stat? = nil) throws(StorageError) {
@@ -89,14 +90,14 @@ final class FileRoom: @unchecked Sendable {
             cut(to: wanted * pageSize)
             pages = min(pages, wanted)
         }
-        try check(makeRoom(for: 0, in: transaction), "fallocate", path)
+        try check(reserve(for: 0, in: transaction), "fallocate", path)
     }
 
-    /// Makes sure of room for a step that stores some bytes, or for one that removes something: 0.
+    /// Reserves space for a step that stores some bytes, or 0 bytes for a step that removes something.
     ///
     /// The system's code. Some loads and comparisons, but for one step in hundreds.
     @inline(__always)
-    func makeRoom(for bytes: Int, in transaction: OpaquePointer?) -> Int32 {
+    func reserve(for bytes: Int, in transaction: OpaquePointer?) -> Int32 {
         // LMDB says that a reader may not change anything.
         guard transaction == self.transaction else { return 0 }
         let next = shim_next_page(transaction)
@@ -107,11 +108,11 @@ final class FileRoom: @unchecked Sendable {
 
     /// More pages than any step takes in a file of `count` pages, the end of a write included.
     ///
-    /// A step changes the way from a tree's root to a leaf, which may split on every level or take a neighbour along, and
-    /// the same in the tree of names. A tree is no deeper than the count has binary digits, for a page that leads to others
-    /// leads to two at least. At its end a write notes each page that is free, eight bytes for one, in lists of which each
-    /// is put into the tree of free pages anew; where it has used up lists of few pages, it changes each leaf that they
-    /// were in.
+    /// A step changes the path from a tree's root to a leaf, which may split on every level or merge with a neighbor,
+    /// and the same in the tree of names. A tree is at most as deep as the count has binary digits, because an inner
+    /// page has at least two children. At its end a write records each free page, with eight bytes, in lists, and each
+    /// list is put into the tree of free pages again. If the write has used up short lists, it changes each leaf that
+    /// contained them.
     private static func mostTaken(of count: Int) -> Int {
         (count >> 6) + 3 * (Int.bitWidth - count.leadingZeroBitCount) + 16
     }
@@ -134,7 +135,7 @@ final class FileRoom: @unchecked Sendable {
             pages = count
             size = max(size, count * pageSize)
         } else {
-            // It may have found room for a part.
+            // The call may have allocated a part.
             cut(to: size)
         }
         return code
@@ -154,12 +155,12 @@ final class FileRoom: @unchecked Sendable {
 
     // MARK: Opening and closing
 
-    /// Gives the file, which is as large as its map, the size of its content and some room.
+    /// Cuts the file, which is as large as its map, to the size of its content and some free space.
     ///
-    /// Waits for the write lock, as `trim` does: to be called where nobody seems to have it.
+    /// Waits for the write lock, as `trim` does: call it when the lock seems to be free.
     func fit() {
         Self.withLock(environment) { transaction in
-            // because: whoever writes hears of it.
+            // because: the next write reports the error.
             try? begin(transaction)
         }
     }
@@ -169,8 +170,10 @@ final class FileRoom: @unchecked Sendable {
         Self.withLock(environment) { cut(to: max(least, shim_next_page($0) * pageSize)) }
     }
 
-    /// Gives a file that is not written through its map here the size of its content, if it is as large as such maps are:
-    /// somebody who was killed, or had to do without the map, has left it so.
+    /// Cuts a file that is not written through its map here to the size of its content, if it is as large as such maps
+    /// are.
+    ///
+    /// A process that was killed, or that had to work without the map, leaves the file at that size.
     static func trimVast(_ environment: OpaquePointer) {
         let (descriptor, pageSize, lastPage) = extent(environment)
         var status = stat()
@@ -234,7 +237,7 @@ final class FileRoom: @unchecked Sendable {
                 FileHeader.mapSize(descriptor) <= usual
             else { return false }
         }
-        // The oldest of the file systems cannot give room.
+        // The oldest of the file systems cannot reserve space.
         return shim_keeps_places(descriptor) != 0
             && Platform.allocate(descriptor, path, keepsSize: true, from: 0, to: 1) == 0
     }
