@@ -60,7 +60,10 @@ let package = Package(
             name: "CCrypto", pkgConfig: "libcrypto",
             providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
 
-        .target(name: "CNATS", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+        .target(
+            name: "COptionalLibraries",
+            linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+        .target(name: "CNATS", dependencies: ["COptionalLibraries"]),
         .target(
             name: "Replication",
             dependencies: ["CNATS", "ObjectStore", "Transfer", "DataFormats", "SystemCalls"],
@@ -88,8 +91,7 @@ let package = Package(
         .target(name: "EventLoops", dependencies: ["CUV"], swiftSettings: unsafeZone),
         .target(name: "LineEditing", dependencies: ["CEdit"], swiftSettings: unsafeZone),
 
-        .target(
-            name: "CPostgres", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+        .target(name: "CPostgres", dependencies: ["COptionalLibraries"]),
         .target(
             name: "DataFormats", dependencies: ["CSQLite", "CZlib", "CZstd", "CPostgres"],
             swiftSettings: unsafeZone),
@@ -99,7 +101,7 @@ let package = Package(
             swiftSettings: safe),
 
         .target(
-            name: "Reference", dependencies: ["ObjectStore", "LuaHost", "DataFormats"],
+            name: "Reference", dependencies: ["ObjectStore", "LuaHost", "DataFormats", "Charts"],
             swiftSettings: safe),
         .target(
             name: "StoreBindings",
@@ -111,7 +113,7 @@ let package = Package(
         .target(
             name: "ScriptHost",
             dependencies: [
-                "Reference", "StoreBindings", "ObjectStore", "LuaHost", "EventLoops",
+                "Reference", "StoreBindings", "ObjectStore", "LuaHost", "EventLoops", "Charts",
                 "MemoryAccounts", "Replication", .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: safe),
@@ -185,11 +187,15 @@ let package = Package(
             name: "TransferTests",
             dependencies: [
                 "Transfer", "DataFormats", "ObjectStore", "RealmFixtures", "TestServers",
+                "TestThreads",
             ],
             swiftSettings: unsafeZone),
         .testTarget(
             name: "ReplicationTests",
-            dependencies: ["Replication", "Transfer", "DataFormats", "ObjectStore", "TestServers"],
+            dependencies: [
+                "Replication", "Transfer", "DataFormats", "ObjectStore", "TestServers",
+                "TestThreads",
+            ],
             swiftSettings: unsafeZone),
         .testTarget(
             name: "ReferenceTests",
@@ -226,7 +232,8 @@ let package = Package(
             name: "REPLTests", dependencies: ["REPL", "TestSupport", "TestThreads"],
             swiftSettings: unsafeZone),
         .testTarget(
-            name: "FuzzTests", dependencies: ["Transfer", "ObjectStore"], exclude: ["Corpus"],
+            name: "FuzzTests", dependencies: ["Transfer", "ObjectStore", "TestThreads"],
+            exclude: ["Corpus"],
             swiftSettings: unsafeZone),
         .testTarget(
             name: "ToolTests",

@@ -1,6 +1,6 @@
 #include "CNATS.h"
 
-#include <dlfcn.h>
+#include <COptionalLibraries.h>
 #include <stddef.h>
 
 static const char *const names[] = {
@@ -13,21 +13,8 @@ static const char *const names[] = {
     NULL,
 };
 
-static void *open_library(void) {
-    for (int i = 0; names[i] != NULL; i++) {
-        void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-        if (library != NULL) return library;
-    }
-    return NULL;
-}
-
 bool nats_load(NatsFunctions *functions) {
-    void *library = open_library();
-    if (library == NULL) return false;
-    const struct {
-        const char *name;
-        void *target;
-    } symbols[] = {
+    const OptionalFunction table[] = {
         {"natsOptions_Create", &functions->options_create},
         {"natsOptions_Destroy", &functions->options_destroy},
         {"natsOptions_SetServers", &functions->options_set_servers},
@@ -66,13 +53,5 @@ bool nats_load(NatsFunctions *functions) {
         {"natsStatus_GetText", &functions->status_text},
         {"nats_GetLastError", &functions->last_error},
     };
-    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
-        void *symbol = dlsym(library, symbols[i].name);
-        if (symbol == NULL) {
-            dlclose(library);
-            return false;
-        }
-        *(void **)symbols[i].target = symbol;
-    }
-    return true;
+    return optional_library_load(names, table, sizeof table / sizeof table[0]);
 }

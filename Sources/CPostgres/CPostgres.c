@@ -1,6 +1,6 @@
 #include "CPostgres.h"
 
-#include <dlfcn.h>
+#include <COptionalLibraries.h>
 #include <stddef.h>
 
 #ifdef __APPLE__
@@ -9,21 +9,8 @@ static const char *const names[] = {"libpq.5.dylib", "/opt/homebrew/opt/libpq/li
 static const char *const names[] = {"libpq.so.5", NULL};
 #endif
 
-static void *open_library(void) {
-    for (int i = 0; names[i] != NULL; i++) {
-        void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-        if (library != NULL) return library;
-    }
-    return NULL;
-}
-
 bool postgres_load(PostgresFunctions *functions) {
-    void *library = open_library();
-    if (library == NULL) return false;
-    const struct {
-        const char *name;
-        void *target;
-    } symbols[] = {
+    const OptionalFunction table[] = {
         {"PQconnectdbParams", &functions->connect},
         {"PQfinish", &functions->finish},
         {"PQstatus", &functions->status},
@@ -48,15 +35,7 @@ bool postgres_load(PostgresFunctions *functions) {
         {"PQfreemem", &functions->free_memory},
         {"PQsetNoticeProcessor", &functions->set_notice_processor},
     };
-    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
-        void *symbol = dlsym(library, symbols[i].name);
-        if (symbol == NULL) {
-            dlclose(library);
-            return false;
-        }
-        *(void **)symbols[i].target = symbol;
-    }
-    return true;
+    return optional_library_load(names, table, sizeof table / sizeof table[0]);
 }
 
 static void drop(void *context, const char *message) {
