@@ -46,7 +46,7 @@ package struct SVGDocument {
         elements += "<text x=\"\(Self.number(x))\" y=\"\(Self.number(y))\" fill=\"\(fill)\""
         if anchor != "start" { elements += " text-anchor=\"\(anchor)\"" }
         if weight != "400" { elements += " font-weight=\"\(weight)\"" }
-        elements += " xml:space=\"preserve\">\(Self.escaped(text))</text>\n"
+        elements += " xml:space=\"preserve\">\(MarkupText.escaped(text))</text>\n"
     }
 
     /// Adds a rectangle.
@@ -95,21 +95,5 @@ package struct SVGDocument {
         guard hundredths.isFinite, abs(hundredths) < 1e15 else { return "0" }
         return hundredths.truncatingRemainder(dividingBy: 100) == 0
             ? String(Int64(hundredths / 100)) : String(hundredths / 100)
-    }
-
-    /// Returns text in which markup and characters that XML forbids are escaped.
-    package static func escaped(_ text: String) -> String {
-        var result = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": result += "&amp;"
-            case "<": result += "&lt;"
-            case ">": result += "&gt;"
-            case "\"": result += "&quot;"
-            case "\u{0}"..<" ", "\u{FFFE}"..."\u{FFFF}": result += "\u{FFFD}"
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result
     }
 }

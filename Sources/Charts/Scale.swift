@@ -32,7 +32,7 @@ struct Scale {
             var step = Self.step(low, high, count)
             if kind == .integer { step = max(1, step) }
             guard step > 0, step.isFinite, abs(low / step) < 1e15, abs(high / step) < 1e15 else {
-                // Values so close together, or so large, that no round values lie between them.
+                // Values so close together, or so large, that there are no round values between them.
                 (lower, upper) = (low, high)
                 ticks = [low, high].map { Tick(value: $0, label: "\($0)") }
                 return

@@ -132,7 +132,7 @@ struct TerminalPicture {
                 if run.appearance.isBold { text += " font-weight=\"700\"" }
                 if run.appearance.isDim { text += " opacity=\"0.6\"" }
                 if run.appearance.isStruck { text += " text-decoration=\"line-through\"" }
-                text += ">\(SVGDocument.escaped(run.text))</text>\n"
+                text += ">\(MarkupText.escaped(run.text))</text>\n"
             }
         }
         return text + "</svg>\n"
@@ -147,7 +147,7 @@ struct TerminalPicture {
                 if run.appearance.isBold { style.append("font-weight:700") }
                 if run.appearance.isDim { style.append("opacity:.6") }
                 if run.appearance.isStruck { style.append("text-decoration:line-through") }
-                let text = SVGDocument.escaped(run.text)
+                let text = MarkupText.escaped(run.text)
                 body +=
                     style.isEmpty
                     ? text : "<span style=\"\(style.joined(separator: ";"))\">\(text)</span>"

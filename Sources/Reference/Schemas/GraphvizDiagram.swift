@@ -1,3 +1,4 @@
+import Charts
 import ObjectStore
 
 /// A schema as a graph in the language of Graphviz: a box for each class, an arrow for each link.
@@ -34,32 +35,19 @@ struct GraphvizDiagram {
     }
 
     private static func node(_ classSchema: ClassSchema) -> String {
-        let title = escaped(classSchema.name) + (classSchema.isEmbedded ? " (embedded)" : "")
+        let title =
+            MarkupText.escaped(classSchema.name) + (classSchema.isEmbedded ? " (embedded)" : "")
         var rows = ["<tr><td colspan=\"2\" bgcolor=\"lightgrey\"><b>\(title)</b></td></tr>"]
         for property in classSchema.properties {
-            let name = escaped(property.name)
+            let name = MarkupText.escaped(property.name)
             rows.append(
                 "<tr><td align=\"left\" port=\"\(name)\">"
                     + (property.isPrimary ? "<u>\(name)</u>" : name) + "</td><td align=\"left\">"
-                    + escaped(PropertySyntax.text(of: property)) + "</td></tr>")
+                    + MarkupText.escaped(PropertySyntax.text(of: property)) + "</td></tr>")
         }
         return "  \(quoted(classSchema.name)) [label = <<table border=\"0\" cellborder=\"1\" "
             + "cellspacing=\"0\">\(rows.joined())</table>>];"
     }
 
     private static func quoted(_ text: String) -> String { "\"\(text)\"" }
-
-    private static func escaped(_ text: String) -> String {
-        var result = ""
-        for character in text {
-            switch character {
-            case "<": result += "&lt;"
-            case ">": result += "&gt;"
-            case "&": result += "&amp;"
-            case "\"": result += "&quot;"
-            default: result.append(character)
-            }
-        }
-        return result
-    }
 }

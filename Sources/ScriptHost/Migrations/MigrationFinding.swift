@@ -1,3 +1,4 @@
+import Charts
 import ObjectStore
 import StoreBindings
 
@@ -204,26 +205,5 @@ package enum FindingFormat: String, CaseIterable, Sendable {
             lines.append("</testcase>")
         }
         return (lines + ["</testsuite>", "</testsuites>"]).joined(separator: "\n")
-    }
-}
-
-/// Text inside XML and HTML.
-enum MarkupText {
-    /// The text with the characters replaced that markup uses itself.
-    static func escaped(_ text: String) -> String {
-        var result = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": result += "&amp;"
-            case "<": result += "&lt;"
-            case ">": result += "&gt;"
-            case "\"": result += "&quot;"
-            case "\t", "\n", "\r": result.unicodeScalars.append(scalar)
-            // Control characters have no place in XML at all.
-            case "\u{0}"..."\u{1F}": result += "\u{FFFD}"
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result
     }
 }
