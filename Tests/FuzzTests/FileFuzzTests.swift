@@ -1,5 +1,6 @@
 import Glibc
 import ObjectStore
+import TestThreads
 import Testing
 
 /// Store files, logs and lock files of any content are used or refused with an error.
@@ -69,7 +70,7 @@ import Testing
     }
 
     /// Writes a file with its pages changed, taken from elsewhere, or missing.
-    private func changed(_ data: [UInt8], _ random: inout SplitMix) -> [UInt8] {
+    private func changed(_ data: [UInt8], _ random: inout SeededGenerator) -> [UInt8] {
         var data = data
         let pageSize = 4096
         let pages = data.count / pageSize
@@ -115,13 +116,13 @@ import Testing
     @Test(.timeLimit(.minutes(600))) func `a store file is used or refused`() throws {
         let (data, _) = try files(commits: 25)
         let copy = world.path("copy.moonpool")
-        var random = SplitMix(seed: 7)
+        var random = SeededGenerator(seed: 7)
         // What is changed is chosen here, so that pages stay pages.
         var loop = FuzzLoop("files", inputs: [[1, 2, 3, 4, 5, 6, 7, 8]])
         loop.run(count: 150) { input, _ in
             var seed: UInt64 = random.next()
             for byte in input { seed = seed &* 31 &+ UInt64(byte) }
-            var choice = SplitMix(seed: seed)
+            var choice = SeededGenerator(seed: seed)
             removeCopy(copy)
             FuzzLoop.write(changed(data, &choice), to: copy)
             return outcome(copy)

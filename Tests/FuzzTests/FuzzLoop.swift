@@ -1,4 +1,5 @@
 import Glibc
+import TestThreads
 import Testing
 
 /// Runs a body on the inputs of a folder, and on random changes of them.
@@ -11,7 +12,7 @@ struct FuzzLoop {
     let name: String
     private var inputs: [[UInt8]]
     private var outcomes: Set<String> = []
-    private var random: SplitMix
+    private var random: SeededGenerator
     private let mutator: InputMutator
     private let latest: Int32
 
@@ -22,7 +23,7 @@ struct FuzzLoop {
         self.name = name
         inputs = try Self.corpus(name)
         mutator = InputMutator(words: words.map { Array($0.utf8) })
-        random = SplitMix(seed: Self.chosenCount == nil ? 1 : UInt64.random(in: 0 ... .max))
+        random = SeededGenerator(seed: Self.chosenCount == nil ? 1 : UInt64.random(in: 0 ... .max))
         latest = Self.chosenCount == nil ? -1 : Self.latestFile(name)
     }
 
@@ -31,7 +32,7 @@ struct FuzzLoop {
         self.name = name
         self.inputs = inputs
         mutator = InputMutator(words: [])
-        random = SplitMix(seed: Self.chosenCount == nil ? 1 : UInt64.random(in: 0 ... .max))
+        random = SeededGenerator(seed: Self.chosenCount == nil ? 1 : UInt64.random(in: 0 ... .max))
         latest = Self.chosenCount == nil ? -1 : Self.latestFile(name)
     }
 
@@ -132,19 +133,5 @@ struct FuzzLoop {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-    }
-}
-
-/// A generator with a seed.
-struct SplitMix: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = (state ^ state &>> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed &>> 27) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ mixed &>> 31
     }
 }

@@ -1,6 +1,7 @@
 import Glibc
 import ObjectStore
 import Replication
+import TestThreads
 import Testing
 import Transfer
 
@@ -130,21 +131,10 @@ struct RandomCommits {
         "Chip": ["embedded": "", "code": "string", "weight": "double"],
     ]
 
-    private var random: SplitMix
+    private var random: SeededGenerator
     private var people = 0
 
-    init(seed: UInt64) { random = SplitMix(state: seed) }
-
-    private struct SplitMix: RandomNumberGenerator {
-        var state: UInt64
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var value = state
-            value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-            return value ^ (value >> 31)
-        }
-    }
+    init(seed: UInt64) { random = SeededGenerator(seed: seed) }
 
     private mutating func pick(_ name: String, _ store: Store) throws -> LiveObject? {
         let all = try store.objects(name)

@@ -1,6 +1,7 @@
 import DataFormats
 import Glibc
 import ObjectStore
+import TestThreads
 import Testing
 import Transfer
 
@@ -51,7 +52,7 @@ import Transfer
 
     @Test(arguments: [false, true])
     func `rows made at random are taken or refused`(isUpsert: Bool) throws {
-        var random = SplitMix(seed: Self.seed)
+        var random = SeededGenerator(seed: Self.seed)
         for round in 0..<20 {
             let world = try TransferWorld(Self.schema)
             var options = ImportOptions()
@@ -68,7 +69,7 @@ import Transfer
 
     @Test(arguments: ["jsonl", "json", "csv", "lua", "sqlite"])
     func `files with changed bytes are taken or refused`(format: String) throws {
-        var random = SplitMix(seed: Self.seed &+ 1)
+        var random = SeededGenerator(seed: Self.seed &+ 1)
         let source = try TransferWorld(Self.schema)
         var options = ImportOptions()
         options.className = "Thing"
@@ -138,7 +139,7 @@ import Transfer
         "\"1E+6200\"", "[]", "{}",
     ]
 
-    private static func row(_ random: inout SplitMix) -> String {
+    private static func row(_ random: inout SeededGenerator) -> String {
         var members = ["\"id\": \(Int.random(in: 0..<40, using: &random))"]
         for name in (schema["Thing"] ?? [:]).keys.sorted()
         where name != "id" && Int.random(in: 0..<4, using: &random) == 0 {
@@ -154,7 +155,7 @@ import Transfer
         return "{" + members.joined(separator: ", ") + "}"
     }
 
-    private static func value(_ depth: Int, _ random: inout SplitMix) -> String {
+    private static func value(_ depth: Int, _ random: inout SeededGenerator) -> String {
         switch Int.random(in: 0..<(depth > 0 ? 8 : 4), using: &random) {
         case 4:
             return "{\"\(tags.randomElement(using: &random)!)\": \(value(depth - 1, &random))}"
@@ -188,20 +189,5 @@ import Transfer
         guard fwrite(bytes, 1, bytes.count, file) == bytes.count else {
             throw FormatError("cannot write \(path)")
         }
-    }
-}
-
-/// A seeded generator, so that a failing random test can be run again.
-private struct SplitMix: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }
