@@ -1,4 +1,4 @@
-/// What went wrong in the store, told to the author of the code that asked for it.
+/// An error of the store, described for the author of the calling code.
 ///
 /// `code` is stable and meant for programs, `message` is a sentence for people: what was wrong,
 /// where, and what would be right.
@@ -51,7 +51,7 @@ extension StoreError.Code {
     public static let invalidObject = Self(rawValue: "invalid_object")
     /// An argument cannot be used here.
     public static let invalidArgument = Self(rawValue: "invalid_argument")
-    /// An index lies outside the collection.
+    /// An index is outside the collection.
     public static let outOfRange = Self(rawValue: "out_of_range")
     /// A store was used on a thread that does not own it.
     public static let wrongThread = Self(rawValue: "wrong_thread")
@@ -67,11 +67,11 @@ extension StoreError.Code {
     public static let migrationNeeded = Self(rawValue: "migration_needed")
     /// The file has a higher schema version than was asked for.
     public static let versionTooLow = Self(rawValue: "version_too_low")
-    /// The file is damaged, or is no store at all.
+    /// The file is damaged, or is not a store.
     public static let fileCorrupt = Self(rawValue: "file_corrupt")
     /// The file was written by a newer Moonpool.
     public static let fileFormatTooNew = Self(rawValue: "file_format_too_new")
-    /// The disk, or the room reserved for the file, is full.
+    /// The disk, or the space reserved for the file, is full.
     public static let diskFull = Self(rawValue: "disk_full")
     /// More versions are pinned, or more readers are active, than the file allows.
     public static let tooManyVersions = Self(rawValue: "too_many_versions")

@@ -145,7 +145,7 @@ struct StorePair {
 }
 
 extension Store {
-    /// A store in memory that nobody else uses, on a manual scheduler.
+    /// A store in memory with no other handle, on a manual scheduler.
     static func temporary(
         _ classes: [ClassSchema], scheduler: ManualScheduler = ManualScheduler()
     ) throws -> Store {

@@ -25,7 +25,7 @@ struct RunningAggregate {
         extremes = ExtremeValues(isMinimum: kind == .minimum)
     }
 
-    /// Whether the state is not enough to go on from.
+    /// Whether the aggregate cannot be updated from this state.
     var needsRefill: Bool { extremes.isExhausted || isInexact }
 
     /// Adds a value.

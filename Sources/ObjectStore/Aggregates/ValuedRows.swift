@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// The rows of a query whose values are aggregated: tells which objects leave and join with a step.
+/// The rows of a query whose values are aggregated: finds the objects that leave and join with a step.
 ///
 /// An object whose value changed leaves with its old value and joins with its new one.
 struct ValuedRows {

@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// What an observer of a collection hears.
+/// A report to an observer of a collection.
 ///
 /// Positions start at 0 and ascend. Applied in this order they lead from the collection before to
 /// the collection after: `deletions` (positions before), `insertions` (positions after). Rows
@@ -28,7 +28,7 @@ public struct CollectionChange {
     /// What `deletions` were, where ``versionBefore`` does not know all of it.
     private let lost: [ElementDetail]
     let table: TableID
-    /// What the observer wants to hear of; nil for plain values.
+    /// The changes that the observer receives; nil for plain values.
     private let filter: KeyPathFilter?
     /// The collection of plain values that this is about; nil for objects.
     let values: ChangedCollection?
@@ -121,7 +121,7 @@ public struct CollectionChange {
     /// Changes of the lists around the collection may move it.
     package var nestedPath: [NestedCollection.Step]? { values?.nested?.path }
 
-    /// The deleted elements, to be told of when no version knows them any more.
+    /// The deleted elements, to be described once no version has them.
     var deletedDetails: [ElementDetail] {
         guard isOfValues else { return [] }
         let keys = deletedKeys
@@ -161,7 +161,7 @@ public struct CollectionChange {
     ///
     /// `index` counts as in `modifications`.
     ///
-    /// Of plain values there are no properties to tell: the answer is empty. Throws `out_of_range`.
+    /// The result is empty for plain values, which have no properties. Throws `out_of_range`.
     public func properties(ofModification index: Int) throws -> [PropertyChange] {
         guard positions.modifications.indices.contains(index) else {
             throw StoreError(

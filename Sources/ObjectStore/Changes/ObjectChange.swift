@@ -1,4 +1,4 @@
-/// What an observer of an object hears.
+/// A report to an observer of an object.
 public struct ObjectChange {
     /// What happened.
     public enum Kind {

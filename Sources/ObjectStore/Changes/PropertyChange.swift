@@ -2,8 +2,8 @@ import ColumnStorage
 
 /// One property of an object that changed, with the value before and after.
 ///
-/// Values are read when asked for. Holding a change keeps the version before it readable, which
-/// keeps its pages in the file: let go of it soon.
+/// Values are read on access. A change keeps the previous version readable, and its pages in the file, so release it
+/// soon.
 public struct PropertyChange {
     /// The property.
     ///

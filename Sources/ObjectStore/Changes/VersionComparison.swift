@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// Finds what lies between two versions by comparing them.
+/// Finds the changes between two versions by comparing them.
 ///
 /// For when the history does not reach back. The answer is that of the history, except that a
 /// value that was set to what it was is no change. Costs a look at every value of every object.

@@ -2,15 +2,15 @@ import ColumnStorage
 
 /// The way from the version an observer has seen to the one it is about to see.
 ///
-/// Both versions can be read, and what lies between them is known by row and column. One step is
-/// shared by all observers that take it, and so is what they compute from it in common.
+/// Both versions can be read, and the changes between them are known by row and column. All observers that take the
+/// step share it, and the results that they compute from it.
 final class VersionStep {
     let old: StoreView
     let new: StoreView
     let changes: ChangeSet
     /// What observers with the same key paths have in common.
     var touched: [KeyPathFilter.Scope: KeySet] = [:]
-    /// Who gained or lost a link, by what links.
+    /// The objects that gained or lost a link, by the links.
     var relinked: [Links: KeySet] = [:]
 
     /// Links of one column to the objects of one table.

@@ -28,7 +28,7 @@ struct WatchGraph: Sendable {
         /// The columns that count; nil for all.
         var columns: Set<ColumnID>? = []
         var backlinks: [Backlinks] = []
-        /// From where the node is reached; parents stand before their children.
+        /// The nodes that lead to this node; parents precede their children.
         var parents: [Parent] = []
     }
 
@@ -52,7 +52,7 @@ struct WatchGraph: Sendable {
         self.init([Node(table: table)])
     }
 
-    /// Watches what lies on some paths of a class, every step of each.
+    /// Watches the steps of some paths of a class.
     init(_ paths: [PropertyPath], of table: TableID) {
         struct Place: Hashable {
             var parent: Int
@@ -98,7 +98,7 @@ struct WatchGraph: Sendable {
         self.init([Node(table: table, columns: nil)], [table: 0], hops, schema)
     }
 
-    /// Watches what lies behind the links of one property of a class, as far as an observer without key paths
+    /// Watches the objects that the links of one property of a class lead to, as deep as an observer without key paths
     /// looks.
     init(through property: Property, of source: ClassSchema, schema: Schema) {
         var nodes = [Node(table: source.table)]

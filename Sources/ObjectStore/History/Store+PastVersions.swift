@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// The older versions that a store was asked for, as long as somebody holds them.
+/// The older versions that were requested from a store, as long as they are held.
 struct PastViews {
     private struct Reference {
         weak var view: StoreView?
@@ -20,12 +20,12 @@ struct PastViews {
 extension Store {
     /// The store as it was at an earlier version, for reading.
     ///
-    /// Versions can be had again as far back as every write since has kept what it replaced (see
-    /// ``StoreConfiguration/history``) and the schema has not been changed; also those of other threads, of other
-    /// processes, and from before the file was opened. Objects have the same keys in all versions. Nothing
-    /// is held in the file: the version is made in a copy of its data, which costs reading and writing the file's used pages
-    /// once, in memory where there is enough of it. While somebody holds a version, asking for it again gives the same
-    /// view at no cost.
+    /// Versions can be read again as far back as every write since then has kept what it replaced (see
+    /// ``StoreConfiguration/history``) and the schema has not changed. This includes versions of other threads, of
+    /// other processes, and from before the file was opened. Objects have the same keys in all versions. The file holds
+    /// no pages for it: the version is built in a copy of the file's data, which costs reading and writing the file's
+    /// used pages once, in memory if there is enough of it. While a version is held, requesting it again returns the
+    /// same view at no cost.
     ///
     /// Throws `out_of_range` for a version that does not exist yet or is no longer kept, `disk_full`, `closed`,
     /// `wrong_thread`.
@@ -45,7 +45,7 @@ extension Store {
         let snapshot = try StoreError.wrapping { () throws(StorageError) in
             try view.snapshot.file.copy(asOf: version, definitions)
         }
-        // Somebody may have changed the schema, or let the history go, since this store has moved.
+        // Another process may have changed the schema, or removed the history, since this store has moved.
         guard let snapshot else {
             throw StoreError(
                 .outOfRange,

@@ -1,13 +1,14 @@
 import ColumnStorage
 
 extension Store {
-    /// Reverses the last transaction as a new one, whoever has made it; returns the version that was reversed.
+    /// Reverses the last transaction of any process in a new one.
     ///
-    /// Observers hear of it as of any write. Objects that the transaction has deleted come back as what they were, under
-    /// their old keys, so that links to them and handles of them are valid again; those that it has created are
-    /// deleted. Undoing again reverses the transaction before. A transaction that changed nothing is passed over. What
-    /// is to be undone and redone next is known from the file alone: other threads, other processes and later
-    /// sessions go on where this one has stopped.
+    /// Returns the version that was reversed.
+    ///
+    /// Observers receive it like any write. Objects that the transaction deleted return with their values and their old
+    /// keys, so that links and handles to them are valid again; objects that it created are deleted. Undoing again
+    /// reverses the transaction before. A transaction that changed nothing is skipped. The file records what is undone
+    /// and redone next: other threads, other processes and later sessions continue from there.
     ///
     /// Costs what the transaction did. Throws `out_of_range` if the transaction is no longer kept, `invalid_argument` if it has
     /// changed the schema or was written without history, and what ``beginWrite()`` and
@@ -46,10 +47,10 @@ extension Store {
 
     /// Brings the state of an earlier version back as one new commit.
     ///
-    /// Observers hear of it as of any write; objects keep their keys. One ``redo()`` returns to the state before. Costs what
-    /// the commits since that version did. Throws `out_of_range` for a version that is not kept or does not exist,
-    /// `invalid_argument` for the present version and where a commit since then cannot be reversed, and what
-    /// ``beginWrite()`` and ``commitWrite(withoutNotifying:)`` throw; nothing has happened then.
+    /// Observers receive it like any write; objects keep their keys. One ``redo()`` returns to the state before. The
+    /// cost is that of the commits since that version. Throws `out_of_range` for a version that is not kept or does not
+    /// exist, `invalid_argument` for the present version and if a commit since then cannot be reversed, and the errors
+    /// of ``beginWrite()`` and ``commitWrite(withoutNotifying:)``; the store is unchanged then.
     package func restore(_ version: UInt64) throws {
         try check()
         guard version != self.version else {
@@ -138,7 +139,7 @@ extension Store {
     }
 
     /// Reverses versions, the newest first, in a transaction of its own; returns the first of them.
-    @discardableResult  // because who names the version knows it
+    @discardableResult  // because a caller that names the version knows it
     private func reverse(
         _ choose: (VersionHistory) throws -> (versions: [UInt64], Restoration)
     ) throws -> UInt64 {

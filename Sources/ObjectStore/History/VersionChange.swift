@@ -91,7 +91,7 @@ package struct VersionChange {
 /// Finds the objects that embedded ones belong to, however deep.
 private struct EmbeddedOwners {
     private let view: StoreView
-    /// By the table of what is embedded: who can hold it, in what.
+    /// By the table of embedded objects: the classes and properties that can hold them.
     private var holders: [TableID: [(classSchema: ClassSchema, property: Property)]] = [:]
 
     init(_ view: StoreView) {

@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// What lies between two versions of a store, object by object.
+/// The changes between two versions of a store, object by object.
 ///
 /// Holds both versions.
 package struct VersionDifference {
@@ -45,7 +45,7 @@ package struct VersionDifference {
 }
 
 extension Store {
-    /// What lies between two versions: which objects came, went and changed, and the values.
+    /// The changes between two versions: which objects were created, deleted and modified, and their values.
     ///
     /// Looks only at objects that the writes between the two have touched; one that is what it was counts for nothing. The
     /// first may be the newer one. Costs what ``at(_:for:)`` costs for each version that is not the present one.

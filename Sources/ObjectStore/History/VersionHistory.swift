@@ -14,16 +14,16 @@ struct VersionHistory {
             ?? snapshot.version + 1
     }
 
-    /// The oldest version whose data can be had again.
+    /// The oldest version whose data can be restored.
     ///
-    /// All writes since then say what they have replaced, and none has changed the schema.
+    /// All writes since then have recorded what they replaced, and none has changed the schema.
     func oldestVersion() throws -> UInt64 {
         var version = snapshot.version
         while let entry = try entry(version), entry.isReversible { version -= 1 }
         return version
     }
 
-    /// Why nothing before a version, which is the oldest that can be had again, can be had.
+    /// The reason why versions before the oldest restorable one cannot be restored.
     func reason(before version: UInt64) throws -> String {
         guard let entry = try entry(version) else {
             return "the history goes back no further"
@@ -46,7 +46,7 @@ struct VersionHistory {
 }
 
 extension HistoryEntry {
-    /// Whether the version before can be had from the data of this one.
+    /// Whether the version before can be restored from the data of this one.
     var isReversible: Bool {
         !changes.schemaChanged && (keepsOldValues || changes.isEmpty)
     }

@@ -110,7 +110,7 @@ private final class LaterWriting {
     private let copy: Store
     private let writer: ObjectWriter
     private var result: LaterWrites
-    /// The objects of the copy that stand for those that were created later.
+    /// The objects of the copy that represent those that were created later.
     private var created: [ObjectReference: ObjectReference] = [:]
     /// Embedded objects whose values were written together with their owners.
     private var embedded: Set<ObjectReference> = []

@@ -103,7 +103,7 @@ private struct LossPlace {
     /// A hint at the nearest name, or an empty text, if no schema has the place; nil if one has it.
     ///
     /// A property may be declared with either name of a class that the migration renames, so a class that only one of
-    /// the schemas has stands for every class of the other.
+    /// the schemas has matches every class of the other.
     func missing(in before: [ClassSchema], _ after: [ClassSchema]) -> String? {
         let all = before + after
         guard all.contains(where: { $0.name == className }) else {

@@ -1,7 +1,7 @@
 import ColumnStorage
 
-/// A migration while it runs: the objects as they were, the objects as they are going to be, and
-/// what tells which is which.
+/// A running migration: the objects with their old values, the objects with their new values, and the mapping between
+/// them.
 ///
 /// The new schema holds from the beginning: properties that did not change have their values,
 /// new ones are zero, empty or nil. When the function returns, primary keys are checked for
@@ -23,7 +23,7 @@ public final class Migration {
     /// passed, and how many there were.
     package var progressHandler: ((_ className: String, _ done: Int, _ total: Int) throws -> Void)?
 
-    /// Told of each object that the function given to `each` could not migrate, instead of ending with the first.
+    /// Receives each object that the function given to `each` could not migrate, instead of ending with the first.
     ///
     /// For trying a migration out: what it leaves is to be thrown away.
     package var failureHandler: ((_ message: String, _ object: String) -> Void)?
@@ -98,8 +98,8 @@ public final class Migration {
         }
     }
 
-    /// Calls `body` as ``each(_:_:)`` does, and commits after every so many objects: an interrupted migration goes on
-    /// there when it is run again.
+    /// Calls `body` as ``each(_:_:)`` does, and commits after every so many objects: an interrupted migration continues
+    /// there when it runs again.
     ///
     /// Until it is done the file has the old schema and, besides it, the new properties and classes. What
     /// `body` sets must not depend on what it has set before: an object that others change meanwhile is gone

@@ -1,9 +1,9 @@
 import ColumnStorage
 
-/// How far a migration has come that commits in between, as the file records it.
+/// The progress of a migration that commits in batches, as the file records it.
 ///
-/// Lets the next run of the same migration go on there. Until the last one, the file has the old schema and, besides
-/// it, the properties and classes of the new one.
+/// Lets the next run of the same migration continue from there. Until the last checkpoint, the file has the old schema
+/// and also the properties and classes of the new one.
 struct MigrationCheckpoint {
     /// Which migration it is of.
     var key: String
@@ -11,7 +11,7 @@ struct MigrationCheckpoint {
     var original: [UInt8]
     /// What the migration has made of it so far.
     var interim: [UInt8]
-    /// What stands in the catalogue meanwhile: if that has changed, the migration begins anew.
+    /// The catalogue of the interrupted run: if it has changed, the migration begins again.
     var catalog: [UInt8]
     /// Which of the migration's resumable loops it is in, from 0 on.
     var loop: Int

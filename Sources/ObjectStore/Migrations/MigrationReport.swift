@@ -57,7 +57,7 @@ package struct MigrationReport {
     struct Draft {
         let before: StoreView
         let differences: [SchemaDifference]
-        /// Whether an earlier run has done some of it, so that nobody knows what it has converted.
+        /// Whether an earlier run has done a part, whose conversions are unknown.
         let isResumed: Bool
     }
 

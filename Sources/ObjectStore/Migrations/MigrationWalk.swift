@@ -68,7 +68,7 @@ package final class MigrationWalk {
         return nil
     }
 
-    /// Goes on where an earlier run has stopped, and has a way to commit.
+    /// Continues where an earlier run has stopped, and can commit.
     func resume(
         _ loop: Int, _ checkpoint: MigrationCheckpoint?,
         commit: @escaping (_ position: Int64, _ done: Int, _ total: Int) throws -> Void

@@ -1,12 +1,12 @@
 import ColumnStorage
 
-// Migrations that commit in between, so that a killed one goes on where it was.
+// Migrations that commit in batches, so that a killed one continues from its last batch.
 //
-// Meanwhile the file has one schema for everybody: the old one and, besides it, the properties and classes of the new
-// one. Nobody else's rows can be mistaken then, and writes of others between two batches are migrated as well: their
-// objects are gone through again at the end.
+// Meanwhile the file has one schema for all processes: the old one and also the properties and classes of the new one.
+// So no process misreads rows, and writes of others between two batches are migrated as well: their objects are visited
+// again at the end.
 extension SchemaMigration {
-    /// What stands in the way of committing in between; nil if nothing does.
+    /// The reason why batches cannot be committed; nil if they can.
     private var obstacle: String? {
         if store.notifications.needsPresentVersion { return "the store has observers" }
         for difference in differences {
@@ -30,7 +30,9 @@ extension SchemaMigration {
         return nil
     }
 
-    /// Enters a resumable loop over a class; where it goes on, or nil if an earlier run has finished it.
+    /// Enters a resumable loop over a class.
+    ///
+    /// Returns where it continues, or nil if an earlier run has finished it.
     ///
     /// Throws `invalid_argument` where that cannot be, or where the migration has changed objects before.
     func beginLoop(_ className: String) throws -> (number: Int, resumed: MigrationCheckpoint?)? {
@@ -58,7 +60,7 @@ extension SchemaMigration {
         return resumed.loop > number ? nil : (number, resumed)
     }
 
-    /// Commits what a loop has done so far and goes on in another transaction.
+    /// Commits what a loop has done so far and continues in another transaction.
     func commitBatch(loop: Int, position: Int64, done: Int, total: Int) throws {
         guard let key = resumeKey else { return }
         let meanwhile = interimSchema
@@ -88,7 +90,8 @@ extension SchemaMigration {
                 _ = try store.view.snapshot.beginWrite(turn)
             }
         } catch {
-            // because: who migrates is to hear why that failed, not that the file can then not even be read.
+            // because: the caller needs the reason why the migration failed, not that the file can then not even be
+            // read.
             try? store.didRollBack()
             throw error
         }
@@ -122,7 +125,7 @@ extension SchemaMigration {
         }
     }
 
-    /// The schema of everybody until the migration is done: the old one, and what is new besides it.
+    /// The schema of all processes until the migration is done: the old one and also what is new.
     private var interimSchema: Schema {
         func name(of target: String?) -> String? {
             target.map { name in
@@ -145,7 +148,7 @@ extension SchemaMigration {
                 }
                 if stored?.property(named: property.name) != nil { property.name += " (new)" }
                 property.storedName = property.name
-                // Others who create objects meanwhile do not know the property.
+                // Processes that create objects meanwhile do not know the property.
                 if property.isSingle, !property.isOptional, property.defaultValue == nil {
                     property.defaultValue = property.type.zero
                 }

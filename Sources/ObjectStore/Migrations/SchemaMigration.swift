@@ -16,15 +16,15 @@ final class SchemaMigration {
     private(set) var losses: LossPolicy
     private(set) var circumstances = SchemaChange.Circumstances()
     private(set) var change: SchemaChange
-    /// What tells an interrupted run of the same migration; nil where it cannot commit in between.
+    /// The key that identifies an interrupted run of the same migration; nil if it cannot commit in batches.
     let resumeKey: String?
     /// Where an interrupted run has stopped.
     let resumed: MigrationCheckpoint?
     /// Whether the file had the columns of an interrupted run when this one began.
     private let hadCheckpoint: Bool
-    /// Whether objects have failed in a rehearsal, which reports them and goes on.
+    /// Whether objects have failed in a rehearsal, which reports them and continues.
     private var hasFailedObjects = false
-    /// Whether this run has committed in between.
+    /// Whether this run has committed a batch.
     var hasCommitted = false
     /// Whether new indexes are built at the end, from the values that the properties have then.
     ///
@@ -256,7 +256,7 @@ final class SchemaMigration {
         store.catalog = bytes
     }
 
-    /// A property that was renamed to a name that nobody wants would be dropped without a word.
+    /// A property that was renamed to a name outside the schema would be dropped silently.
     private func checkRenames() throws {
         for (oldClass, names) in circumstances.renames.properties {
             let className = circumstances.renames.newClass(of: oldClass)

@@ -3,13 +3,14 @@ import ColumnStorage
 extension Store {
     /// Brings the file to a whole schema, in one transaction that also records what was done.
     ///
-    /// Unlike with ``redefine(_:migration:)``, classes that are not named must have gone by the end:
-    /// the migration deletes or renames them, or they are empty. `isDue` is called with the file's log
-    /// once nobody else can write and before anything has changed; if it says no, nothing is done and nil
-    /// is answered. The version may go up or down.
+    /// Unlike with ``redefine(_:migration:)``, classes that are not named must be gone by the end: the migration
+    /// deletes or renames them, or they are empty. `isDue` receives the file's log once no other process can write and
+    /// before anything has changed. If it returns false, the store stays unchanged and the result is nil. The version
+    /// may increase or decrease.
     ///
-    /// `dropping` names what may be lost, as `Class.property` or as the name of a class; other losses are refused, also
-    /// where nothing is stored. `key` tells this migration from others, so that a resumable loop of an interrupted run can go on.
+    /// `dropping` names the data that may be lost, as `Class.property` or as the name of a class; other losses are
+    /// refused, also if nothing is stored. `key` identifies this migration, so that a resumable loop of an interrupted
+    /// run can continue.
     ///
     /// Throws `already_in_write`, `invalid_schema`, `duplicate_key`, `missing_value`, `invalid_object`
     /// for what is found at the end, what the functions throw, and what a write may throw; nothing has

@@ -1,10 +1,9 @@
 import ColumnStorage
 
-/// Which changes of a row an observer wants to hear of.
+/// The changes of a row that an observer receives.
 ///
-/// Without key paths: every property of the row and of what it leads to in at most three links.
-/// With key paths: what lies on them, step by step, through links, lists and backlinks of any
-/// depth. A `*` stands for every property of its level.
+/// Without key paths: every property of the row and of the objects within three links. With key paths: every property
+/// on them, step by step, through links, lists and backlinks of any depth. A `*` means every property of its level.
 struct KeyPathFilter {
     /// One key path as it was given.
     struct Path {
@@ -54,7 +53,7 @@ struct KeyPathFilter {
             : WatchGraph(all, of: classSchema.table)
     }
 
-    /// The rows of the class that a step changes as far as the observer wants to hear.
+    /// The rows of the class that a step changes in a way that the observer receives.
     func touchedRows(in step: VersionStep) -> KeySet {
         // The rows of one column are taken from the change set for less than it costs to remember them.
         if graph.nodes.count == 1, step.changes(of: table)?.modified.count ?? 0 <= 1 {
@@ -75,7 +74,7 @@ struct KeyPathFilter {
 
 /// Key paths with `*` in them.
 private enum WildcardPath {
-    /// Every path that the text stands for.
+    /// Every path that the text describes.
     ///
     /// A `*` before the end matches the properties that the rest of the path can follow. Where only `*` follows, it also
     /// matches plain values, whose paths end there: `*.*` contains all paths of `*`. Throws `unknown_property` or

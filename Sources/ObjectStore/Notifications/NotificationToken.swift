@@ -1,4 +1,4 @@
-/// An observation: it lasts as long as somebody holds the token.
+/// An observation: it lasts as long as the token.
 ///
 /// Dropping the last reference is the same as ``invalidate()``. Confined to the store's thread.
 public final class NotificationToken {

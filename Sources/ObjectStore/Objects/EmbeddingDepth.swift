@@ -1,7 +1,7 @@
 import ColumnStorage
 
 extension ObjectWriter {
-    /// How many objects are around an embedded one; 0 for an object that stands for itself.
+    /// The number of objects around an embedded one; 0 for an object that is not embedded.
     ///
     /// Costs a search in an index for each of them. Stops counting past what may be.
     func embeddingDepth(of key: ObjectKey, in classSchema: ClassSchema) -> Int {

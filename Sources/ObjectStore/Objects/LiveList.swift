@@ -79,7 +79,7 @@ extension LiveList {
         try StoreError.wrapping { () throws(StorageError) in try list.append(contentsOf: elements) }
     }
 
-    /// Inserts a value so that it stands at an index; the count is a valid index.
+    /// Inserts a value at an index; the count is a valid index.
     ///
     /// Throws as ``append(_:)``, and `out_of_range`.
     public func insert(_ value: Value, at index: Int) throws {
@@ -118,7 +118,7 @@ extension LiveList {
         if let old { try writer.deleteTree(old) }
     }
 
-    /// Moves an element so that it stands at another index afterwards.
+    /// Moves an element to another index, counted after the removal.
     ///
     /// Throws as ``append(_:)``, and `out_of_range`.
     public func move(from: Int, to destination: Int) throws {
@@ -171,7 +171,7 @@ extension LiveList {
         }
     }
 
-    /// The object at an index that goes when the list lets go of it; nil unless it is embedded.
+    /// The object at an index that is deleted when the list drops it; nil unless it is embedded.
     private func embedded(at index: Int, _ writer: ObjectWriter) throws -> ObjectReference? {
         guard EmbeddedWriter(writer, property, classSchema) != nil,
             case .object(let reference)? = try element(at: index)

@@ -2,7 +2,7 @@ import ColumnStorage
 
 /// The map that a map property of an object holds: a handle that reads and changes it in place.
 ///
-/// Keys are texts and stand in byte order. Confined to the store's thread.
+/// Keys are texts in byte order. Confined to the store's thread.
 public struct LiveMap: LiveCollection {
     /// The store, or the frozen view, that the map is read from.
     package let source: ObjectSource
@@ -22,7 +22,7 @@ public struct LiveMap: LiveCollection {
         self.owner = owner
     }
 
-    /// The value under a key; nil when there is no such key, `.null` for one without a value.
+    /// The value under a key; nil if the map does not have the key, `.null` for a key without a value.
     ///
     /// Cost: a bisection. Throws `invalid_object` if the owner was deleted.
     public func value(forKey key: String) throws -> Value? {
@@ -32,7 +32,7 @@ public struct LiveMap: LiveCollection {
         }.map(value)
     }
 
-    /// The stored bytes under a key; nil for nil, and where there is no such key.
+    /// The stored bytes under a key; nil for nil, and if the map does not have the key.
     func bytes(forKey key: String) throws -> [UInt8]? {
         let map = try mapReader()
         let element = try StoreError.wrapping { () throws(StorageError) in
@@ -103,7 +103,7 @@ public struct LiveMap: LiveCollection {
         for child in children { try writer.deleteTree(child) }
     }
 
-    /// The object under a key that goes when the map lets go of it; nil unless it is embedded.
+    /// The object under a key that is deleted when the map drops it; nil unless it is embedded.
     private func embedded(
         forKey key: String, _ writer: ObjectWriter
     ) throws -> ObjectReference? {

@@ -53,7 +53,7 @@ public struct LiveObject {
         try writer.set(property, of: key, in: classSchema, to: value)
     }
 
-    /// Throws what setting a property throws whatever the value, for who finds that it has the value already.
+    /// Validates that the property can be set, without setting it.
     package func checkSettable(_ name: String) throws {
         let (classSchema, property) = try current(name)
         let writer = try ObjectWriter(source.writableStore(), changing: "property '\(name)'")
@@ -84,7 +84,7 @@ public struct LiveObject {
 
     /// The list that a list property holds.
     ///
-    /// Throws `type_mismatch` if the property is no list, `invalid_object` for a deleted object.
+    /// Throws `type_mismatch` if the property is not a list, `invalid_object` for a deleted object.
     public func list(_ name: String) throws -> LiveList {
         let (classSchema, property) = try collection(name, .list)
         return LiveList(source, classSchema, property, key)
@@ -92,7 +92,7 @@ public struct LiveObject {
 
     /// The set that a set property holds.
     ///
-    /// Throws `type_mismatch` if the property is no set, `invalid_object` for a deleted object.
+    /// Throws `type_mismatch` if the property is not a set, `invalid_object` for a deleted object.
     public func set(_ name: String) throws -> LiveSet {
         let (classSchema, property) = try collection(name, .set)
         return LiveSet(source, classSchema, property, key)
@@ -100,7 +100,7 @@ public struct LiveObject {
 
     /// The map that a map property holds.
     ///
-    /// Throws `type_mismatch` if the property is no map, `invalid_object` for a deleted object.
+    /// Throws `type_mismatch` if the property is not a map, `invalid_object` for a deleted object.
     public func map(_ name: String) throws -> LiveMap {
         let (classSchema, property) = try collection(name, .map)
         return LiveMap(source, classSchema, property, key)

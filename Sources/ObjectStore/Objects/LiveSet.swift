@@ -39,7 +39,7 @@ public struct LiveSet: LiveCollection {
         try elements().map(value)
     }
 
-    /// Where a value stands in the set's order, or nil; a value of another type is not there.
+    /// The index of a value in the set's order, or nil; a value of another type is never in the set.
     ///
     /// Cost: a bisection. Throws `invalid_object` if the owner was deleted.
     public func firstIndex(of value: Value) throws -> Int? {

@@ -16,7 +16,7 @@ extension NestedCollection {
         try edit { $0 += values }
     }
 
-    /// Inserts a value into a list so that it stands at an index; the count is a valid index.
+    /// Inserts a value into a list at an index; the count is a valid index.
     ///
     /// Throws as ``set(_:at:)``.
     package func insert(_ value: Value, at index: Int) throws {
@@ -36,7 +36,7 @@ extension NestedCollection {
         }
     }
 
-    /// Moves an element of a list so that it stands at another index afterwards.
+    /// Moves an element of a list to another index, counted after the removal.
     ///
     /// Throws as ``set(_:at:)``.
     package func move(from: Int, to destination: Int) throws {

@@ -138,7 +138,7 @@ extension NestedCollection {
         return NestedCollection(root.owner, root.property, path, kind) ?? self
     }
 
-    /// Tells an effect that reads the collection what it depends on.
+    /// Records the collection as a dependency of the running effect.
     func noteRead() {
         let root = root
         root.owner.source.noteRead(root.owner.classSchema, root.owner.key, root.property.column)
@@ -149,7 +149,7 @@ extension NestedCollection {
 
     /// The number of elements or entries.
     ///
-    /// Throws `invalid_object` if the owner was deleted or something else stands in this place.
+    /// Throws `invalid_object` if the owner was deleted or another value has replaced the collection.
     package func count() throws -> Int {
         var reader = try reader()
         return reader.head() ?? 0
@@ -224,7 +224,7 @@ extension NestedCollection {
         return reader
     }
 
-    /// A reader that stands before the collection.
+    /// A reader positioned at the beginning of the collection.
     private func located() throws -> MixedReader {
         guard let bytes = try Self.bytes(at: place) else { throw gone() }
         var reader = MixedReader(bytes)

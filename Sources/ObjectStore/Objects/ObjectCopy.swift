@@ -92,7 +92,7 @@ private struct ObjectCopy {
         return key
     }
 
-    /// What is found on the way may have no key to update it by: it is made anew then.
+    /// Objects reached through links may have no key to update them by: they are created then.
     private static func mode(
         _ mode: UpdateMode, _ isRoot: Bool, _ classSchema: ClassSchema
     ) -> UpdateMode {

@@ -3,8 +3,8 @@ import Decimals
 
 /// Reads single values of many objects of one class, without making a ``Value`` of each.
 ///
-/// Properties are named by their position in ``ClassSchema/properties``. Nil stands for null, for an object that is not
-/// there and for a property of another type alike. Moves with its view; confined to its thread.
+/// Properties are named by their position in ``ClassSchema/properties``. Nil means null, a missing object or a property
+/// of another type. Moves with its view; confined to its thread.
 package struct ObjectReader {
     /// The class of the objects.
     package let classSchema: ClassSchema

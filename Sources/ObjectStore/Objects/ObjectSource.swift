@@ -2,7 +2,7 @@
 package enum ObjectSource {
     /// A live store.
     case store(Store)
-    /// One version, for ever.
+    /// One version, permanently.
     case frozen(StoreView)
 
     /// The view to read, without asking whether the store is open.

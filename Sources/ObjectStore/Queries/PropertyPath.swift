@@ -91,7 +91,7 @@ package struct PropertyPath: Hashable, Sendable {
     /// Whether a list or backlinks are on the way, so that one object has any number of values.
     package var isToMany: Bool { components.contains(where: \.isToMany) }
 
-    /// Whether a key path goes on after a mixed property.
+    /// Whether a key path continues after a mixed property.
     static func entersMixed(
         _ text: String, class classSchema: ClassSchema, schema: Schema
     ) -> Bool {
@@ -110,8 +110,8 @@ package struct PropertyPath: Hashable, Sendable {
             && last.flatMap { current.property(named: String($0)) }?.type == .mixed
     }
 
-    /// Reads a key path that may go on behind links inside mixed values: one path for each class that has the property
-    /// it goes on with; `*` stands for every property.
+    /// Reads a key path that may continue through links inside mixed values: one path for each class that has the next
+    /// property; `*` means every property.
     ///
     /// Throws as ``parse(_:class:schema:)``, and `invalid_query` for a path with more than 1,000 ways.
     static func parseAll(

@@ -24,8 +24,8 @@ package struct Query: Sendable {
         /// The list or set in a column of a table's row, in its order, or the objects of the map there,
         /// in the order of their keys.
         case list(TableID, ColumnID, ObjectKey)
-        /// The rows of a table that link to an object through a column, in the order of their
-        /// creation; one that links several times stands there as often.
+        /// The rows of a table that link to an object through a column, in the order of their creation; a row occurs
+        /// once for each of its links.
         case backlinks(TableID, ColumnID, ObjectKey)
     }
 
@@ -70,7 +70,7 @@ package struct Query: Sendable {
         }
     }
 
-    /// A step in the caller's words, to tell whether two queries ask the same.
+    /// A step in the caller's words, to compare whether two queries are the same.
     fileprivate enum Word: Hashable, Sendable {
         /// A predicate's text with its arguments.
         case text(String, [Value])

@@ -2,8 +2,8 @@ import ColumnStorage
 
 /// Code that is run again, or counts as out of date, when something that it read has changed.
 ///
-/// While the code runs, the stores of its scope tell what it reads: properties of objects, the rows of queries,
-/// aggregates, and computed values. One observer for each of those stores watches exactly that. Reads are recorded
+/// While the code runs, the stores of its scope record what it reads: properties of objects, the rows of queries,
+/// aggregates, and computed values. One observer for each of those stores watches exactly these. Reads are recorded
 /// again with each run. Confined to the thread of the stores.
 package class Reaction {
     let scope: ReadScope

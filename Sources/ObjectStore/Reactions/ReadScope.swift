@@ -1,7 +1,7 @@
 import ColumnStorage
 import Synchronization
 
-/// Knows which reaction is running on a thread, so that stores can tell it what it reads.
+/// Knows which reaction is running on a thread, so that stores can report what it reads.
 ///
 /// One scope serves all stores of a script. Confined to the thread of those stores.
 package final class ReadScope {
@@ -59,7 +59,7 @@ extension ObjectSource {
         return (store, reaction)
     }
 
-    /// Tells the running reaction, if there is one, that it reads a property.
+    /// Records a property as a dependency of the running reaction, if there is one.
     package func noteRead(_ classSchema: ClassSchema, _ key: ObjectKey, _ column: ColumnID?) {
         guard let (store, reaction) = tracked else { return }
         reaction.noteRead(of: store, classSchema.table, key, column)

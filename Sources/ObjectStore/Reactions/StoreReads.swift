@@ -114,10 +114,10 @@ struct ReadChange {
 }
 
 extension StoreReads {
-    /// Whether anything that was read has changed since a version, as far as the history tells.
+    /// Whether anything that was read has changed since a version, as far as the history is known.
     func hasChanged(since version: UInt64, in store: Store) -> Bool {
         if nodes.values.contains(where: { $0.node.changedAt > version }) { return true }
-        // because: a history that cannot be read tells nothing.
+        // because: a history that cannot be read is unknown.
         let changes = try? store.view.snapshot.changes(from: version, to: store.version)
         guard let changes = changes ?? nil else { return true }
         let step = VersionStep(from: store.view, to: store.view, changes: changes)

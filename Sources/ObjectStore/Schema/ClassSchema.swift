@@ -19,7 +19,7 @@ public final class ClassSchema: Sendable {
     /// How many columns the table has ever had; dropped ones keep their number.
     let columnCount: Int
 
-    /// Where the primary key stands among the properties.
+    /// The index of the primary key among the properties.
     let primaryKeyPosition: Int?
     /// The column of the primary key if that is an int, whose values need no conversion.
     let intKeyColumn: ColumnID?

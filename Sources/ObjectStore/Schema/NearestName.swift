@@ -1,4 +1,4 @@
-/// Finds the name that somebody meant.
+/// Finds the name that a misspelled name probably means.
 package enum NearestName {
     /// The known name with the fewest typing errors between it and what was typed; nil if none is
     /// near enough to be worth a guess.
@@ -20,12 +20,12 @@ package enum NearestName {
         return "; it has " + known.map { "'\($0)'" }.joined(separator: ", ")
     }
 
-    /// How many typing errors, whatever their case, stand between two names.
+    /// The number of typing errors between two names, ignoring case.
     package static func distance(between left: String, and right: String) -> Int {
         distance(Array(left.lowercased().unicodeScalars), Array(right.lowercased().unicodeScalars))
     }
 
-    /// Insertions, deletions, replacements and swaps of neighbours between two names.
+    /// Insertions, deletions, replacements and swaps of neighbors between two names.
     private static func distance(_ left: [Unicode.Scalar], _ right: [Unicode.Scalar]) -> Int {
         var beforePrevious: [Int] = []
         var previous = Array(0...right.count)

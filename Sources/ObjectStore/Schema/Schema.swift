@@ -6,7 +6,7 @@ import ColumnStorage
 public final class Schema: Sendable {
     /// The classes in the order of their names.
     public let classes: [ClassSchema]
-    /// The version number that migrations count; 0 unless somebody set it.
+    /// The version number that migrations count; 0 by default.
     public let version: UInt64
     /// The number that the next new table will get; those of removed classes are never used again.
     let nextTable: UInt32

@@ -117,7 +117,7 @@ struct SchemaOpening {
             "'\(store.name)' cannot be migrated while this process has it open; close it first")
     }
 
-    /// Removes everything and begins anew.
+    /// Removes everything and creates the store again.
     private func reset() throws {
         let session = try store.writing("the schema")
         let before = store.view.schema
@@ -158,8 +158,8 @@ extension Store {
 
     /// Changes classes in one transaction, whatever is lost by it.
     ///
-    /// With a migration function, what it renames and fills is kept. Classes that are not named stay;
-    /// live objects and observers go on with the new schema.
+    /// With a migration function, what it renames and fills is kept. Classes that are not named stay; live objects and
+    /// observers continue with the new schema.
     ///
     /// Throws as ``define(_:)`` except `migration_needed`, `duplicate_key` and `missing_value` for
     /// what is found at the end, and what the migration throws; nothing changes then.

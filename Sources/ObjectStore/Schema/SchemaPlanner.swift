@@ -2,8 +2,8 @@ import ColumnStorage
 
 /// Gives tables and columns to the classes that are wanted, and notes what differs.
 ///
-/// A property whose values can be kept keeps its column. One that cannot gets a column of its own:
-/// numbers of columns and tables are never used again, so that nobody mistakes old values for new.
+/// A property whose values can be kept keeps its column. Other properties get a new column: numbers of columns and
+/// tables are never used again, so that old values are never mistaken for new ones.
 struct SchemaPlanner {
     private let current: Schema
     private let circumstances: SchemaChange.Circumstances

@@ -84,7 +84,7 @@ struct SectionRules {
         }
     }
 
-    /// Negative, zero or positive as a section stands before, is, or stands after another.
+    /// Negative, zero or positive if a section precedes, is, or follows another.
     func order(_ left: Scalar, _ right: Scalar) -> Int {
         let order = SortComparator.order(left, right)
         return sortKey.ascending ? order : -order

@@ -2,10 +2,10 @@ import ColumnStorage
 
 /// The sections of an observed query: their keys in order, each with the number of its rows.
 ///
-/// The rules, which know the order, are an argument because they may be made anew. Sections lie in chunks with two trees
-/// of counts over them, of sections and of rows: to find one by its key or by the place of one of its rows, and to
-/// change one, costs the logarithm of their number and a walk through a chunk. A copy shares all chunks that are not
-/// changed.
+/// The rules, which know the order, are an argument because they may be recreated. Sections are stored in chunks with
+/// two trees of counts over them, of sections and of rows. Finding a section by its key or by the index of one of its
+/// rows, and changing one, cost the logarithm of their number and a walk through a chunk. A copy shares all chunks that
+/// are not changed.
 struct SectionSequence {
     typealias Section = (key: Scalar, count: Int)
 
@@ -100,7 +100,7 @@ struct SectionSequence {
         rows = FenwickTree(chunks.map { chunk in chunk.reduce(0) { $0 + $1.count } })
     }
 
-    /// Where the first section is that does not stand before a key, and whether it is that key's.
+    /// The index of the first section that does not precede a key, and whether it has that key.
     private func find(
         _ key: Scalar, by rules: SectionRules
     ) -> (chunk: Int, offset: Int, isThere: Bool) {

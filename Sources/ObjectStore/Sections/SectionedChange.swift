@@ -1,4 +1,4 @@
-/// What an observer of sections hears.
+/// A report to an observer of sections.
 ///
 /// Positions start at 0 and ascend. Applied in this order they lead from the sections before to
 /// those after: `sectionDeletions` (positions before), `sectionInsertions` (positions after), then
@@ -62,7 +62,7 @@ package struct SectionedChange {
         sections = []
     }
 
-    /// The changes of all objects in one sequence, told section by section.
+    /// The changes of all objects in one sequence, reported section by section.
     ///
     /// A section that is gone has lost a row, and one that has come has gained one: only the sections of changed rows
     /// are looked at.
@@ -118,7 +118,7 @@ package struct SectionedChange {
         sections = rows.sorted { $0.key < $1.key }.map(\.value)
     }
 
-    /// Whether there is nothing to tell.
+    /// Whether there is nothing to report.
     var isEmpty: Bool {
         sectionDeletions.isEmpty && sectionInsertions.isEmpty && sections.isEmpty
     }

@@ -3,9 +3,9 @@ import MemoryAccounts
 
 /// The objects of a query in groups that have a value in common: lazy and live, as ``Results``.
 ///
-/// There is a section for every value that some object has, in the order of the values (nil first,
-/// or last when descending). Inside a section the objects stand in the order of the results. A
-/// section comes with its first object and goes with its last. Confined to the store's thread.
+/// There is a section for every value that some object has, in the order of the values (nil first, or last when
+/// descending). Inside a section the objects are in the order of the results. A section is created with its first
+/// object and removed with its last. Confined to the store's thread.
 ///
 /// Every member that reads throws `closed` and `wrong_thread`.
 package final class SectionedResults {

@@ -2,7 +2,7 @@ import ColumnStorage
 
 /// Opens the file behind a store.
 enum FileOpening {
-    /// Opens the file; compacts it before if `shouldCompact` says so and nobody else has it open.
+    /// Opens the file; compacts it before if `shouldCompact` requests it and no other process has it open.
     static func open(
         _ configuration: StoreConfiguration, _ shouldCompact: ((Int, Int) throws -> Bool)?
     ) throws -> ColumnFile {

@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// Finds sets and maps whose elements do not stand in their order, in which nothing could be found.
+/// Finds sets and maps whose elements are not in order, so that lookups would fail.
 ///
 /// Storage keeps them as sequences; their order is the object store's, so that it is looked at here.
 /// For files in which storage itself has found no fault.

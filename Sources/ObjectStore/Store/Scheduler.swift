@@ -9,7 +9,7 @@ public protocol Scheduler: Sendable {
     /// Whether the calling thread is the scheduler's.
     var isOnThread: Bool { get }
 
-    /// Whether two schedulers stand for the same thread.
+    /// Whether two schedulers belong to the same thread.
     func isSame(as other: any Scheduler) -> Bool
 
     /// Whether wake-ups are ever delivered. Observing needs a scheduler that can.

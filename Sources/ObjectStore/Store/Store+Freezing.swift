@@ -1,11 +1,10 @@
 import ColumnStorage
 
 extension Store {
-    /// The present version, which can be read for as long as somebody holds it.
+    /// The present version, readable as long as the view exists.
     ///
-    /// The same view each time while the version is the same and somebody holds it. Cheap; keeps the
-    /// version's pages in the file. Inside a write transaction it is the version before the write.
-    /// The holder is named in ``pins()``.
+    /// Returns the same view while the version is the same and the view exists. Cheap; keeps the version's pages in the
+    /// file. Inside a write transaction it is the version before the write. ``pins()`` names the holder.
     ///
     /// Throws `closed`, `wrong_thread`.
     package func frozenView(for holder: VersionHolder = VersionHolder()) throws -> StoreView {
@@ -21,7 +20,7 @@ extension Store {
         return frozen
     }
 
-    /// The object as it is now, for ever; inside a write transaction as it was before.
+    /// The object at the present version, permanently; inside a write transaction the version before it.
     ///
     /// A frozen object is its own frozen form. Throws `invalid_object` for a deleted object,
     /// `already_in_write` for one that the open write has made, `closed`, `wrong_thread`.
@@ -53,7 +52,7 @@ extension Store {
         return LiveObject(.store(self), object.classSchema, object.key)
     }
 
-    /// The list as it is now, for ever; inside a write transaction as it was before.
+    /// The list at the present version, permanently; inside a write transaction the version before it.
     ///
     /// Throws as ``freeze(_:for:)-(LiveObject,_)``.
     package func freeze(

@@ -7,7 +7,7 @@ import ColumnStorage
 #endif
 
 extension Store {
-    /// Who holds an old version of the file, in this process and in others; the oldest first.
+    /// The holders of old versions of the file, in this process and in others; the oldest first.
     ///
     /// A store that shows the newest version holds nothing. Costs a look at the file's list of free
     /// pages.
@@ -49,8 +49,8 @@ extension Store {
 
     /// Throws `too_many_versions` if more versions are kept alive than the store allows.
     ///
-    /// Pages of the file can only be used again when the oldest version that somebody reads is newer
-    /// than what let them go: so all versions since the oldest count.
+    /// Pages of the file can only be reused when the oldest version that is read is newer than the version that freed
+    /// them: so all versions since the oldest count.
     func checkLiveVersions() throws {
         guard let limit = configuration.maximumLiveVersions else { return }
         let file = view.snapshot.file

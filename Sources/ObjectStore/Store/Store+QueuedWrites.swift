@@ -118,7 +118,7 @@ extension Store {
         }
     }
 
-    /// Tells the writes that can never run any more.
+    /// Fails the writes that can never run any more.
     func abandonQueuedWrites() {
         queue.takeTurn()?.withdraw()
         for write in queue.removeAll() {

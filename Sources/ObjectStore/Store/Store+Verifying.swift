@@ -21,7 +21,7 @@ package struct StoreFault: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Store {
-    /// Looks at everything that the store's version holds, and tells what is wrong and where.
+    /// Verifies everything that the store's version contains, and reports faults with their locations.
     ///
     /// Every object, value, link, list, index entry and full-text posting, every count, the order of sets
     /// and maps, and the change history; an empty array for a sound file. Takes about as long as reading every value. At most

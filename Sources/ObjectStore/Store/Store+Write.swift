@@ -21,8 +21,7 @@ extension Store {
         }
     }
 
-    /// Opens a write transaction on the newest version, after observers have heard of everything
-    /// before it.
+    /// Opens a write transaction on the newest version, after observers have received all changes before it.
     ///
     /// Waits while another thread or process writes.
     ///
@@ -71,10 +70,10 @@ extension Store {
         }
     }
 
-    /// Commits the open write transaction; the silenced tokens do not hear of it.
+    /// Commits the open write transaction; the silenced tokens do not receive it.
     ///
     /// If another thread or process commits in the same moment, so that the store moves over both commits at once, they
-    /// hear of both: nobody misses what others do.
+    /// receive both: no observer misses the changes of others.
     ///
     /// When it returns, the data is as safe as the store's durability says, and the store's own
     /// `did_change` observers have been called. Throws `not_in_write`, `invalid_argument` for a token
@@ -90,7 +89,7 @@ extension Store {
         do {
             left = try commitSnapshot(keepingLeft: keepingLeft)
         } catch {
-            // because: who commits is to hear why that failed, not that the file can then not even be read.
+            // because: the caller needs the reason why the commit failed, not that the file can then not even be read.
             try? didRollBack()
             throw error
         }
@@ -99,7 +98,7 @@ extension Store {
         didCommitSchema()
         settleOutcome(isCommitted: true)
         noteCommit(after: before)
-        // Somebody may have committed again already.
+        // Another process may have committed again already.
         if view.version > before + 1 { followSchema() }
         notifications.didCommit(leaving: leftView, silencing: silenced)
         if notifications.hasWork { requestTurn() }

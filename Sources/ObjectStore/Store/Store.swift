@@ -1,11 +1,10 @@
 import ColumnStorage
 
-/// A live object store, opened by one thread: the way in to a file's objects.
+/// A live object store, opened by one thread: the access to a file's objects.
 ///
-/// A store holds one snapshot of its file. Reads see that version; `refresh`, a write transaction
-/// or (with `autorefresh`) a turn of the thread's event loop moves it to the newest one and
-/// delivers what observers are to hear. Each thread opens its own store of a file; they meet in the
-/// file, one writer at a time, across threads and processes.
+/// A store holds one snapshot of its file. Reads see that version; `refresh`, a write transaction or (with
+/// `autorefresh`) a turn of the thread's event loop moves it to the newest one and notifies observers. Each thread
+/// opens its own store of a file; the stores share the file, one writer at a time, across threads and processes.
 ///
 /// Rules: a store and everything that comes from it is used on its scheduler's thread only. Changes
 /// need an open write transaction. Closing is final; handles that outlive it refuse to be used.
@@ -21,15 +20,15 @@ public final class Store {
 
     /// Whether a turn of the event loop moves the store to the newest version.
     ///
-    /// On by default; without it the store's observers are told that a refresh is required.
+    /// On by default; without it the store's observers receive that a refresh is required.
     public var autorefresh = true
 
     /// Whether the store was closed.
     public var isClosed: Bool { hasClosed }
-    // Not public, so that the compiler sees all who change it and need not guard every read.
+    // Not public, so that the compiler sees all code that changes it and need not guard every read.
     private var hasClosed = false
 
-    /// The observers, and what they are still to hear.
+    /// The observers, and their pending reports.
     package private(set) lazy var notifications = NotificationDispatcher(self)
 
     /// Knows which reaction is running; nil where nothing is tracked.
@@ -47,13 +46,13 @@ public final class Store {
     /// the wait, and is thrown by what would have written.
     let waitHandler: (() throws -> Void)?
 
-    /// The way here for those who must not keep the store alive.
+    /// The link for holders that must not keep the store alive.
     let link = StoreLink()
     let coordinator: StoreCoordinator
     private let pin: VersionRegistry.Pin
-    /// The version that was frozen last, while somebody holds it.
+    /// The version that was frozen last, as long as it is held.
     weak var latestFrozen: StoreView?
-    /// Older versions that were asked for, while somebody holds them.
+    /// Older versions that were requested, as long as they are held.
     var pastViews = PastViews()
     private var membership: UInt64 = 0
     private var wakeup: (any Wakeup)?
@@ -62,7 +61,7 @@ public final class Store {
     var queue = WriteQueue()
     /// Whether a turn of the event loop came when it could not be taken.
     private var hasMissedTurn = false
-    /// What becomes of the open write, once somebody has asked.
+    /// The outcome of the open write, once it was requested.
     private(set) var outcome: WriteOutcome?
     /// What the open write transaction knows of the class whose objects were created last.
     var inserter: ObjectInserter?
@@ -94,7 +93,7 @@ public final class Store {
     /// `file_format_too_new`, `read_only`, `disk_full`, `invalid_argument` (cannot be opened or created,
     /// or is to be migrated while this process has it open), and what a migration throws.
     ///
-    /// `migration` stands for the configuration's, for a closure that is confined to this thread.
+    /// `migration` replaces the configuration's, for a closure that is confined to this thread.
     /// `shouldCompact` is asked with the file's bytes and those of them that are in use, when this
     /// is the first store of the file in the process; if it says so the file is compacted, unless
     /// another process has it open. Its errors are thrown. `whileWaiting` is called some fifty times a second while a
@@ -136,13 +135,13 @@ public final class Store {
         notifications.isObservingHandler = { [coordinator, membership] isObserving in
             coordinator.note(membership, isObserving: isObserving)
         }
-        // What others committed since the file was looked at woke nobody here.
+        // Commits of others since the file was last read did not wake this store.
         if view.snapshot.file.latestVersion() > view.version { requestTurn() }
     }
 
     deinit {
         link.store = nil
-        // Not `close()`: nobody is left who could observe, and handlers must not run in a deinit.
+        // Not `close()`: no observer is left, and handlers must not run in a deinit.
         queue.turn?.withdraw()
         outcome?.didRollBack()
         coordinator.leave(membership)
@@ -303,11 +302,11 @@ extension Store {
 
     /// Takes the schema of a version that a commit has moved past its own to.
     func followSchema() {
-        // because: the commit is made, and who made it is not to hear that it was not.
+        // because: the commit is done, and its caller must not receive an error for it.
         do { try reloadSchema() } catch { notifications.report(error) }
     }
 
-    /// Takes the schema of the present version if somebody has changed it.
+    /// Loads the schema of the present version if another process has changed it.
     private func reloadSchema() throws {
         guard view.snapshot.mayHaveNewSchema else { return }
         if let bytes = try SchemaCatalog.bytes(view.snapshot), bytes != catalog { try adopt(bytes) }
@@ -354,7 +353,7 @@ extension Store {
         return made
     }
 
-    /// Tells those who have asked what has become of the write.
+    /// Reports the outcome of the write to the holders of references.
     func settleOutcome(isCommitted: Bool) {
         guard let outcome else { return }
         if isCommitted { outcome.didCommit(as: version) } else { outcome.didRollBack() }

@@ -40,8 +40,7 @@ public struct StoreConfiguration: Sendable {
     /// A property that holds values and disappears without being named here, or being deleted by the migration, is
     /// `migration_needed`.
     public var drops: Set<String> = []
-    /// Whether a file that would need a migration loses everything instead, and starts anew with the
-    /// wanted schema.
+    /// Whether a file that would need a migration is emptied instead, and starts again with the wanted schema.
     ///
     /// For data that can be fetched again.
     public var deletesIfMigrationNeeded: Bool
@@ -62,9 +61,9 @@ public struct StoreConfiguration: Sendable {
 
     /// How many versions may be kept alive at once; nil for any number.
     ///
-    /// From the oldest that somebody reads to the newest. A write beyond it is refused.
+    /// Counted from the oldest version that is read to the newest. A write beyond it is refused.
     public var maximumLiveVersions: Int?
-    /// Who opens the store, for reports.
+    /// The holder that opens the store, for reports.
     package var holder = VersionHolder()
 
     /// Makes a configuration with the usual settings.

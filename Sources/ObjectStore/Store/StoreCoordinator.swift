@@ -1,12 +1,12 @@
 import ColumnStorage
 import Synchronization
 
-/// Tells the stores of one file in this process about each other's commits.
+/// Notifies the stores of one file in this process of each other's commits.
 ///
 /// There is one for each open file, found through a registry; stores of any thread join and leave.
 final class StoreCoordinator: Sendable {
     private let file: ObjectIdentifier
-    /// Who of this process holds which version.
+    /// The versions that this process holds, with their holders.
     let pins = VersionRegistry()
     /// The latest commits that scripts of this process have made or noticed.
     let commits = CommitLog()
@@ -34,8 +34,8 @@ final class StoreCoordinator: Sendable {
     }
 
     deinit {
-        // Another coordinator may already stand for a file that was opened at the same address. This may be the last
-        // reference to it, and its end takes the lock as well.
+        // Another coordinator may already exist for a file that was opened at the same address. This may be the last
+        // reference to it, and its end acquires the lock as well.
         let other = Self.registry.withLock { registry in
             let other = registry[file]?.coordinator
             if other == nil { registry[file] = nil }

@@ -4,9 +4,9 @@ import ColumnStorage
 package enum StoreFiles {
     /// Writes a compact copy of a file's newest version, also while other processes write.
     ///
-    /// The copy appears under its name when it is whole and on the device; `isReplacing` allows it to
-    /// take the place of a file that nobody has open. Throws `invalid_argument` (no such file, it cannot be
-    /// read, the copy exists or cannot be made), `file_corrupt`, `file_format_too_new`, `disk_full`.
+    /// The copy appears under its name when it is complete and on the device; `isReplacing` allows replacing another
+    /// file that is not open. Throws `invalid_argument` (no such file, it cannot be read, the copy exists or cannot be
+    /// created), `file_corrupt`, `file_format_too_new`, `disk_full`.
     package static func backup(
         _ path: String, to destination: String, isReplacing: Bool = false
     ) throws {
@@ -17,12 +17,12 @@ package enum StoreFiles {
         }
     }
 
-    /// Gives the room in a file that nothing uses back to the device; the size in bytes before and
-    /// after.
+    /// Reclaims the unused space of a file.
     ///
-    /// Nobody may have the file open. On an error the file is as it was. Throws `invalid_argument`
-    /// (no such file, somebody has it open, it may not be written), `file_corrupt`,
-    /// `file_format_too_new`, `disk_full`.
+    /// Returns the size in bytes before and after.
+    ///
+    /// No process may have the file open. On an error the file is unchanged. Throws `invalid_argument` (no such file,
+    /// it is open, it may not be written), `file_corrupt`, `file_format_too_new`, `disk_full`.
     package static func compact(_ path: String) throws -> (before: Int, after: Int) {
         try open(path).close()
         return try StoreError.wrapping { () throws(StorageError) in
@@ -57,9 +57,9 @@ package enum StoreFiles {
         }.map { StoreFault(className: nil, property: nil, object: nil, what: $0.what) }
     }
 
-    /// Removes the copies that this process has begun and not finished, for who ends it early.
+    /// Removes the unfinished copies of this process; call it when the process ends early.
     ///
-    /// On any thread; backups and compactions that go on meanwhile fail.
+    /// On any thread; backups and compactions in progress fail.
     package static func removeUnfinishedCopies() { ColumnFile.removeUnfinishedCopies() }
 
     /// Lets the process end with a message of the program, and this status, when a file that is open can no longer be read: another
@@ -71,7 +71,7 @@ package enum StoreFiles {
         ColumnFile.explainLostPages(as: program, exitStatus: exitStatus)
     }
 
-    /// For reading, which tells whether it is a store.
+    /// Opens a file for reading, which verifies that it is a store.
     private static func open(_ path: String) throws -> ColumnFile {
         try StoreError.wrapping { () throws(StorageError) in
             try ColumnFile.open(path: path, options: FileOptions(isReadOnly: true))

@@ -1,4 +1,4 @@
-/// The way to a store for those who must not keep it alive.
+/// A reference to a store that does not keep it alive.
 ///
 /// A weak reference to the store itself would make all others slower to count, and reads count some.
 final class StoreLink {

@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// A store in numbers: objects, and what takes how much room.
+/// The number of a store's objects, and the space that its parts take.
 ///
 /// Bytes are those of stored keys and values. Pages are filled to some part only, so the file is larger than their sum.
 package struct StoreStatistics: Sendable, Hashable {
@@ -64,7 +64,7 @@ package struct StoreStatistics: Sendable, Hashable {
     package let pageBytes: Int
     /// The pages that nothing uses; the next writes take them, and `compact` gives them back to the disk.
     package let freePages: Int
-    /// Who holds old versions, and with them pages that cannot be used again.
+    /// The holders of old versions, and with them of pages that cannot be reused.
     package let pins: [VersionPin]
 
     /// The objects of all classes.

@@ -2,8 +2,8 @@ import ColumnStorage
 
 /// A schema and a snapshot: everything that a read needs.
 ///
-/// The live view belongs to a ``Store``, moves with it and shows the changes of its open write
-/// transaction; frozen views show one version for ever. Confined to one thread.
+/// The live view belongs to a ``Store``, moves with it and shows the changes of its open write transaction; frozen
+/// views show one version permanently. Confined to one thread.
 package final class StoreView {
     /// The classes as of this version.
     package internal(set) var schema: Schema {
@@ -17,7 +17,7 @@ package final class StoreView {
     /// The data of this version.
     package let snapshot: Snapshot
 
-    /// Whether the view shows one version for ever.
+    /// Whether the view shows one version permanently.
     package let isFrozen: Bool
 
     /// Counts the changes made inside write transactions, so that what was computed from a live
@@ -120,8 +120,8 @@ package final class StoreView {
         return .null
     }
 
-    /// The objects that link to an object through the origin of a backlinks property, in the order
-    /// of their creation; one that links several times stands there as often.
+    /// The objects that link to an object through the origin of a backlinks property, in the order of their creation;
+    /// an object occurs once for each of its links.
     package func backlinks(_ property: Property, of key: ObjectKey) -> [ObjectReference] {
         guard let origin = property.origin, let source = schema.find(origin.className),
             let link = source.property(named: origin.property)

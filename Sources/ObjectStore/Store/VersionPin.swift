@@ -1,4 +1,4 @@
-/// Who opened a store or froze a version, for reports.
+/// The code that opened a store or froze a version, for reports.
 package struct VersionHolder: Hashable, Sendable {
     /// The script's name; empty where no script is involved.
     package var script: String
@@ -12,7 +12,7 @@ package struct VersionHolder: Hashable, Sendable {
     }
 }
 
-/// Somebody who keeps an old version of a file readable, and with it room that newer versions could use.
+/// A holder that keeps an old version of a file readable, and with it space that newer versions could use.
 package struct VersionPin: Hashable, Sendable {
     /// What holds the version.
     package enum Kind: String, Hashable, Sendable {
@@ -22,7 +22,7 @@ package struct VersionPin: Hashable, Sendable {
         case frozen
         /// A reference to results that was not resolved yet.
         case reference
-        /// Observers of this process that are still to hear of newer versions, or results that they were handed.
+        /// Observers of this process that have not received newer versions yet, or results that they were given.
         case observers
         /// Another process.
         case process
@@ -32,7 +32,7 @@ package struct VersionPin: Hashable, Sendable {
     package let version: UInt64
     /// What holds it.
     package let kind: Kind
-    /// Who made that.
+    /// The holder of the version.
     package let holder: VersionHolder
     /// Since when it is held, if this process knows.
     package let since: Timestamp?
@@ -40,7 +40,7 @@ package struct VersionPin: Hashable, Sendable {
     package let process: Int32
     /// The bytes of the file that cannot be used again while the version is held.
     ///
-    /// Several who hold old versions may keep the same bytes.
+    /// Several holders of old versions may keep the same bytes.
     package let bytes: Int
 }
 

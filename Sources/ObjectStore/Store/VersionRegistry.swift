@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Who of this process holds which version of one file.
+/// The versions of one file that this process holds, with their holders.
 final class VersionRegistry: Sendable {
     /// One holder; it is on the board while it lives.
     final class Pin: Sendable {
@@ -57,9 +57,9 @@ final class VersionRegistry: Sendable {
         }
     }
 
-    /// Everybody on the board.
+    /// All pins of the registry.
     var pins: [Pin] {
-        // Let go outside the lock: the last reference of a pin takes it again.
+        // Released outside the lock: the last reference of a pin acquires it again.
         entries.withLock { $0.pins.values.map { $0.pin } }.compactMap { $0 }
     }
 

@@ -5,8 +5,8 @@ extension Store {
     ///
     /// What the open write has made can be resolved once that is committed, and is nothing if it is rolled back.
     ///
-    /// Costs next to nothing; for results and for what is frozen a look at the file's tables. Results keep the present
-    /// version readable until the reference is resolved or let go of; ``pins()`` names the holder.
+    /// Costs next to nothing; for results and for frozen values it reads the file's tables. Results keep the present
+    /// version readable until the reference is resolved or released; ``pins()`` names the holder.
     ///
     /// Throws `invalid_object` for what was deleted, `already_in_write` for results over a collection that the open
     /// write has made, `invalid_argument` for something of another store, `closed`, `wrong_thread`.
@@ -68,7 +68,7 @@ extension Store {
             entry: coordinator.pins.add(.reference, holder, version: version.version))
     }
 
-    /// What a reference stands for, in this store; nil if it was deleted meanwhile, or belongs to another file.
+    /// The referenced value in this store; nil if it was deleted meanwhile, or belongs to another file.
     ///
     /// A store that has not reached the version of the reference refreshes first, so that what was committed before the
     /// reference was made is there. Throws `invalid_argument` for a reference that was resolved already, and for one that
@@ -116,7 +116,7 @@ extension Store {
         return try value(reference.content, in: .store(self))
     }
 
-    /// The frozen version for this thread; the same view for all that comes of one version while somebody holds it.
+    /// The frozen version for this thread; the same view for all values of one version as long as it is held.
     private func thawed(
         _ frozen: ThreadSafeReference.Frozen, _ holder: VersionHolder
     ) throws -> StoreView {
@@ -135,7 +135,7 @@ extension Store {
         return made
     }
 
-    /// The same for an earlier version, which lies in a copy.
+    /// The same for an earlier version, which is in a copy.
     private func thawed(
         _ frozen: ThreadSafeReference.Frozen, _ copy: ColumnFile, _ version: UInt64
     ) throws -> StoreView {

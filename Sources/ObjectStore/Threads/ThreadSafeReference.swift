@@ -37,10 +37,9 @@ package enum ReferencedValue {
 
 /// Something of a store on its way to another thread.
 ///
-/// Made on the store's thread by ``Store/reference(to:for:)``; any thread may hold it, and a store of the
-/// same file resolves it, once, on its own thread. Keeps the file open meanwhile. What is frozen stays
-/// at its version, which is kept as well. Of results the present version is kept readable until the
-/// reference is resolved or let go of.
+/// Created on the store's thread by ``Store/reference(to:for:)``. Any thread may hold it, and a store of the same file
+/// resolves it, once, on its own thread. Keeps the file open meanwhile. A frozen value stays at its version, which is
+/// kept as well. Results keep the present version readable until the reference is resolved or released.
 package final class ThreadSafeReference: Sendable {
     enum Content: Sendable {
         case store
@@ -66,7 +65,7 @@ package final class ThreadSafeReference: Sendable {
     let content: Content
     let frozen: Frozen?
     let file: FileHold
-    /// The version that whoever resolves it has to have reached.
+    /// The version that a resolving store must have reached.
     let version: UInt64
     /// What becomes of the write that has made it; nil if it is older than that.
     let outcome: WriteOutcome?
@@ -101,7 +100,7 @@ package final class ThreadSafeReference: Sendable {
     /// Whether it was resolved: it resolves once.
     package var isResolved: Bool { isUsed.load(ordering: .acquiring) }
 
-    /// Whether it stands for something that a write has made which is still open.
+    /// Whether it refers to an object that an open write has created.
     package var isOfOpenWrite: Bool { outcome?.state == .open }
 
     /// Marks it as resolved, and lets its version go.
@@ -109,7 +108,7 @@ package final class ThreadSafeReference: Sendable {
     /// False if it was already.
     func use() -> Bool {
         guard !isUsed.exchange(true, ordering: .acquiringAndReleasing) else { return false }
-        // Let go of outside the lock.
+        // Released outside the lock.
         _ = pin.withLock { $0.take() }
         return true
     }

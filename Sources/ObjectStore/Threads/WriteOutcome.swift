@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What becomes of a write transaction, for those who hold references to what it has made.
+/// The outcome of a write transaction, for holders of references to what it has created.
 final class WriteOutcome: Sendable {
     enum State: Hashable {
         case open

@@ -104,7 +104,7 @@ enum MixedCoding {
 
     // MARK: - From bytes
 
-    /// The value that bytes stand for; nil for empty bytes, for damaged ones and for a link that was cut.
+    /// The value that bytes encode; nil for empty bytes, for damaged ones and for a link that was cut.
     static func decode(_ bytes: [UInt8]) -> Value {
         var reader = MixedReader(bytes)
         return reader.value() ?? .null

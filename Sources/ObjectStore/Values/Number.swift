@@ -25,7 +25,7 @@ enum Number {
         }
     }
 
-    /// How a number lies among the 64-bit integers.
+    /// The position of a number among the 64-bit integers.
     enum WholeBound {
         /// Below all of them; NaN is.
         case below
@@ -35,7 +35,7 @@ enum Number {
         case above
     }
 
-    /// Where the number lies among the 64-bit integers.
+    /// The position of the number among the 64-bit integers.
     var wholeBound: WholeBound {
         switch self {
         case .int(let whole): return .at(whole, isExact: true)

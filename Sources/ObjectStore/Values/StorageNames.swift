@@ -1,6 +1,6 @@
 import ColumnStorage
 
-// The names of storage that stand in the store's signatures, so that a program needs one import.
+// The names of storage types in the store's signatures, so that a program needs one import.
 
 /// The key of an object in its class: stable, ascending with creation, never used again.
 @usableFromInline

@@ -2,7 +2,7 @@ import ColumnStorage
 
 // Whether assigning a value changes anything: what the update mode "modified", and a comparison of two versions, ask.
 extension Value {
-    /// Returns whether both values are of the same type and equal, so that one may stand for the other.
+    /// Returns whether both values are of the same type and equal, so that one may replace the other.
     ///
     /// Stricter than the equality of predicates, where the int 1 equals the double 1.0: a mixed property keeps the type.
     /// NaN equals itself, and -0.0 equals 0.0. Text is compared by its bytes, unlike Swift's strings, which are equal where

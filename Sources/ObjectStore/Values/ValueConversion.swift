@@ -1,10 +1,10 @@
-/// Turns what somebody gives for a property into what the property stores.
+/// Converts a given value to the value that a property stores.
 enum ValueConversion {
     /// The value as the property stores it: numbers become the property's kind of number, to an int
     /// only whole ones; other types must match.
     ///
-    /// Links and nested tables pass unchanged, and sets are not in order yet; both are seen to by who
-    /// creates.
+    /// Links and nested tables pass unchanged, and sets are not ordered yet; the code that creates objects converts
+    /// both.
     ///
     /// Throws `type_mismatch`, or `missing_value` for nil where nil cannot be.
     static func stored(

@@ -5,7 +5,7 @@ import Testing
 
 /// Loud and silent changes of one sequence, told as if the silent ones had come first.
 @Suite struct CoalescedChangesTests {
-    /// What is told leads from the old sequence with the silent changes to the present one.
+    /// The reported changes lead from the old sequence with the silent changes to the present one.
     @Test(arguments: 1...60)
     func `random commits`(seed: UInt64) {
         var random = SplitMix(seed: seed)

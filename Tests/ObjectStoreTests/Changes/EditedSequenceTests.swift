@@ -39,7 +39,7 @@ import Testing
             default: break
             }
         }
-        // Joining neighbours must not change what they do.
+        // Joining neighbors must not change their effect.
         let sequence = try #require(EditedSequence(count: count, CollectionEdits(recorded)))
         #expect(sequence.count == elements.count)
         let changes = sequence.changes()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct PastVersionTests {
     @Test(arguments: 1...12)
-    func `every version since the schema was made can be had again, exactly`(seed: UInt64) throws {
+    func `every version since the schema was created can be read exactly`(seed: UInt64) throws {
         var random = SplitMix(seed: seed)
         var world = try HistoryWorld()
         var kept = [try frozen(world.store)]
@@ -78,7 +78,7 @@ import Testing
         ]
     }
 
-    @Test func `versions can be had after the file was closed and opened again`() throws {
+    @Test func `versions can be read after the file was closed and opened again`() throws {
         let folder = TemporaryFolder()
         let configuration = StoreConfiguration(
             .file(folder.file("a.moonpool")), schema: HistoryWorld.classes, durability: .memory)

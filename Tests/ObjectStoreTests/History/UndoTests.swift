@@ -86,7 +86,7 @@ import Testing
         #expect(try store.objects("Thing").keys().array == [one.key, two.key])
     }
 
-    @Test func `observers hear of what is undone as of any write`() throws {
+    @Test func `observers receive an undo like any write`() throws {
         let scheduler = ManualScheduler()
         let store = try Store.temporary(HistoryWorld.classes, scheduler: scheduler)
         func values(_ id: Int64) -> Value { .dictionary(PastVersionTests.values(id)) }
@@ -217,7 +217,7 @@ import Testing
                 try list.move(from: 11, to: 9_990)
             }
         }
-        // Twenty times all that lies between would be a megabyte.
+        // Storing all changes twenty times would take a megabyte.
         #expect(try store.view.snapshot.file.space().used < used + 400_000)
         for _ in 0..<23 { try store.undo() }
         #expect(try list.values() == before)

@@ -24,7 +24,7 @@ import Testing
         store.close()
     }
 
-    @Test func `12.50 a class becomes embedded if each object has one parent`() throws {
+    @Test func `a class becomes embedded if each object has one parent`() throws {
         try fill(shared: false, lonely: false)
         _ = storeError(.migrationNeeded) { _ = try world.open([person, embedded]) }
         let store = try world.open([person, embedded], version: 1)
@@ -33,8 +33,7 @@ import Testing
         #expect(try store.objects("Address").count() == 1)
     }
 
-    @Test func `12.50 none or several parents are an error, unless the migration mends it`() throws
-    {
+    @Test func `none or several parents are an error, unless the migration repairs it`() throws {
         try fill(shared: false, lonely: true)
         let none = storeError(.invalidObject) {
             _ = try world.open([person, embedded], version: 1)
@@ -54,7 +53,7 @@ import Testing
         #expect(several?.message.contains("has 2") == true)
     }
 
-    @Test func `12.51 an embedded class becomes a usual one with a new version only`() throws {
+    @Test func `an embedded class becomes a usual one with a new version only`() throws {
         try fill(shared: false, lonely: false)
         try world.open([person, embedded], version: 1).close()
         let store = try world.open([person, linked], version: 2)

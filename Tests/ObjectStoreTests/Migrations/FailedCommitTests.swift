@@ -28,10 +28,10 @@ import Testing
         }
     }
 
-    /// Where a write notices that there is no room.
+    /// When a write finds the device full.
     enum Moment: CaseIterable { case commit, migration }
 
-    /// Adds a property and a class with more objects than there is room for.
+    /// Adds a property and a class with more objects than fit into the file.
     private func overfill(
         _ store: Store, _ moment: Moment, meanwhile: @escaping () throws -> Void = {}
     )
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: Moment.allCases)
-    func `the store goes on with the schema that the file has`(moment: Moment) throws {
+    func `the store continues with the schema of the file`(moment: Moment) throws {
         let store = try open(scheduler)
         try fill(store)
         var changes: [CollectionChange] = []
@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test(arguments: Moment.allCases)
-    func `whoever waits for the file gets it, and the schema may change after all`(moment: Moment)
+    func `a waiting writer gets the file, and a later change of the schema succeeds`(moment: Moment)
         throws
     {
         let store = try open(scheduler)

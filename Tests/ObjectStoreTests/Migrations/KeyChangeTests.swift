@@ -12,8 +12,7 @@ import Testing
             tags.enumerated().map { ("Item", [.int(Int64($0)), .string($1)]) })
     }
 
-    @Test func `12.41 duplicates that a migration makes are found, and removing them helps`() throws
-    {
+    @Test func `duplicates that a migration makes are found, and removing them helps`() throws {
         try fill(["a", "b", "c"])
         let error = storeError(.duplicateKey) {
             _ = try world.open([before], version: 1) { migration in
@@ -33,8 +32,7 @@ import Testing
         #expect(try store.object("Item", primaryKey: .int(1)) == nil)
     }
 
-    @Test func `12.33 and 12.43 objects are found by the new key while the migration runs`() throws
-    {
+    @Test func `objects are found by the new key while the migration runs`() throws {
         try fill(["a", "b"])
         let after = ClassSchema(
             "Item",
@@ -51,7 +49,7 @@ import Testing
         #expect(try store.object("Item", primaryKey: .string("a"))?.value("n") == .int(1))
     }
 
-    @Test func `12.44 the key moves to another property, and changes its type`() throws {
+    @Test func `the key moves to another property, and changes its type`() throws {
         try fill(["a", "b"])
         let moved = ClassSchema(
             "Item", [Property("tag", .string, isPrimary: true), Property("id", .int)])

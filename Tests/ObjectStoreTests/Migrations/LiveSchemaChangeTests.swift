@@ -2,7 +2,7 @@ import ColumnStorage
 import ObjectStore
 import Testing
 
-/// What stores that have a file open, and their observers, see of a schema that somebody else changes.
+/// What stores that have a file open, and their observers, see when another process changes the schema.
 @Suite(.serialized) struct LiveSchemaChangeTests {
     private let folder = TemporaryFolder()
     private let scheduler = ManualScheduler()
@@ -89,7 +89,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `12.72 a query on a removed property says so, and its observer ends`() throws {
+    @Test func `a query on a removed property says so, and its observer ends`() throws {
         let (store, other) = try open(history: 100)
         let results = try store.objects("Dog").filtered("age > 1")
         #expect(try results.count() == 2)
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: [100, 0])
-    func `observers of a removed class are told that everything is gone`(history: Int) throws {
+    func `observers of a removed class receive the deletion of all objects`(history: Int) throws {
         let (store, other) = try open(history: history)
         let first = try #require(try store.object("Dog", primaryKey: .int(1)))
         let list = try first.list("marks")
@@ -184,7 +184,7 @@ import Testing
         #expect(try first.list("marks").values() == [.int(1)])
     }
 
-    @Test func `12.73 observers hear of a migration once, when it is done`() throws {
+    @Test func `observers receive a migration once, when it is done`() throws {
         let (store, other) = try open(history: 100)
         let token = try store.observe(try store.objects("Dog").query, told.hear)
         scheduler.settle()

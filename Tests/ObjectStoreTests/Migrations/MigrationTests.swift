@@ -4,7 +4,7 @@ import Testing
 @Suite struct MigrationTests {
     private let world = MigrationWorld()
 
-    @Test func `12.01 and 12.02 the function is not called for a new file or the same version`()
+    @Test func `the function is not called for a new file or the same version`()
         throws
     {
         var calls = 0
@@ -13,7 +13,7 @@ import Testing
         #expect(calls == 0)
     }
 
-    @Test func `12.03 a higher version calls the function even if the schema is the same`() throws {
+    @Test func `a higher version calls the function even if the schema is the same`() throws {
         try world.fill([personBefore], people, version: 2)
         var versions: [UInt64] = []
         let store = try world.open([personBefore], version: 4) { migration in
@@ -24,7 +24,7 @@ import Testing
         #expect(try store.objects("Person").count() == 3)
     }
 
-    @Test func `12.20 each gives the old object for reading and the new one for writing`() throws {
+    @Test func `each gives the old object for reading and the new one for writing`() throws {
         try world.fill([personBefore], people)
         let store = try world.open([personAfter], version: 1) { migration in
             try migration.each("Person") { old, new in
@@ -41,7 +41,7 @@ import Testing
         #expect(try MigrationWorld.values(store, "Person", "id") == [.int(1), .int(2), .int(3)])
     }
 
-    @Test func `12.21 the old store cannot be changed, and the new one is in a write already`()
+    @Test func `the old store cannot be changed, and the new one is in a write already`()
         throws
     {
         try world.fill([personBefore], people)
@@ -64,14 +64,14 @@ import Testing
             _ = storeError(.unknownClass) { try migration.each("Persn") { _, _ in } }
         }
         #expect(try store.objects("Person").count() == 3)
-        // 12.32: outside of its function a migration does nothing.
+        // Outside of its function a migration does nothing.
         _ = storeError(.invalidArgument) {
             try kept?.renameProperty("Person", from: "first", to: "name")
         }
         _ = storeError(.invalidArgument) { try kept?.each("Person") { _, _ in } }
     }
 
-    @Test func `12.22 each passes over what was deleted and what was created`() throws {
+    @Test func `each passes over what was deleted and what was created`() throws {
         try world.fill([personBefore], people)
         let store = try world.open([personAfter], version: 1) { migration in
             let second = try #require(
@@ -87,7 +87,7 @@ import Testing
         #expect(try store.objects("Person").count() == 0)
     }
 
-    @Test func `12.24 objects can be created and deleted in the loop`() throws {
+    @Test func `objects can be created and deleted in the loop`() throws {
         try world.fill([personBefore], people)
         let store = try world.open([personAfter], version: 1) { migration in
             try migration.each("Person") { old, new in
@@ -102,7 +102,8 @@ import Testing
             ])
     }
 
-    @Test func `12.25 deleting a class empties it, or removes it where nobody wants it`() throws {
+    @Test func `deleting a class empties it, or removes it if the schema does not name it`() throws
+    {
         let toy = ClassSchema("Toy", [Property("label", .string, isIndexed: true)])
         let box = ClassSchema("Box", [Property("n", .int)])
         try world.fill(
@@ -132,7 +133,7 @@ import Testing
         ObjectReference(table: try view.schema.require(name).table, key: .init(rawValue: key))
     }
 
-    @Test func `12.26 a class that nobody wants keeps its objects until somebody does`() throws {
+    @Test func `a class outside the schema keeps its objects until a schema names it`() throws {
         let toy = ClassSchema("Toy", [Property("label", .string)])
         try world.fill([toy, personBefore], people + [("Toy", [.string("ball")])])
         try world.open([personBefore], version: 1).close()
@@ -141,7 +142,7 @@ import Testing
     }
 
     @Test(arguments: [StoreConfiguration.Durability.full, .memory])
-    func `12.40 an error rolls everything back, and the migration can be tried again`(
+    func `an error rolls everything back, and the migration can be tried again`(
         durability: StoreConfiguration.Durability
     ) throws {
         var world = world
@@ -170,7 +171,7 @@ import Testing
         #expect(try MigrationWorld.values(new, "Person", "name").first == .string("Ann"))
     }
 
-    @Test func `12.40 a store that a failed migration was given is closed`() throws {
+    @Test func `a store that a failed migration was given is closed`() throws {
         try world.fill([personBefore], people)
         var store: Store?
         var object: LiveObject?
@@ -195,7 +196,7 @@ import Testing
         #expect(try world.open([personBefore]).objects("Person").count() == 3)
     }
 
-    @Test func `12.61 a file may be emptied instead, unless only classes or indexes come and go`()
+    @Test func `a file may be emptied instead, unless only classes or indexes come and go`()
         throws
     {
         try world.fill([personBefore], people, version: 1)
@@ -227,7 +228,7 @@ import Testing
         #expect(store.schema.version == 2)
     }
 
-    @Test func `12.67 a file that this process has open cannot be migrated`() throws {
+    @Test func `a file that this process has open cannot be migrated`() throws {
         try world.fill([personBefore], people)
         let open = try world.open([personBefore])
         let error = storeError(.invalidArgument) {
@@ -238,7 +239,7 @@ import Testing
         #expect(try world.open([personAfter], version: 1).schema.version == 1)
     }
 
-    @Test func `12.68 the schema version of a file can be asked for`() throws {
+    @Test func `the schema version of a file can be asked for`() throws {
         try world.fill([personBefore], people, version: 7)
         #expect(try Store.schemaVersion(atPath: world.path) == 7)
         _ = storeError(.invalidArgument) {

@@ -8,7 +8,7 @@ struct MigrationWorld {
     var path: String { folder.file("world.moonpool") }
     var durability = StoreConfiguration.Durability.memory
 
-    /// What tests that are not about losses let go.
+    /// The losses that tests about other subjects allow.
     static let usualDrops: Set<String> = [
         "Dog", "Dog.id", "Dog.name", "Owner.best", "Owner.dogs", "Item.id", "Item.key",
         "Person.first",

@@ -8,7 +8,7 @@ import Testing
         ClassSchema("Person", properties)
     }
 
-    @Test func `12.30 a renamed property keeps its values, also over several names`() throws {
+    @Test func `a renamed property keeps its values, also over several names`() throws {
         try world.fill([personBefore], people)
         let after = person([
             Property("id", .int, isPrimary: true), Property("name", .string, isIndexed: true),
@@ -26,7 +26,7 @@ import Testing
         #expect(try store.objects("Person").filtered("name == 'Bob'").count() == 1)
     }
 
-    @Test func `12.30 a renamed property may become or cease to be the key, or optional`() throws {
+    @Test func `a renamed property may become or cease to be the key, or optional`() throws {
         let before = person([
             Property("id", .int, isPrimary: true), Property("tag", .string),
             Property("age", .int),
@@ -99,7 +99,7 @@ import Testing
         #expect(try Store.schemaVersion(atPath: world.path) == 0)
         _ = storeError(.invalidSchema) {
             _ = try world.open([after], version: 1) {
-                try $0.renameProperty("Nobody", from: "first", to: "x")
+                try $0.renameProperty("Missing", from: "first", to: "x")
             }
         }
     }
@@ -206,7 +206,7 @@ import Testing
         let lonely = ClassSchema("Owner", [Property("name", .string)])
         let error = storeError(.invalidSchema) {
             _ = try world.open([animal, animalOwner], version: 1) { migration in
-                try migration.renameClass("Owner", to: "Nobody")
+                try migration.renameClass("Owner", to: "Missing")
             }
         }
         #expect(error?.message.contains("still declares 'Owner'") == true)
@@ -226,7 +226,7 @@ import Testing
         try fillDogs()
         let newDog = ClassSchema("Dog", [Property("breed", .string)])
         let store = try world.open([animal, animalOwner, newDog], version: 1) { migration in
-            // The new schema declares a class of the old name: which is which cannot be told.
+            // The new schema declares a class with the old name, so that the classes cannot be matched.
             let error = storeError(.invalidSchema) {
                 try migration.renameClass("Dog", to: "Animal")
             }

@@ -1,7 +1,7 @@
 import ObjectStore
 import Testing
 
-/// Migrations that commit in between go on where they were.
+/// Migrations that commit in batches continue from the last batch.
 @Suite struct ResumableMigrationTests {
     let world = MigrationWorld()
 
@@ -81,7 +81,7 @@ import Testing
         #expect(try store.verify().isEmpty)
     }
 
-    @Test func `an interrupted run goes on after its last batch`() throws {
+    @Test func `an interrupted run continues after its last batch`() throws {
         try fill(950)
         #expect(try migrate(batch: 100, failingAfter: 730).count == 730)
         do {
@@ -93,7 +93,7 @@ import Testing
             #expect(state.total == 950)
             #expect(store.schema.version == 0)
             #expect(try store.verify().isEmpty)
-            // Everybody sees the old values until the end.
+            // All processes see the old values until the end.
             #expect(try store.objects("Person").filtered("age == '17' and old == 7").count() == 1)
         }
         #expect(try migrate(batch: 100, failingAfter: 200).first == 701)
@@ -128,7 +128,7 @@ import Testing
         try expectDone(60)
     }
 
-    @Test func `a change of the schema meanwhile makes the migration begin anew`() throws {
+    @Test func `a change of the schema meanwhile restarts the migration`() throws {
         try fill(30)
         try migrate(failingAfter: 25)
         do {

@@ -38,7 +38,7 @@ import Testing
         #expect(store.version == version)
     }
 
-    @Test func `a damaged record is told of with the file's name`() throws {
+    @Test func `the error for a damaged record names the file`() throws {
         try world.fill([personBefore], people)
         do {
             let store = try world.open(nil)

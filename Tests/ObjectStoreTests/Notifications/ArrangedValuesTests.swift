@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test
-    func `4.29 in a sorted view a value that keeps its place is modified, others leave and enter`()
+    func `in a sorted view a value that keeps its place is modified, others leave and enter`()
         throws
     {
         let token = try observe(CollectionValues(list).sorted(ascending: false))
@@ -58,7 +58,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `4.29 each value once`() throws {
+    @Test func `each value once`() throws {
         let token = try observe(CollectionValues(list).distinct())
         #expect(try news { try list.append([.int(3), .int(4)]) } == [])
         #expect(try news { try list.remove(at: 3) } == ["del[3] ins[9]"])
@@ -66,7 +66,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `limits, and what stands behind them`() throws {
+    @Test func `limits and the operations after them`() throws {
         let values = try CollectionValues(list).sorted(ascending: false).limited(to: 4)
             .filtered("SELF != 7").sorted().limited(to: 2)
         let token = try observe(values)
@@ -178,7 +178,7 @@ import Testing
     }
 }
 
-/// Observed values against what is read anew.
+/// Compares observed values with values that are read again.
 @Suite struct ArrangedValuesEquivalenceTests {
     private static let classes = [
         ClassSchema(
@@ -274,7 +274,7 @@ import Testing
     @Test(arguments: [
         ("ints", "SELF > 1"), ("reals", "SELF >= 0"), ("words", "SELF contains 'o'"),
         ("prices", "SELF >= 1"), ("any", "SELF > 0"), ("ages", "SELF > 1"), ("marks", "SELF > 1"),
-    ]) func `what is told leads from each version to the next`(name: String, condition: String)
+    ]) func `reported changes lead from each version to the next`(name: String, condition: String)
         throws
     {
         var random = SplitMix(seed: UInt64(name.utf8.reduce(7) { $0 &* 31 &+ Int($1) }))
@@ -304,7 +304,7 @@ import Testing
         }
         pair.settle()
         for _ in 0..<120 {
-            // Several commits may be told of together.
+            // Several commits may be reported together.
             for _ in 0..<Int.random(in: 1...2, using: &random) {
                 try store.write {
                     for _ in 0..<Int.random(in: 1...4, using: &random) {
@@ -350,7 +350,7 @@ import Testing
         }
     }
 
-    @Test func `room between elements is found again where it is used up`() throws {
+    @Test func `labels between elements are assigned again when they are used up`() throws {
         let pair = try StorePair(Self.classes)
         let store = pair.store
         let row = try store.write {
@@ -368,7 +368,7 @@ import Testing
             shadow = now
         }
         pair.settle()
-        // Always in the middle of the two that came last: half of the room is left each time.
+        // Always between the two that came last: each insertion halves the gap.
         var place = 10
         for round in 0..<80 {
             place += round % 2

@@ -2,7 +2,7 @@ import ColumnStorage
 import ObjectStore
 import Testing
 
-/// 6.20 to 6.35 of the catalogue: key paths of observers of results.
+/// Key paths of observers of results.
 @Suite struct KeyPathFilterTests {
     let world: ObservedWorld
     let told = Told()
@@ -13,7 +13,7 @@ import Testing
         try world.told(told, after: body)
     }
 
-    @Test func `6.20 a property of the row`() throws {
+    @Test func `a property of the row`() throws {
         let token = try world.observe(world.middle(), ["value"], told)
         let target = try world.object(1, of: "Target")
         #expect(try told { _ in try world.set(world.object(1), 3) } == ["mod[0]"])
@@ -23,7 +23,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `6.21 a property behind a link`() throws {
+    @Test func `a property behind a link`() throws {
         let token = try world.observe(world.middle(), ["link.value"], told)
         let target = try world.object(1, of: "Target")
         #expect(try told { _ in try world.set(target, 9) } == ["mod[0]"])
@@ -34,7 +34,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `6.21 a property behind a list`() throws {
+    @Test func `a property behind a list`() throws {
         let token = try world.observe(world.middle(), ["targets.value"], told)
         let element = try world.object(9, of: "Target")
         let list = try world.object(3).list("targets")
@@ -46,14 +46,14 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `6.22 a link alone`() throws {
+    @Test func `a link alone`() throws {
         let token = try world.observe(world.middle(), ["link"], told)
         #expect(try told { _ in try world.set(world.object(1, of: "Target"), 9) } == [])
         #expect(try told { _ in try world.object(1).set("link", .null) } == ["mod[0]"])
         token.invalidate()
     }
 
-    @Test func `6.23 rows that come, go and move pass every filter`() throws {
+    @Test func `rows that come, go and move pass every filter`() throws {
         let token = try world.observe(
             world.middle(sort: [("value", true)]), ["text"], told)
         #expect(try told { _ in try world.set(world.object(2), 0) } == ["del[1]"])
@@ -64,7 +64,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `6.24 an empty list of key paths is no filter`() throws {
+    @Test func `an empty list of key paths is no filter`() throws {
         let token = try world.observe(world.middle(), [], told)
         #expect(try told { _ in try world.set(world.object(1), 3) } == ["mod[0]"])
         #expect(try told { _ in try world.object(1).set("link", .null) } == ["mod[0]"])
@@ -72,7 +72,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `6.35 a filter of backlinks looks at those that link`() throws {
+    @Test func `a filter of backlinks looks at those that link`() throws {
         let target = try world.object(1, of: "Target")
         let query = try world.store.schema.backlinks("origin", of: target)
         let token = try world.observe(query, ["value"], told)
@@ -85,7 +85,7 @@ import Testing
         #expect(!token.isValid)
     }
 
-    @Test func `6.25 backlinks of the row`() throws {
+    @Test func `backlinks of the row`() throws {
         let token = try world.observe(world.query("Target"), ["origin.value"], told)
         #expect(try told { _ in try world.set(world.object(1), 9) } == ["mod[1]"])
         let target = Value.object(try world.object(0, of: "Target").reference)
@@ -96,7 +96,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `6.25 a list that gains an element modifies only that element's row`() throws {
+    @Test func `a list that gains an element modifies only that element's row`() throws {
         let list = try world.object(3).list("targets")
         let targets = try (0..<3).map { Value.object(try world.object($0, of: "Target").reference) }
         try world.store.write { try list.append(Array(targets[0..<2])) }
@@ -107,7 +107,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `6.26 and 6.27 filters are exact for each token, whoever else observes`() throws {
+    @Test func `filters are exact for each token, whatever other observers there are`() throws {
         let paths = [[], ["value"], ["link.value"], ["link.link.value"]]
         let heard = paths.map { _ in Told() }
         let query = try world.middle()

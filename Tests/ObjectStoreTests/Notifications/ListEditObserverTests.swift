@@ -3,7 +3,7 @@ import Testing
 
 @testable import ObjectStore
 
-/// Group 4 of the catalogue, edits of lists: `g0.array` is `targets` of a holder, t0 … t9 are its objects.
+/// Reports of edits of lists: `targets` of a holder contains t0 … t9.
 @Suite struct ListEditObserverTests {
     private let world: ObservedWorld
     private let holder: LiveObject
@@ -23,7 +23,7 @@ import Testing
         .object(try target(number).reference)
     }
 
-    /// What each of some writes to the list of objects is told as; the list is as before each time.
+    /// The reports of some writes to the list of objects; the list is restored after each.
     private func edits(
         _ cases: [(told: [String], edit: (LiveList) throws -> Void)],
         sourceLocation: SourceLocation = #_sourceLocation
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `4.01 the first call shows the list and no changes`() throws {
+    @Test func `the first call shows the list and no changes`() throws {
         var changes: [CollectionChange] = []
         let token = try holder.list("targets").observe { changes.append($0) }
         #expect(changes.isEmpty)
@@ -49,7 +49,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `4.02 and 4.03 what changes before the first call is part of it`() throws {
+    @Test func `what changes before the first call is part of it`() throws {
         let token = try holder.list("targets").observe(told.hear)
         try world.remotely { store in
             try world.object(0, of: "Holder", in: store).list("targets").remove(at: 5)
@@ -60,7 +60,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `4.05 elements at the end are insertions`() throws {
+    @Test func `elements at the end are insertions`() throws {
         try edits([
             (["ins[10]"], { try $0.append([reference(0)]) }),
             (
@@ -73,7 +73,7 @@ import Testing
         ])
     }
 
-    @Test func `4.06 successive removals are told in old positions`() throws {
+    @Test func `successive removals are reported in old positions`() throws {
         func removing(_ positions: Int...) -> (LiveList) throws -> Void {
             { list in for position in positions { try list.remove(at: position) } }
         }
@@ -84,7 +84,7 @@ import Testing
         ])
     }
 
-    @Test func `4.07 setting an element is a modification, also to the same`() throws {
+    @Test func `setting an element is a modification, also to the same`() throws {
         try edits([
             (["mod[5]"], { try $0.set(reference(1), at: 5) }),
             (["mod[5]"], { list in for _ in 0..<3 { try list.set(reference(2), at: 5) } }),
@@ -92,7 +92,7 @@ import Testing
         ])
     }
 
-    @Test func `4.08 clearing deletes every element`() throws {
+    @Test func `clearing deletes every element`() throws {
         try edits([
             (["del[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]"], { try $0.removeAll() }),
             (
@@ -105,7 +105,7 @@ import Testing
         ])
     }
 
-    @Test func `4.10 and 4.11 edits that undo each other leave the rest`() throws {
+    @Test func `edits that undo each other leave the rest`() throws {
         try edits([
             (
                 [],
@@ -131,7 +131,7 @@ import Testing
         ])
     }
 
-    @Test func `4.12 moves are a deletion and an insertion, and join`() throws {
+    @Test func `moves are a deletion and an insertion, and join`() throws {
         func moving(_ pairs: (Int, Int)...) -> (LiveList) throws -> Void {
             { list in for (from, to) in pairs { try list.move(from: from, to: to) } }
         }
@@ -145,7 +145,7 @@ import Testing
         ])
     }
 
-    @Test func `4.13 a swap is two moves, twice it is nothing`() throws {
+    @Test func `a swap is two moves, twice it is nothing`() throws {
         try edits([
             (["del[3, 5] ins[3, 5]"], { try $0.swap(3, 5) }),
             (["del[3, 5] ins[3, 5]"], { try $0.swap(5, 3) }),
@@ -157,7 +157,7 @@ import Testing
                 }
             ),
         ])
-        // Of two neighbours either may be the one that moved.
+        // Either of two neighbors may be the one that moved.
         let list = try holder.list("targets")
         let token = try world.observe(list, told)
         let heard = try world.told(told) { _ in try list.swap(3, 4) }
@@ -165,7 +165,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `4.14 insertions shift what is set around them`() throws {
+    @Test func `insertions shift what is set around them`() throws {
         try edits([
             (
                 ["ins[5] mod[5] new[6]"],
@@ -198,7 +198,7 @@ import Testing
         ])
     }
 
-    @Test func `4.15 removals shift what is set around them`() throws {
+    @Test func `removals shift what is set around them`() throws {
         try edits([
             (
                 ["del[5]"],
@@ -224,7 +224,7 @@ import Testing
         ])
     }
 
-    @Test func `4.17 what moved is not modified as well`() throws {
+    @Test func `what moved is not modified as well`() throws {
         try edits([
             (
                 ["del[5] ins[8]"],
@@ -279,7 +279,7 @@ import Testing
         ])
     }
 
-    @Test func `4.18 what moved and moved back is modified`() throws {
+    @Test func `what moved and moved back is modified`() throws {
         let list = try holder.list("targets")
         let token = try world.observe(list, told)
         try world.remotely { store in

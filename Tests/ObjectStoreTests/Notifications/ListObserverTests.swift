@@ -2,8 +2,7 @@ import ColumnStorage
 import ObjectStore
 import Testing
 
-/// Group 4 of the catalogue, lists and their elements: `g0.array` is `targets` of a holder, t0 … t9
-/// are its objects.
+/// Observers of lists and their elements: `targets` of a holder contains t0 … t9.
 @Suite struct ListObserverTests {
     private let world: ObservedWorld
     private let holder: LiveObject
@@ -23,7 +22,7 @@ import Testing
         .object(try target(number).reference)
     }
 
-    @Test func `4.19 and 4.20 an object that changes is modified wherever it stands`() throws {
+    @Test func `a changed object is modified at each of its positions`() throws {
         let list = try holder.list("targets")
         try world.store.write { try list.append([reference(5)]) }
         let token = try world.observe(list, told)
@@ -32,7 +31,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `4.22 and 4.23 deleted objects leave the list, others do not matter`() throws {
+    @Test func `deleted objects leave the list, others do not matter`() throws {
         let list = try holder.list("targets")
         let token = try world.observe(list, told)
         let stranger = try world.store.write { try world.store.create("Target", .dictionary([:])) }
@@ -48,7 +47,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `4.24 deleting the owner is the last call, with every row`() throws {
+    @Test func `deleting the owner is the last call, with every row`() throws {
         let list = try holder.list("targets")
         let token = try world.observe(list, told)
         #expect(
@@ -59,7 +58,7 @@ import Testing
         #expect(try world.told(told) { _ in try world.set(target(5), 6) } == [])
     }
 
-    @Test func `4.25 and 4.26 an empty list tells the end of its owner, a late observer only that`()
+    @Test func `an empty list tells the end of its owner, a late observer only that`()
         throws
     {
         let empty = try holder.list("others")
@@ -78,7 +77,7 @@ import Testing
         #expect(!late.isValid)
     }
 
-    @Test func `4.27 observers that began at different versions hear what is new to each`() throws {
+    @Test func `observers that began at different versions hear what is new to each`() throws {
         let list = try holder.list("others")
         let first = Told()
         let second = Told()
@@ -101,7 +100,7 @@ import Testing
         tokens.forEach { $0.invalidate() }
     }
 
-    @Test func `4.28 several lists are told each for itself`() throws {
+    @Test func `several lists are reported separately`() throws {
         let numbers = Told()
         let tokens = [
             try world.observe(holder.list("targets"), told),
@@ -117,7 +116,7 @@ import Testing
         tokens.forEach { $0.invalidate() }
     }
 
-    @Test func `4.29 lists of plain values tell the positions of their edits`() throws {
+    @Test func `lists of plain values tell the positions of their edits`() throws {
         let list = try holder.list("ints")
         let token = try world.observe(list, told)
         #expect(try world.told(told) { _ in try list.insert(.int(5), at: 0) } == ["ins[0]"])
@@ -132,13 +131,13 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `4.32 assigning a list to itself keeps its contents`() throws {
+    @Test func `assigning a list to itself keeps its contents`() throws {
         let list = try holder.list("ints")
         try world.store.write { try holder.set("ints", .list(list.values())) }
         #expect(try list.values() == (0..<10).map(Value.int))
     }
 
-    @Test func `6.30 a filter looks at the properties of the elements`() throws {
+    @Test func `a filter looks at the properties of the elements`() throws {
         let token = try world.observe(holder.list("targets"), ["value"], told)
         #expect(try world.told(told) { _ in try world.set(target(3), 77) } == ["mod[3]"])
         #expect(try world.told(told) { _ in try world.set(target(3), "value2", 77) } == [])
@@ -150,7 +149,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `6.34 filters of lists are exact for each token`() throws {
+    @Test func `filters of lists are exact for each token`() throws {
         let all = Told()
         let tokens = [
             try world.observe(holder.list("targets"), ["value"], told),
@@ -161,7 +160,7 @@ import Testing
         tokens.forEach { $0.invalidate() }
     }
 
-    @Test func `8.12 a list's observer is spared by a silent write`() throws {
+    @Test func `a list's observer is spared by a silent write`() throws {
         let list = try holder.list("targets")
         let other = Told()
         let token = try world.observe(list, told)

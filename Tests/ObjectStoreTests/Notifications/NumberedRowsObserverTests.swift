@@ -2,8 +2,7 @@ import ColumnStorage
 import ObjectStore
 import Testing
 
-/// Group 3 of the catalogue on objects with the values 0 to 9: several changes in one write, and
-/// rows behind links in any order.
+/// Observers of objects with the values 0 to 9: several changes in one write, and rows behind links in any order.
 @Suite struct NumberedRowsObserverTests {
     let world: ObservedWorld
     let told = Told()
@@ -32,7 +31,7 @@ import Testing
         try store.delete(results.keys().array, of: store.schema.require("Obj"))
     }
 
-    @Test func `3.41 deletions by a query tell the rows that were seen`() throws {
+    @Test func `deletions by a query tell the rows that were seen`() throws {
         let token = try observe()
         #expect(try told { _ in try delete("value > 4") } == [])
         #expect(try told { _ in try delete("value > 1") } == ["del[1, 2, 3]"])
@@ -41,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: [[2, 3, 4], [4, 3, 2], [3, 4, 2]] as [[Int64]])
-    func `3.41 one by one in any order makes the same call`(order: [Int64]) throws {
+    func `one by one in any order makes the same call`(order: [Int64]) throws {
         let token = try observe()
         let news = try told { store in
             for number in order { try store.delete(world.object(number)) }
@@ -50,7 +49,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `3.43 a modified row that shifts is told where it stood`() throws {
+    @Test func `a modified row that shifts is reported at its old index`() throws {
         let token = try observe()
         let news = try told { store in
             try store.delete(world.object(2))
@@ -60,7 +59,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `3.44 a row that enters behind a deleted one is an insertion`() throws {
+    @Test func `a row that enters behind a deleted one is an insertion`() throws {
         let token = try observe()
         let news = try told { store in
             try world.set(world.object(9), 3)
@@ -71,7 +70,7 @@ import Testing
     }
 
     @Test
-    func `3.45 and 3.62 rows outside the condition are told when they cross it, and only then`()
+    func `rows outside the condition are reported when they cross it, and only then`()
         throws
     {
         let token = try observe()
@@ -83,7 +82,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `3.55 what stays keeps its place while what was hidden goes`() throws {
+    @Test func `what stays keeps its place while what was hidden goes`() throws {
         try store.write {
             try store.deleteAll("Obj")
             for value in [15, 5] {
@@ -103,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: [[0, 5, 9], [9, 5, 0], [5, 9, 0]])
-    func `3.77 which row of a chain is observed first makes no difference`(order: [Int]) throws {
+    func `which row of a chain is observed first makes no difference`(order: [Int]) throws {
         var chain: [LiveObject] = []
         try store.write {
             for _ in 0..<10 { chain.append(try store.create("Other")) }
@@ -124,7 +123,7 @@ import Testing
         tokens.forEach { $0.invalidate() }
     }
 
-    @Test func `3.78 a link to a new object modifies the row, what links to it does not`() throws {
+    @Test func `a link to a new object modifies the row, what links to it does not`() throws {
         let token = try observe()
         let news = try told { store in
             let target = try store.create("Target")
@@ -140,7 +139,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `3.05 refresh and begin make the initial call of all that wait for it`() throws {
+    @Test func `refresh and begin make the initial call of all that wait for it`() throws {
         let told = (0..<3).map { _ in Told() }
         let first = try store.observe(world.query(), told[0].hear)
         let second = try store.observe(world.query(sort: [("value", false)]), told[1].hear)

@@ -2,7 +2,7 @@ import ColumnStorage
 import ObjectStore
 import Testing
 
-/// Group 5 of the catalogue, and 6.01 to 6.14: observers of one object.
+/// Observers of one object.
 @Suite struct ObjectObserverTests {
     let world: ObservedWorld
     let told = Told()
@@ -15,14 +15,14 @@ import Testing
             world.object(number).reference, keyPaths: keyPaths, told.hear)
     }
 
-    /// What a change of either store is told as.
+    /// The reports of a change to either store.
     private func told(after body: (Store) throws -> Void) throws -> [String] {
         try world.store.write { try body(world.store) }
         world.stores.settle()
         return told.news()
     }
 
-    @Test func `5.02 and 5.03 changes are told with old and new value, whoever wrote`() throws {
+    @Test func `changes are reported with old and new value, in every writer and reader`() throws {
         let token = try observe()
         world.stores.settle()
         #expect(told.news() == [])
@@ -34,7 +34,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `5.04 the old value is known without a call before`() throws {
+    @Test func `the old value is known without a call before`() throws {
         let token = try observe()
         try world.remotely { try world.set(world.object(1, in: $0), 7) }
         world.stores.settle()
@@ -42,7 +42,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `5.05 several properties are told in schema order`() throws {
+    @Test func `several properties are reported in schema order`() throws {
         let token = try observe()
         let news = try told { _ in
             try world.object(1).set("text", .string("a"))
@@ -52,7 +52,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `5.07 and 5.08 an equal value is told as well`() throws {
+    @Test func `an equal value is reported as well`() throws {
         let token = try observe()
         #expect(try told { _ in try world.set(world.object(1), 2) } == ["value 2>2"])
         try world.remotely { try world.set(world.object(1, in: $0), 9) }
@@ -62,26 +62,26 @@ import Testing
         #expect(token.statistics.coalescedCommits == 1)
     }
 
-    @Test func `5.09 other objects are none of its business`() throws {
+    @Test func `other objects are none of its business`() throws {
         let token = try observe()
         #expect(try told { _ in try world.set(world.object(2), 3) } == [])
         token.invalidate()
     }
 
-    @Test func `5.10 deletion is told once, with and without key paths`() throws {
+    @Test func `deletion is reported once, with and without key paths`() throws {
         let tokens = [try observe(), try observe(["text"])]
         #expect(try told { try $0.delete(world.object(1)) } == ["deleted", "deleted"])
         #expect(tokens.map(\.isValid) == [false, false])
         #expect(try told { try $0.create("Obj") } == [])
     }
 
-    @Test func `5.10 deleting a whole class tells each`() throws {
+    @Test func `deleting a whole class tells each`() throws {
         let tokens = [try observe(), try observe([], 2)]
         #expect(try told { try $0.deleteAll("Obj") } == ["deleted", "deleted"])
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func `5.13 deletion before the first delivery is told`() throws {
+    @Test func `deletion before the first delivery is reported`() throws {
         let token = try observe()
         try world.remotely { try $0.delete(world.object(1, in: $0)) }
         world.stores.settle()
@@ -89,7 +89,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `5.14 and 5.15 links are told when they change and when their target goes`() throws {
+    @Test func `links are reported when they change and when their target is deleted`() throws {
         let token = try observe()
         let target = try world.object(4, of: "Target")
         let relinked = try told { _ in
@@ -100,13 +100,13 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `5.16 nothing is looked at behind a link without a key path`() throws {
+    @Test func `nothing is looked at behind a link without a key path`() throws {
         let token = try observe()
         #expect(try told { _ in try world.set(world.object(1, of: "Target"), 100) } == [])
         token.invalidate()
     }
 
-    @Test func `5.17 and 5.18 lists merely report that they changed`() throws {
+    @Test func `lists merely report that they changed`() throws {
         let token = try observe()
         let target = try world.object(4, of: "Target")
         let appended = try told { _ in
@@ -117,7 +117,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `5.19 a gained linker is not told without a key path`() throws {
+    @Test func `a gained linker is not told without a key path`() throws {
         let token = try observe()
         let object = try world.object(1)
         let link = Value.dictionary(["link": .object(object.reference)])
@@ -125,7 +125,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `5.20 nil comes and goes like a value`() throws {
+    @Test func `nil comes and goes like a value`() throws {
         let token = try observe()
         let object = try world.object(1)
         #expect(try told { _ in try object.set("text", .string("a")) } == ["text nil>\"a\""])
@@ -133,7 +133,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `5.23 and 5.24 what cannot be observed says so`() throws {
+    @Test func `what cannot be observed says so`() throws {
         let object = try world.object(1)
         try world.store.write {
             _ = storeError(.alreadyInWrite) {
@@ -144,7 +144,7 @@ import Testing
         _ = storeError(.invalidObject) { _ = try world.store.observe(object.reference) { _ in } }
     }
 
-    @Test func `5.25 two observers are called in the order of registration`() throws {
+    @Test func `two observers are called in the order of registration`() throws {
         var order: [Int] = []
         let reference = try world.object(1).reference
         let tokens = try (0..<2).map { number in
@@ -155,21 +155,21 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func `6.01 and 6.02 only named properties are told`() throws {
+    @Test func `only named properties are reported`() throws {
         let token = try observe(["value", "link"])
         #expect(try told { _ in try world.set(world.object(1), 3) } == ["value 2>3"])
         #expect(try told { _ in try world.object(1).set("text", .string("a")) } == [])
         token.invalidate()
     }
 
-    @Test func `6.04 a link alone does not look behind itself`() throws {
+    @Test func `a link alone does not look behind itself`() throws {
         let token = try observe(["link"])
         #expect(try told { _ in try world.set(world.object(1, of: "Target"), 9) } == [])
         #expect(try told { _ in try world.object(1).set("link", .null) } == ["link object 1>nil"])
         token.invalidate()
     }
 
-    @Test func `6.05 a path through a link tells the link`() throws {
+    @Test func `a path through a link tells the link`() throws {
         let token = try observe(["link.value"])
         let target = try world.object(1, of: "Target")
         #expect(try told { _ in try world.set(target, 9) } == ["link object 1>object 1"])
@@ -183,7 +183,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `6.06 and 6.07 paths through a list tell the list`() throws {
+    @Test func `paths through a list tell the list`() throws {
         let targets = try (0..<2).map { Value.object(try world.object($0, of: "Target").reference) }
         let list = try world.object(1).list("targets")
         try world.store.write { try list.append(targets) }
@@ -199,7 +199,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `6.08 to 6.10 paths through backlinks tell gained and lost linkers`() throws {
+    @Test func `paths through backlinks tell gained and lost linkers`() throws {
         let object = try world.object(1)
         let token = try observe(["linkings.value"])
         let link = Value.dictionary(["link": .object(object.reference)])
@@ -213,7 +213,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `6.11 key paths are not limited to three links`() throws {
+    @Test func `key paths are not limited to three links`() throws {
         var chain: [LiveObject] = []
         try world.store.write {
             var next = Value.null
@@ -232,7 +232,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `6.12 an empty list of key paths is no filter, a star is every property`() throws {
+    @Test func `an empty list of key paths is no filter, a star is every property`() throws {
         let tokens = [try observe([]), try observe(["*"])]
         #expect(try told { _ in try world.set(world.object(1), 3) }.count == 2)
         let star = try observe(["*.value"])
@@ -240,14 +240,14 @@ import Testing
         withExtendedLifetime((tokens, star)) {}
     }
 
-    @Test func `6.14 a wrong key path is an error with the nearest name`() throws {
+    @Test func `a wrong key path is an error with the nearest name`() throws {
         let error = storeError(.unknownProperty) { _ = try observe(["link.valu"]) }
         #expect(error?.message.contains("value") == true)
         _ = storeError(.invalidQuery) { _ = try observe(["value.more"]) }
         _ = storeError(.invalidQuery) { _ = try observe([""]) }
     }
 
-    @Test func `6.29 filters of two tokens do not mix`() throws {
+    @Test func `filters of two tokens do not mix`() throws {
         let other = Told()
         let first = try observe(["value"])
         let second = try world.store.observe(
@@ -269,8 +269,7 @@ import Testing
         #expect(token.statistics.calls == 1)
     }
 
-    @Test func `5.12 an object with the same key does not take the place of a deleted one`() throws
-    {
+    @Test func `an object with the same key does not take the place of a deleted one`() throws {
         let store = world.store
         let object = try store.write {
             try store.create("Keyed", .dictionary(["id": .int(1), "value": .int(5)]))
@@ -287,8 +286,7 @@ import Testing
         #expect(try told { _ in try world.set(successor, 7) } == [])
     }
 
-    @Test func `5.22 an object and its defaults that come in one write are no modification`() throws
-    {
+    @Test func `an object and its defaults that come in one write are no modification`() throws {
         let store = world.store
         let rows = Told()
         let token = try world.observe(world.query("Keyed"), [], rows)

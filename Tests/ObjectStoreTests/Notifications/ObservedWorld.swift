@@ -2,8 +2,7 @@ import ColumnStorage
 import ObjectStore
 import Testing
 
-/// Two stores of one file and the classes of the catalogue's fixtures: ten `Obj` with the values
-/// 0, 2, … 18, each with a link to a `Target` of its own.
+/// Two stores of one file with ten `Obj` of the values 0, 2, … 18, each with a link to its own `Target`.
 struct ObservedWorld {
     static let classes = [
         ClassSchema(
@@ -119,11 +118,11 @@ final class ErrorLog {
     var errors: [any Error] = []
 }
 
-/// What observers were told, as short text.
+/// The reports that observers received, as short text.
 final class Told {
     var calls: [String] = []
 
-    /// What was told since the last time.
+    /// The reports since the last call.
     func news() -> [String] {
         defer { calls = [] }
         return calls
@@ -203,10 +202,10 @@ extension ObservedWorld {
         }
     }
 
-    /// What a write of the store is told as, in a turn.
+    /// The report of a write of the store, in a turn.
     func told(_ told: Told, after body: (Store) throws -> Void) throws -> [String] {
         try store.write { try body(store) }
-        #expect(told.calls.isEmpty, "nothing is told before the turn")
+        #expect(told.calls.isEmpty, "no report before the turn")
         stores.settle()
         return told.news()
     }
@@ -223,7 +222,7 @@ extension Told {
                 ("del", change.deletions), ("ins", change.insertions),
                 ("mod", change.modifications), ("new", change.modificationsNew),
             ] where !positions.isEmpty {
-                // The positions after the change are told only where they differ.
+                // The positions after the change are only shown where they differ.
                 if name == "new", positions == change.modifications { continue }
                 parts.append("\(name)\(positions)")
             }

@@ -51,8 +51,8 @@ import Testing
         world.stores.settle()
         var made = 0
         for round in 0..<rounds {
-            // Several commits of another thread arrive together; an own write takes in what came
-            // before it, so it stands alone.
+            // Several commits of another thread arrive together. An own write includes the commits before it, so it is
+            // alone.
             let isOwn = Bool.random(using: &random)
             let store = isOwn ? world.store : world.other
             for _ in 0..<(isOwn ? 1 : Int.random(in: 1...3, using: &random)) {

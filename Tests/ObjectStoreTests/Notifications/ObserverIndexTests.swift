@@ -3,7 +3,7 @@ import Testing
 
 @testable import ObjectStore
 
-/// Whom a commit reaches: those that depend on what it changed, and nobody else.
+/// A commit reaches exactly the observers that depend on its changes.
 @Suite struct ObserverIndexTests {
     private let world: ObservedWorld
     private var dispatcher: NotificationDispatcher { world.store.notifications }

@@ -5,10 +5,10 @@ import Testing
 
 /// An observer, and what it must have been told.
 protocol Shadow: AnyObject {
-    /// Whether it is told only after some time.
+    /// Whether its reports are delayed.
     var isDelayed: Bool { get }
 
-    /// Compares what was told since the last time with what a comparison finds.
+    /// Compares the reports since the last call with the result of a comparison.
     func check(_ now: StoreView, _ store: Store) throws
 }
 
@@ -58,7 +58,7 @@ final class QueryShadow: Shadow {
         pace = paces.randomElement(using: &random)!
         self.description =
             made.description + " \(query.steps.count) steps, \(texts), \(String(describing: pace))"
-        // The names that the stars stand for, spelled out by hand.
+        // The names that the stars mean, spelled out by hand.
         paths = try texts.flatMap { text -> [String] in
             switch text {
             case "*": obj.properties.map(\.name)
@@ -87,7 +87,9 @@ final class QueryShadow: Shadow {
 
     func check(_ now: StoreView, _ store: Store) throws {
         #expect(calls > 0)
-        guard !isOver else { return #expect(told.isEmpty, "\(description) was told after its end") }
+        guard !isOver else {
+            return #expect(told.isEmpty, "\(description) received a report after its end")
+        }
         defer {
             seen = now
             told = []
@@ -97,7 +99,7 @@ final class QueryShadow: Shadow {
             return
         }
         let new = QueryEvaluator.keys(of: query, in: now).array
-        // A throttled observer may be told twice, at the beginning of its pause and at its end.
+        // A throttled observer may receive two reports, at the beginning of its pause and at its end.
         guard told.count < 2 else {
             keys = told.reduce(keys) { keys(after: $1, $0) }
             return #expect(keys == new, "\(description)")
@@ -110,7 +112,7 @@ final class QueryShadow: Shadow {
         let touched = both.filter { oracle.isTouched(obj, $0) }
         let expected = SequenceDifference.changes(from: keys, to: new, isTouched: touched.contains)
         guard let told = told.first else {
-            return #expect(expected.isEmpty, "\(description) was told nothing")
+            return #expect(expected.isEmpty, "\(description) received no report")
         }
         let replaced = sequence == nil ? [:] : Self.replaced(by: told, keys, new)
         #expect(keys(after: told, keys) == new, "\(description)")
@@ -270,7 +272,7 @@ final class ListShadow: Shadow {
             return
         }
         let new = try read()
-        #expect(values == new, "\(list.property.name) was told nothing")
+        #expect(values == new, "\(list.property.name) received no report")
         guard told.count < 2, list.property.type == .object else { return }
         let changes = try #require(
             try store.view.snapshot.changes(from: seen.version, to: now.version))
@@ -331,7 +333,7 @@ final class ObjectShadow: Shadow {
             Issue.record("the deletion was not told")
             return
         }
-        // Told of its deletion before that was undone: the observation is over all the same.
+        // It received its deletion before that was undone: the observation is over.
         if case .deleted? = told.last?.kind {
             isOver = true
             return

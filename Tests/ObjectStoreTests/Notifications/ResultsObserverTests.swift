@@ -2,7 +2,7 @@ import ColumnStorage
 import ObjectStore
 import Testing
 
-/// Group 3 of the catalogue: observers of results.
+/// Observers of results.
 @Suite struct ResultsObserverTests {
     let world: ObservedWorld
     let told = Told()
@@ -16,7 +16,7 @@ import Testing
 
     // 3a. When it is delivered.
 
-    @Test func `3.01 and 3.02 the initial call comes with the next delivery, not before`() throws {
+    @Test func `the initial call comes with the next delivery, not before`() throws {
         let token = try store.observe(world.middle(), told.hear)
         #expect(told.calls == [])
         #expect(try store.refresh() == false)
@@ -26,8 +26,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `3.04, 3.11 and 3.12 without autorefresh own changes come, remote ones wait`() throws
-    {
+    @Test func `without autorefresh own changes come, remote ones wait`() throws {
         store.autorefresh = false
         let token = try world.observe(world.middle(), [], told)
         #expect(try told { _ in try world.set(world.object(1), 3) } == ["mod[0]"])
@@ -39,7 +38,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `3.07 changes before the initial call are part of it`() throws {
+    @Test func `changes before the initial call are part of it`() throws {
         let token = try store.observe(world.middle(), told.hear)
         try world.remotely { try $0.create("Obj", .dictionary(["value": .int(5)])) }
         world.stores.settle()
@@ -48,7 +47,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `3.10 begin delivers the write before`() throws {
+    @Test func `begin delivers the write before`() throws {
         let token = try world.observe(world.middle(), [], told)
         try store.write { try world.set(world.object(1), 3) }
         #expect(told.calls == [])
@@ -58,7 +57,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `3.15 a hundred commits make one call`() throws {
+    @Test func `a hundred commits make one call`() throws {
         let token = try world.observe(world.middle(), [], told)
         for _ in 0..<100 {
             try world.remotely { try $0.create("Obj", .dictionary(["value": .int(5)])) }
@@ -68,14 +67,14 @@ import Testing
         #expect(token.statistics.coalescedCommits == 99)
     }
 
-    @Test func `3.17 frozen results cannot be observed`() throws {
+    @Test func `frozen results cannot be observed`() throws {
         let results = Results(.frozen(store.view), try world.middle())
         _ = storeError(.frozen) { _ = try results.observe { _ in } }
     }
 
     // 3b. Insertions, deletions, modifications.
 
-    @Test func `3.20 to 3.25 what does not concern the rows is not told`() throws {
+    @Test func `what does not concern the rows is not told`() throws {
         let token = try world.observe(world.middle(), [], told)
         #expect(try told { try $0.create("Other") } == [])
         #expect(try told { try $0.create("Target") } == [])
@@ -92,7 +91,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `3.26 to 3.31 rows are modified, enter and leave`() throws {
+    @Test func `rows are modified, enter and leave`() throws {
         let token = try world.observe(world.middle(), [], told)
         #expect(try told { _ in try world.set(world.object(1), 3) } == ["mod[0]"])
         #expect(try told { _ in try world.set(world.object(7), 3) } == ["ins[4]"])
@@ -102,7 +101,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `3.30 modifications are told in old positions`() throws {
+    @Test func `modifications are reported in old positions`() throws {
         let token = try world.observe(world.middle(), [], told)
         let news = try told { _ in
             try world.set(world.object(2), 0)
@@ -112,7 +111,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `3.33 to 3.35 insertions swallow what happens to them`() throws {
+    @Test func `insertions swallow what happens to them`() throws {
         let token = try world.observe(world.middle(), [], told)
         var object: LiveObject?
         try world.remotely { object = try $0.create("Obj", .dictionary(["value": .int(5)])) }
@@ -128,8 +127,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `3.36 and 3.38 an equal value, and leaving and returning, are modifications`() throws
-    {
+    @Test func `an equal value, and leaving and returning, are modifications`() throws {
         let token = try world.observe(world.middle(), [], told)
         #expect(try told { _ in try world.set(world.object(2), 4) } == ["mod[1]"])
         try world.remotely { try world.set(world.object(2, in: $0), 100) }
@@ -139,7 +137,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `3.39 deleted and created again is deletion and insertion`() throws {
+    @Test func `deleted and created again is deletion and insertion`() throws {
         try store.write {
             for id in 0..<3 { try store.create("Keyed", .dictionary(["id": .int(Int64(id))])) }
         }
@@ -152,7 +150,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `3.40 all rows go and others come`() throws {
+    @Test func `all rows go and others come`() throws {
         let token = try world.observe(world.middle(), [], told)
         #expect(try told { try $0.deleteAll("Obj") } == ["del[0, 1, 2, 3]"])
         let news = try told { store in
@@ -167,7 +165,7 @@ import Testing
 
     // 3c. Sorting, distinct, limit.
 
-    @Test func `3.50 to 3.54 sorted rows`() throws {
+    @Test func `sorted rows`() throws {
         let token = try world.observe(world.middle(sort: [("value", false)]), [], told)
         #expect(try told { _ in try world.set(world.object(1), 3) } == ["mod[3]"])
         #expect(try told { _ in try world.set(world.object(1), 9) } == ["del[3] ins[0]"])
@@ -178,7 +176,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `3.56 rows sorted by a property behind a link move with it`() throws {
+    @Test func `rows sorted by a property behind a link move with it`() throws {
         let query = try world.middle(sort: [("link.value", true)])
         let token = try world.observe(query, [], told)
         #expect(
@@ -188,13 +186,13 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `3.57 the modified row is the one that moves`() throws {
+    @Test func `the modified row is the one that moves`() throws {
         let token = try world.observe(world.middle(sort: [("value", true)]), [], told)
         #expect(try told { _ in try world.set(world.object(1), 5) } == ["del[0] ins[1]"])
         token.invalidate()
     }
 
-    @Test func `3.59 distinct, sorted and limited`() throws {
+    @Test func `distinct, sorted and limited`() throws {
         try store.write {
             try store.deleteAll("Obj")
             for value in [3, 3, 2, 2, 1, 1, 0, 0] {
@@ -210,7 +208,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `3.60 and 3.61 limited rows`() throws {
+    @Test func `limited rows`() throws {
         let query = try Query(all: store.schema.require("Obj")).limited(to: 2)
         let token = try world.observe(query, [], told)
         #expect(try told { _ in try world.set(world.object(1), 100) } == ["mod[1]"])
@@ -219,7 +217,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `3.64 and 3.65 rows of a list`() throws {
+    @Test func `rows of a list`() throws {
         let owner = try world.object(0)
         let list = try owner.list("targets")
         let targets = try (0..<10).map {
@@ -248,7 +246,7 @@ import Testing
         #expect(told.news() == [])
     }
 
-    @Test func `3.66 rows of backlinks`() throws {
+    @Test func `rows of backlinks`() throws {
         let child = try world.object(0, of: "Target")
         let link = Value.object(child.reference)
         try store.write {
@@ -267,7 +265,7 @@ import Testing
 
     // 3d. Behind links.
 
-    @Test func `3.70 to 3.74 changes behind links modify the rows that lead there`() throws {
+    @Test func `changes behind links modify the rows that lead there`() throws {
         let token = try world.observe(world.middle(), [], told)
         let target = try world.object(1, of: "Target")
         #expect(try told { _ in try world.set(target, 100) } == ["mod[0]"])
@@ -282,7 +280,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `3.75 three links deep, and no further`() throws {
+    @Test func `three links deep, and no further`() throws {
         var chain: [LiveObject] = []
         try store.write {
             for _ in 0..<20 { chain.append(try store.create("Other")) }
@@ -302,8 +300,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `3.83 during the call the results are the old ones with the change applied`() throws
-    {
+    @Test func `during the call the results are the old ones with the change applied`() throws {
         let results = Results(.store(store), try world.middle(sort: [("value", false)]))
         var keys = try results.keys().array
         var calls = 0
@@ -359,7 +356,7 @@ import Testing
 
     @Test
     func
-        `3.74 3.78 a row modified behind links names those that lead there, and backlinks only if asked to`()
+        `a row modified behind links names those that lead there, and backlinks only if asked to`()
         throws
     {
         let scheduler = ManualScheduler()

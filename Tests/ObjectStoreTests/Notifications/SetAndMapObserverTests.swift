@@ -2,7 +2,7 @@ import ColumnStorage
 import ObjectStore
 import Testing
 
-/// Group 4 of the catalogue, sets and maps.
+/// Observers of sets and maps.
 @Suite struct SetAndMapObserverTests {
     private let world: ObservedWorld
     private let owner: LiveObject
@@ -41,7 +41,7 @@ import Testing
         try world.told(told) { _ in try body() }
     }
 
-    @Test func `4.40 and 4.42 elements enter a set at their place, equal ones do not`() throws {
+    @Test func `elements enter a set at their place, equal ones do not`() throws {
         let set = try owner.set("ints")
         let token = try observe(set, told)
         #expect(try hear { try set.insert(.int(4)) } == ["ins[2]"])
@@ -51,7 +51,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `4.43 clearing a set deletes every element`() throws {
+    @Test func `clearing a set deletes every element`() throws {
         let set = try owner.set("links")
         let token = try observe(set, told)
         let heard = try hear {
@@ -63,7 +63,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `4.44 to 4.46 other sets do not matter, members and the owner do`() throws {
+    @Test func `other sets do not matter, members and the owner do`() throws {
         let set = try owner.set("links")
         let token = try observe(set, told)
         #expect(try hear { try owner.set("ints").insert(.int(9)) } == [])
@@ -73,7 +73,7 @@ import Testing
         #expect(!token.isValid)
     }
 
-    @Test func `4.47 set algebra is told by element`() throws {
+    @Test func `set algebra is reported by element`() throws {
         let set = try owner.set("ints")
         let token = try observe(set, told)
         #expect(try hear { try set.formUnion([.int(0), .int(3), .int(7)]) } == ["ins[0, 4]"])
@@ -81,7 +81,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `6.31 a filter of a set looks at its objects`() throws {
+    @Test func `a filter of a set looks at its objects`() throws {
         let token = try observe(owner.set("links"), told, ["value"])
         #expect(try hear { try world.set(world.object(2, of: "Target"), 5) } == ["mod[0]"])
         #expect(try hear { try world.set(world.object(2, of: "Target"), "value2", 5) } == [])
@@ -104,7 +104,7 @@ import Testing
         return token
     }
 
-    @Test func `4.51 to 4.55 a map tells its keys`() throws {
+    @Test func `a map tells its keys`() throws {
         let map = try owner.map("names")
         let token = try keys(map)
         #expect(try hear { try map.set(.int(2), forKey: "key2") } == ["ins key2"])
@@ -121,13 +121,13 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `4.56 and 4.57 deleting the owner is the last call of a map`() throws {
+    @Test func `deleting the owner is the last call of a map`() throws {
         let token = try keys(owner.map("names"))
         #expect(try hear { try world.store.delete(owner) } == ["del key0,key1,key3 gone"])
         #expect(!token.isValid)
     }
 
-    @Test func `4.58 and 4.59 objects of a map are modified, also when they go`() throws {
+    @Test func `objects of a map are modified, also when they go`() throws {
         let map = try owner.map("things")
         let token = try keys(map)
         #expect(try hear { try world.set(world.object(1, of: "Target"), 99) } == ["mod a"])
@@ -137,8 +137,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `4.60 the objects of a map as results follow keys, sorted ones their values`() throws
-    {
+    @Test func `the objects of a map as results follow keys, sorted ones their values`() throws {
         let map = try owner.map("things")
         let all = try Results(map)
         let sorted = try all.sorted([("value", false)])
@@ -160,7 +159,7 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func `4.61 keys stand in byte order`() throws {
+    @Test func `keys are in byte order`() throws {
         let token = try observe(owner.map("names"), told)
         let map = try owner.map("names")
         #expect(try hear { try map.set(.int(1), forKey: "key") } == ["ins[0]"])
@@ -168,7 +167,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `6.32 a filter of a map looks at its objects`() throws {
+    @Test func `a filter of a map looks at its objects`() throws {
         let map = try owner.map("things")
         let token = try keys(map, ["value"])
         #expect(try hear { try world.set(world.object(1, of: "Target"), 5) } == ["mod a"])

@@ -2,7 +2,7 @@ import ColumnStorage
 import ObjectStore
 import Testing
 
-/// Group 8 of the catalogue: writes that some observers do not hear of.
+/// Writes that some observers do not receive.
 @Suite struct SilentWriteTests {
     let world: ObservedWorld
     let told = Told()
@@ -24,7 +24,7 @@ import Testing
         )
     }
 
-    @Test func `8.01 to 8.05 the token is spared once, others are not`() throws {
+    @Test func `the token is spared once, others are not`() throws {
         let tokens = try observeTwice()
         try store.write(withoutNotifying: [tokens.silent]) { try insert(store) }
         world.stores.settle()
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: [[], [("value", false)]] as [[(path: String, ascending: Bool)]])
-    func `8.04 a remote commit after a silent write is told alone, in final positions`(
+    func `a remote commit after a silent write is reported alone, in final positions`(
         _ sort: [(path: String, ascending: Bool)]
     ) throws {
         let tokens = try observeTwice(sort)
@@ -48,7 +48,7 @@ import Testing
         #expect(others.news() == ["ins[4, 5]"])
     }
 
-    @Test func `8.05 a silent write without a change spares nothing later`() throws {
+    @Test func `a silent write without a change spares nothing later`() throws {
         let tokens = try observeTwice()
         try store.write(withoutNotifying: [tokens.silent]) {}
         try store.write { try insert(store) }
@@ -57,12 +57,12 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func `8.06 silencing outside a write is an error`() throws {
+    @Test func `silencing outside a write is an error`() throws {
         let tokens = try observeTwice()
         _ = storeError(.notInWrite) { try store.commitWrite(withoutNotifying: [tokens.silent]) }
     }
 
-    @Test func `8.08 an observer that writes silently for itself does not loop`() throws {
+    @Test func `an observer that writes silently for itself does not loop`() throws {
         var own: NotificationToken?
         // Its handler holds it, and with it the store.
         defer { own?.invalidate() }
@@ -81,7 +81,7 @@ import Testing
         withExtendedLifetime(other) {}
     }
 
-    @Test func `8.09 and 8.10 silencing later and earlier observers from a call`() throws {
+    @Test func `silencing later and earlier observers from a call`() throws {
         let early = try world.observe(world.middle(), [], told)
         var isWriting = false
         var late: NotificationToken?
@@ -102,7 +102,7 @@ import Testing
         withExtendedLifetime(writer) {}
     }
 
-    @Test func `8.12 observers of objects are spared as well, also of the deletion`() throws {
+    @Test func `observers of objects are spared as well, also of the deletion`() throws {
         let object = try world.object(1)
         let token = try store.observe(object.reference, told.hear)
         try store.write(withoutNotifying: [token]) { try world.set(object, 3) }
@@ -117,7 +117,7 @@ import Testing
         #expect(!token.isValid)
     }
 
-    @Test func `8.15 a failed silent write leaves nothing behind`() throws {
+    @Test func `a failed silent write leaves nothing behind`() throws {
         let tokens = try observeTwice()
         #expect(throws: StoreError.self) {
             try store.write(withoutNotifying: [tokens.silent]) {
@@ -147,7 +147,7 @@ import Testing
         #expect(world.errors.errors.count == 1)
     }
 
-    @Test func `8.11 a token that ends before its silent write is computed does no harm`() throws {
+    @Test func `a token that ends before its silent write is computed does no harm`() throws {
         let tokens = try observeTwice()
         try store.write(withoutNotifying: [tokens.silent]) { try insert(store) }
         tokens.silent.invalidate()
@@ -156,7 +156,7 @@ import Testing
         #expect(others.news() == ["ins[4]"])
     }
 
-    @Test func `8.14 what a silent write changed is there at once and counts in later positions`()
+    @Test func `what a silent write changed is there at once and counts in later positions`()
         throws
     {
         let tokens = try observeTwice()

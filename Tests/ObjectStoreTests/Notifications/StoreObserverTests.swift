@@ -1,9 +1,9 @@
 import ObjectStore
 import Testing
 
-/// Group 2 of the catalogue: observers of a store.
+/// Observers of a store.
 @Suite struct StoreObserverTests {
-    @Test func `2.02 and 2.03 remote commits are told once, in a turn, with the new data`() throws {
+    @Test func `remote commits are reported once, in a turn, with the new data`() throws {
         let world = try ObservedWorld()
         let told = Told()
         var seen: [Int] = []
@@ -20,7 +20,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `2.01 an own commit is told before it returns`() throws {
+    @Test func `an own commit is reported before it returns`() throws {
         let world = try ObservedWorld()
         let told = Told()
         let token = try world.store.observe(told.hear)
@@ -31,7 +31,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `2.04 without autorefresh a refresh is required once`() throws {
+    @Test func `without autorefresh a refresh is required once`() throws {
         let world = try ObservedWorld()
         world.store.autorefresh = false
         let told = Told()
@@ -45,7 +45,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `2.05 begin tells of a pending remote commit, inside the write`() throws {
+    @Test func `begin reports a pending remote commit, inside the write`() throws {
         let world = try ObservedWorld()
         var isInWrite: [Bool] = []
         let token = try world.store.observe { _, store in
@@ -60,7 +60,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `2.07 cancel tells nothing`() throws {
+    @Test func `cancel tells nothing`() throws {
         let world = try ObservedWorld()
         let told = Told()
         let token = try world.store.observe(told.hear)
@@ -72,7 +72,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `2.08 begin inside refresh_required moves on without another call`() throws {
+    @Test func `begin inside refresh_required moves on without another call`() throws {
         let world = try ObservedWorld()
         world.store.autorefresh = false
         let told = Told()
@@ -92,7 +92,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `2.09 and 2.10 writes inside did_change do not call it again`() throws {
+    @Test func `writes inside did_change do not call it again`() throws {
         let world = try ObservedWorld()
         let told = Told()
         let token = try world.store.observe { notification, store in
@@ -108,8 +108,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `2.11 and 2.12 refresh works inside refresh_required, not inside did_change`() throws
-    {
+    @Test func `refresh works inside refresh_required, not inside did_change`() throws {
         let world = try ObservedWorld()
         world.store.autorefresh = false
         var answers: [Bool] = []
@@ -124,7 +123,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `2.17 a dropped token ends the observation`() throws {
+    @Test func `a dropped token ends the observation`() throws {
         let world = try ObservedWorld()
         let told = Told()
         var token: NotificationToken? = try world.store.observe(told.hear)
@@ -134,13 +133,13 @@ import Testing
         #expect(told.calls == [])
     }
 
-    @Test func `2.18 observing needs a loop that delivers`() throws {
+    @Test func `observing needs a loop that delivers`() throws {
         let store = try Store.temporary(
             ObservedWorld.classes, scheduler: ManualScheduler(canDeliver: false))
         _ = storeError(.invalidArgument) { _ = try store.observe { _, _ in } }
     }
 
-    @Test func `2.20 store observers are called before the others`() throws {
+    @Test func `store observers are called before the others`() throws {
         let world = try ObservedWorld()
         var order: [String] = []
         let first = try world.store.observe(world.object(1).reference) { _ in order.append("object")
@@ -152,7 +151,7 @@ import Testing
         withExtendedLifetime((first, second)) {}
     }
 
-    @Test func `2.22 a silent write spares the token once`() throws {
+    @Test func `a silent write spares the token once`() throws {
         let world = try ObservedWorld()
         let told = Told()
         let token = try world.store.observe(told.hear)
@@ -162,7 +161,7 @@ import Testing
         #expect(told.calls == ["did_change"])
     }
 
-    @Test func `2.23 an observer ended by an earlier one is not called`() throws {
+    @Test func `an observer ended by an earlier one is not called`() throws {
         let world = try ObservedWorld()
         let told = Told()
         var later: NotificationToken?
@@ -174,7 +173,7 @@ import Testing
     }
 
     @Test
-    func `2.13 and 2.14 an error in a handler is reported, and neither begin nor commit fails`()
+    func `an error in a handler is reported, and neither begin nor commit fails`()
         throws
     {
         let world = try ObservedWorld()
@@ -189,7 +188,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `2.19 an observer of a read-only store receives the commits of others`() throws {
+    @Test func `an observer of a read-only store receives the commits of others`() throws {
         let folder = TemporaryFolder()
         let path = folder.file("a.moonpool")
         let writer = try Store(

@@ -2,7 +2,7 @@ import ColumnStorage
 import ObjectStore
 import Testing
 
-/// Group 7 of the catalogue: tokens, and observers that come and go in calls.
+/// Tokens, and observers that are registered and removed in calls.
 @Suite struct TokenTests {
     let world: ObservedWorld
     let told = Told()
@@ -14,7 +14,7 @@ import Testing
         try world.remotely { try world.set(world.object(1, in: $0), 3) }
     }
 
-    @Test func `7.01 an invalidated token hears nothing of what is pending`() throws {
+    @Test func `an invalidated token hears nothing of what is pending`() throws {
         let token = try world.observe(world.middle(), [], told)
         try store.write { try world.set(world.object(1), 3) }
         token.invalidate()
@@ -24,7 +24,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `7.02 a dropped token hears nothing`() throws {
+    @Test func `a dropped token hears nothing`() throws {
         var token: NotificationToken? = try world.observe(world.middle(), [], told)
         try store.write { try world.set(world.object(1), 3) }
         #expect(token != nil)
@@ -33,7 +33,7 @@ import Testing
         #expect(told.calls == [])
     }
 
-    @Test func `7.04 and 7.06 a token that ends itself lets its call finish and others be called`()
+    @Test func `a token that ends itself lets its call finish and others be called`()
         throws
     {
         var own: NotificationToken?
@@ -54,7 +54,7 @@ import Testing
         later.invalidate()
     }
 
-    @Test func `7.05 a token ended by an earlier call is not called`() throws {
+    @Test func `a token ended by an earlier call is not called`() throws {
         var later: NotificationToken?
         let first = try store.observe(world.middle()) { change in
             if case .update = change.kind { later?.invalidate() }
@@ -66,7 +66,7 @@ import Testing
         first.invalidate()
     }
 
-    @Test func `7.07 an observer added in a call starts with the next delivery`() throws {
+    @Test func `an observer added in a call starts with the next delivery`() throws {
         var added: [NotificationToken] = []
         let first = try store.observe(world.middle()) { _ in
             added.append(try store.observe(world.middle(), told.hear))
@@ -78,14 +78,14 @@ import Testing
         first.invalidate()
     }
 
-    @Test func `7.10 and 7.08 observing inside a write is an error, also in a call`() throws {
+    @Test func `observing inside a write is an error, also in a call`() throws {
         try store.write {
             _ = storeError(.alreadyInWrite) { _ = try store.observe(world.middle()) { _ in } }
             _ = storeError(.alreadyInWrite) { _ = try store.observe { _, _ in } }
         }
     }
 
-    @Test func `7.11 observers are called in the order of registration`() throws {
+    @Test func `observers are called in the order of registration`() throws {
         var order: [Int] = []
         let tokens = try (0..<6).map { number in
             try number % 2 == 0
@@ -101,7 +101,7 @@ import Testing
         #expect(order == [0, 1, 3, 4, 5])
     }
 
-    @Test func `7.12 the token keeps the results observed`() throws {
+    @Test func `the token keeps the results observed`() throws {
         let token = try Results(.store(store), world.middle()).observe(told.hear)
         world.stores.settle()
         try change()
@@ -110,7 +110,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `7.14 closing in a call skips the rest`() throws {
+    @Test func `closing in a call skips the rest`() throws {
         let first = try store.observe(world.middle()) { _ in store.close() }
         let second = try store.observe(world.middle(), told.hear)
         world.stores.settle()
@@ -121,8 +121,7 @@ import Testing
         #expect(world.errors.errors.isEmpty)
     }
 
-    @Test func `7.15 a token of another store cannot be silenced, and the write stays open`() throws
-    {
+    @Test func `a token of another store cannot be silenced, and the write stays open`() throws {
         let foreign = try world.other.observe { _, _ in }
         try store.beginWrite()
         _ = storeError(.invalidArgument) { try store.commitWrite(withoutNotifying: [foreign]) }
@@ -130,7 +129,7 @@ import Testing
         try store.commitWrite()
     }
 
-    @Test func `1.45 after closing nobody is called`() throws {
+    @Test func `after closing no observer is called`() throws {
         let token = try world.observe(world.middle(), [], told)
         store.close()
         #expect(!token.isValid)
@@ -175,13 +174,13 @@ import Testing
         #expect(token.statistics.calls == 4)
         #expect(token.statistics.handling.maximum >= token.statistics.handling.mean)
         #expect(token.statistics.handling.last > 0)
-        // The first call tells what is there, and nothing has to be found out for it.
+        // The first call reports the present state, which needs no comparison.
         #expect(token.statistics.finding.count == 3)
         #expect(token.statistics.finding.last > 0)
         #expect(token.statistics.finding.maximum >= token.statistics.finding.mean)
     }
 
-    @Test func `7.09 an observer added in a call hears nothing of the changes before it`() throws {
+    @Test func `an observer added in a call hears nothing of the changes before it`() throws {
         var added: NotificationToken?
         let first = try store.observe(world.middle()) { news in
             guard case .update = news.kind, added == nil else { return }

@@ -40,7 +40,7 @@ import Testing
         try world.set(world.object(number, of: "Target"), value)
     }
 
-    @Test func `a filtered list keeps its order, and tells what enters, leaves and is modified`()
+    @Test func `a filtered list keeps its order, and reports entering, leaving and modified rows`()
         throws
     {
         let token = try observe("value > 3")
@@ -79,7 +79,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `3.64 moves in a sorted list count among equal values only`() throws {
+    @Test func `moves in a sorted list count among equal values only`() throws {
         let token = try observe("", sort: [("value2", true)])
         // All are equal, so the list's own order is the order.
         #expect(try world.told(told) { _ in try list.move(from: 9, to: 0) } == ["del[9] ins[0]"])
@@ -100,7 +100,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `an object that stands there several times is several rows`() throws {
+    @Test func `an object that occurs several times is several rows`() throws {
         try store.write { try list.insert(target(5), at: 0) }
         let token = try observe("value > 3")
         #expect(try world.told(told) { _ in try set(5, 50) } == ["mod[0, 2]"])
@@ -123,7 +123,7 @@ import Testing
         once.invalidate()
     }
 
-    @Test func `3.65 the owner of a filtered list is deleted`() throws {
+    @Test func `the owner of a filtered list is deleted`() throws {
         let token = try observe("value > 3", sort: [("value", false)])
         #expect(
             try world.told(told) { try $0.delete(holder) } == ["del[0, 1, 2, 3, 4, 5] gone"])
@@ -150,7 +150,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `room between elements is found again where it is used up`() throws {
+    @Test func `labels between elements are assigned again when they are used up`() throws {
         var random = SplitMix(seed: 4)
         let shadow = try Results(list).filtered("value >= 0")
         var keys: [ObjectKey] = []
@@ -162,7 +162,7 @@ import Testing
             }
         }
         world.stores.settle()
-        // Always in the middle of the two that came last: half of the room is left each time.
+        // Always between the two that came last: each insertion halves the gap.
         var place = 5
         for round in 0..<80 {
             place += round % 2
@@ -208,7 +208,7 @@ import Testing
         #expect(!token.isValid)
     }
 
-    @Test func `what stands behind a limit follows the rows before it`() throws {
+    @Test func `the operations after a limit follow the rows before it`() throws {
         let best = try Results(.store(store), all: store.schema.require("Obj"))
             .sorted([("value", false)]).limited(to: 4)
         let token = try observed(
@@ -228,7 +228,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `3.66 backlinks through a list count every link`() throws {
+    @Test func `backlinks through a list count every link`() throws {
         let query = try store.schema.backlinks("holders", of: world.object(3, of: "Target"))
         let results = Results(.store(store), query)
         #expect(try !results.explain().contains("runs the query again"))

@@ -2,7 +2,7 @@ import ColumnStorage
 import ObjectStore
 import Testing
 
-/// Group 9 of the catalogue: writes, and deliveries, inside observers.
+/// Writes, and deliveries, inside observers.
 @Suite struct WritesInObserversTests {
     let world: ObservedWorld
     var store: Store { world.store }
@@ -13,7 +13,7 @@ import Testing
         try store.create("Obj", .dictionary(["value": .int(value)]))
     }
 
-    @Test func `9.01 refresh in a call does nothing`() throws {
+    @Test func `refresh in a call does nothing`() throws {
         var answers: [Bool] = []
         let token = try store.observe(world.middle()) { change in
             guard case .update = change.kind else { return }
@@ -27,7 +27,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `what others commit while a call waits in its loop is told of afterwards`() throws {
+    @Test func `commits of others while a call waits in its loop are reported afterwards`() throws {
         var heard: [Int] = []
         let token = try store.observe(world.middle()) { change in
             guard case .update = change.kind else { return }
@@ -45,7 +45,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `9.02 and 9.04 begin in a call serves the later observers first`() throws {
+    @Test func `begin in a call serves the later observers first`() throws {
         let (early, late) = (Told(), Told())
         var isInWrite: [Bool] = []
         var counts: [Int] = []
@@ -78,7 +78,7 @@ import Testing
         withExtendedLifetime((first, writer, last)) {}
     }
 
-    @Test func `9.05 begin and cancel in a call take in what came meanwhile`() throws {
+    @Test func `begin and cancel in a call take in what came meanwhile`() throws {
         let (own, late) = (Told(), Told())
         let first = try store.observe(world.middle()) { change in
             own.hear(change)
@@ -96,7 +96,7 @@ import Testing
         withExtendedLifetime((first, second)) {}
     }
 
-    @Test func `9.06 a chain of writes serves everybody once for each`() throws {
+    @Test func `a chain of writes calls each observer once for each`() throws {
         let (early, late) = (Told(), Told())
         let first = try store.observe(world.middle(), early.hear)
         var calls: [String] = []
@@ -123,7 +123,7 @@ import Testing
         withExtendedLifetime((first, writer, last)) {}
     }
 
-    @Test func `9.07 deleting the last row in each call calls everybody five times`() throws {
+    @Test func `deleting the last row in each call calls every observer five times`() throws {
         let heard = (0..<3).map { _ in Told() }
         let results = Results(.store(store), try world.middle())
         let tokens = try heard.enumerated().map { number, told in
@@ -144,7 +144,7 @@ import Testing
     }
 
     @Test
-    func `9.09 what a call of begin changes is part of the write, and later calls precede it`()
+    func `what a call of begin changes is part of the write, and later calls precede it`()
         throws
     {
         let late = Told()
@@ -162,7 +162,7 @@ import Testing
     }
 
     @Test(arguments: [[], [("value", false)]] as [[(path: String, ascending: Bool)]])
-    func `9.09 later calls do not see what a call of begin does to what they are told of`(
+    func `later calls do not see how a call of begin changes the objects of their report`(
         _ sort: [(path: String, ascending: Bool)]
     ) throws {
         let late = Told()
@@ -183,7 +183,7 @@ import Testing
         withExtendedLifetime((first, second)) {}
     }
 
-    @Test func `9.14 other objects show the new version before their own observers are called`()
+    @Test func `other objects show the new version before their own observers are called`()
         throws
     {
         var heard: [String] = []
@@ -201,7 +201,7 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func `9.10 a call of begin may cancel the write`() throws {
+    @Test func `a call of begin may cancel the write`() throws {
         let token = try store.observe(world.middle()) { _ in
             if store.isInWrite { try store.cancelWrite() }
         }
@@ -210,7 +210,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `9.11 a call of begin may commit the write`() throws {
+    @Test func `a call of begin may commit the write`() throws {
         let told = Told()
         let writer = try store.observe(world.middle()) { change in
             guard case .update = change.kind, store.isInWrite else { return }
@@ -243,7 +243,7 @@ import Testing
         #expect(calls == NotificationDispatcher.maximumRounds + 1)
         #expect(!store.isInWrite)
 
-        // The next change begins to count anew.
+        // The next change starts a new count.
         tokens[1].invalidate()
         try store.write { try world.set(objects[0], 5) }
         world.stores.settle()
@@ -251,7 +251,7 @@ import Testing
         #expect(world.errors.errors.count == 1)
     }
 
-    @Test func `9.12 an error in a call is reported and the others are called`() throws {
+    @Test func `an error in a call is reported and the others are called`() throws {
         struct Failure: Error {}
         let late = Told()
         let first = try store.observe(world.middle()) { change in
@@ -270,7 +270,7 @@ import Testing
         withExtendedLifetime((first, last)) {}
     }
 
-    @Test func `9.15 nobody hears twice of what a write in a call made`() throws {
+    @Test func `no observer receives a write in a call twice`() throws {
         let heard = [Told(), Told(), Told()]
         var hasWritten = false
         let tokens = try heard.enumerated().map { number, told in

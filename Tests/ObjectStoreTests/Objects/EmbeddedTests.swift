@@ -53,7 +53,7 @@ import Testing
 
     // MARK: What is refused
 
-    @Test func `11.44 an embedded object cannot be created alone`() throws {
+    @Test func `an embedded object cannot be created alone`() throws {
         try store.write {
             let error = storeError(.invalidArgument) {
                 try store.create("Address", street("Main"))
@@ -67,13 +67,13 @@ import Testing
         #expect(addresses == 0)
     }
 
-    @Test func `11.44 an embedded class has no primary key`() throws {
+    @Test func `an embedded class has no primary key`() throws {
         let key = ClassSchema("Part", [Property("id", .int, isPrimary: true)], isEmbedded: true)
         let error = storeError(.invalidSchema) { _ = try Store.temporary([key]) }
         #expect(error?.message.contains("'Part' is embedded") == true)
     }
 
-    @Test func `11.43 an embedded object that has a parent cannot get another one`() throws {
+    @Test func `an embedded object that has a parent cannot get another one`() throws {
         try store.write {
             let ann = try makeAnn(home: street("Main"), places: [street("Side")])
             let bob = try store.create("Person", .dictionary(["name": .string("Bob")]))
@@ -111,7 +111,7 @@ import Testing
 
     // MARK: Life
 
-    @Test func `11.43 assigning values makes a new object and deletes the old one`() throws {
+    @Test func `assigning values makes a new object and deletes the old one`() throws {
         let ann = try store.write { try makeAnn(home: street("Main", inner: street("Back"))) }
         let first = try home(of: ann)
         #expect(addresses == 2)
@@ -131,7 +131,7 @@ import Testing
             try ann.set("home", .object(home.reference))
             #expect(home.isValid)
             #expect(try ann.value("home") == .object(home.reference))
-            // 4.32: a list assigned to itself keeps its contents.
+            // A list assigned to itself keeps its contents.
             try ann.set("places", try ann.value("places"))
             #expect(try streets(ann) == [.string("A"), .string("B"), .string("C")])
             // Some of them in another order, and a new one.
@@ -203,7 +203,7 @@ import Testing
         }
     }
 
-    @Test func `11.41 deleting an owner does not delete linked top-level objects`() throws {
+    @Test func `deleting an owner does not delete linked top-level objects`() throws {
         try store.write {
             let bob = try store.create("Person", .dictionary(["name": .string("Bob")]))
             let ann = try makeAnn(
@@ -214,7 +214,7 @@ import Testing
         }
     }
 
-    @Test func `lists of embedded objects delete what they let go of`() throws {
+    @Test func `lists of embedded objects delete the objects that they drop`() throws {
         try store.write {
             let ann = try makeAnn(places: [
                 street("A"), street("B", inner: street("B1")), street("C"),
@@ -253,7 +253,7 @@ import Testing
 
     @Test
     func
-        `11.43 an update of modified values changes an embedded object in place, one of all replaces it`()
+        `an update of modified values changes an embedded object in place, one of all replaces it`()
         throws
     {
         try store.write {
@@ -275,7 +275,7 @@ import Testing
         }
     }
 
-    @Test func `11.45 equal values change nothing; other ones change the child, not the parent`()
+    @Test func `equal values change nothing; other ones change the child, not the parent`()
         throws
     {
         let scheduler = ManualScheduler()
@@ -322,8 +322,7 @@ import Testing
         #expect(try living.first()?.value("resident") == .list([.object(ann.reference)]))
     }
 
-    @Test func `5.10 the observer of an embedded object hears that its parent was deleted`() throws
-    {
+    @Test func `the observer of an embedded object receives the deletion of its parent`() throws {
         let scheduler = ManualScheduler()
         let store = try Store.temporary(Self.classes, scheduler: scheduler)
         let ann = try store.write {
@@ -344,7 +343,7 @@ import Testing
 
     // MARK: Schema
 
-    @Test func `12.06 a class becomes embedded only with a new schema version`() throws {
+    @Test func `a class becomes embedded only with a new schema version`() throws {
         let folder = TemporaryFolder()
         func open(_ isEmbedded: Bool, version: UInt64) throws -> Store {
             let part = ClassSchema("Part", [Property("name", .string)], isEmbedded: isEmbedded)

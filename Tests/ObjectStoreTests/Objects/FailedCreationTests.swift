@@ -75,7 +75,7 @@ import Testing
         ("labels", .list([label("a", 10), badLabel])),
     ]
 
-    /// Tries `body` in a write that goes on, and checks that nothing has come of it.
+    /// Tries `body` in a write that continues, and checks that it has changed nothing.
     private func expectNothing(of body: () throws -> Void) throws {
         var heard: [String] = []
         let tokens = try ["Toy", "Dog"].map { name in

@@ -215,7 +215,7 @@ import Testing
         #expect(try value(3, "age") == .null)
     }
 
-    @Test func `bytes that are no text are not taken`() throws {
+    @Test func `bytes that are not text are refused`() throws {
         try store.write {
             let dogs = try store.inserter(of: dog)
             let broken: [UInt8] = [0x41, 0xFF, 0x41]

@@ -6,7 +6,7 @@ import Testing
         try store.create("Owner", .dictionary(["id": .int(1)]))
     }
 
-    @Test func `4.52 to 4.55 and 4.61 set, replace, remove and clear, in byte order of the keys`()
+    @Test func `set, replace, remove and clear, in byte order of the keys`()
         throws
     {
         let store = try Store.temporary(CollectionWorld.classes)
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `4.59 and 4.62 links in maps may be nil, and a deleted object leaves its key`()
+    @Test func `links in maps may be nil, and a deleted object leaves its key`()
         throws
     {
         let store = try Store.temporary(CollectionWorld.classes)
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `11.27 update all replaces a map, update modified merges it`() throws {
+    @Test func `update all replaces a map, update modified merges it`() throws {
         let store = try Store.temporary(CollectionWorld.classes)
         func given(_ entries: [String: Value]) -> Value {
             .dictionary(["id": .int(1), "int_map": .dictionary(entries)])
@@ -145,16 +145,16 @@ import Testing
                     == .dictionary(["a": .int(1), "b": .int(3), "c": .int(4)]))
             try store.create("Owner", given(["x": .int(5)]), mode: .all)
             #expect(try owner.value("int_map") == .dictionary(["x": .int(5)]))
-            // 4.32: assigning a map to itself keeps its contents.
+            // Assigning a map to itself keeps its contents.
             try owner.set("int_map", owner.value("int_map"))
             #expect(try owner.value("int_map") == .dictionary(["x": .int(5)]))
-            // 11.04: nil is an empty map.
+            // Nil is an empty map.
             try owner.set("int_map", .null)
             #expect(try owner.map("int_map").count() == 0)
         }
     }
 
-    @Test func `11.43 a map of embedded objects owns them`() throws {
+    @Test func `a map of embedded objects owns them`() throws {
         let store = try Store.temporary([
             ClassSchema(
                 "Owner",

@@ -52,7 +52,7 @@ import Testing
         return object.source.object(reference)
     }
 
-    @Test func `11.14 an object of another store is copied with all it leads to, circles included`()
+    @Test func `an object of another store is copied with all it leads to, circles included`()
         throws
     {
         let ann = try ann()
@@ -69,7 +69,7 @@ import Testing
         #expect(try source.objects("Home").count() == 1)
     }
 
-    @Test func `11.14 what exists by its key is an error, or updated`() throws {
+    @Test func `what exists by its key is an error, or updated`() throws {
         let ann = try ann()
         try target.write { try target.create("Person", copying: ann) }
         try source.write { try ann.set("age", .int(41)) }
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `11.29 within a store an update with an object of it returns that object`() throws {
+    @Test func `within a store an update with an object of it returns that object`() throws {
         let ann = try ann()
         try source.write {
             #expect(try source.create("Person", copying: ann, mode: .all) == ann)
@@ -107,7 +107,7 @@ import Testing
         #expect(try linked(again, "home")?.value("street") == .string("Main"))
     }
 
-    @Test func `11.16 a deleted object cannot be copied`() throws {
+    @Test func `a deleted object cannot be copied`() throws {
         let ann = try ann()
         try source.write { try source.delete(ann) }
         try target.write {

@@ -42,7 +42,7 @@ import Testing
         .dictionary(["id": .int(id), "name": .string("P\(id)")].merging(more) { $1 })
     }
 
-    @Test func `11.01 nested values create the linked objects`() throws {
+    @Test func `nested values create the linked objects`() throws {
         let store = try Store.temporary(Self.classes)
         let owner = try store.write {
             try store.create(
@@ -67,7 +67,7 @@ import Testing
         #expect(try owner.list("numbers").values() == [.int(1), .null, .int(3)])
     }
 
-    @Test func `11.02 and 11.03 defaults, missing values and explicit nil`() throws {
+    @Test func `defaults, missing values and explicit nil`() throws {
         let store = try Store.temporary(Self.classes)
         try store.beginWrite()
         let made = try store.create("Person", person(1))
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func `11.09 a wrong type names property, class and both types`() throws {
+    @Test func `a wrong type names property, class and both types`() throws {
         let store = try Store.temporary(Self.classes)
         try store.beginWrite()
         let error = storeError(.typeMismatch) {
@@ -140,7 +140,7 @@ import Testing
         try store.cancelWrite()
     }
 
-    @Test func `11.11 the primary key cannot change`() throws {
+    @Test func `the primary key cannot change`() throws {
         let store = try Store.temporary(Self.classes)
         try store.write {
             let made = try store.create("Person", person(1))
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func `11.20 update all sets what is given, also if equal, and applies no defaults`()
+    @Test func `update all sets what is given, also if equal, and applies no defaults`()
         throws
     {
         let store = try Store.temporary(Self.classes)
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func `11.29 upsert without a primary key is an error`() throws {
+    @Test func `upsert without a primary key is an error`() throws {
         let store = try Store.temporary(Self.classes)
         try store.write {
             let error = storeError(.invalidArgument) {
@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    @Test func `11.30 the same new key twice in one list is one object, last values win`() throws {
+    @Test func `the same new key twice in one list is one object, last values win`() throws {
         let classes = [
             ClassSchema("Toy", [Property("id", .int, isPrimary: true), Property("name", .string)]),
             ClassSchema(
@@ -199,7 +199,7 @@ import Testing
         }
     }
 
-    @Test func `11.40 deleting a target clears links and lists, 11.41 not the other way`() throws {
+    @Test func `deleting a target clears links and lists, 11.41 not the other way`() throws {
         let store = try Store.temporary(Self.classes)
         let (owner, rex) = try store.write {
             let owner = try store.create("Person", person(1))
@@ -222,7 +222,7 @@ import Testing
         #expect(store.view.table(rex.classSchema).count == 1)
     }
 
-    @Test func `11.50 a deleted object refuses to be read and written`() throws {
+    @Test func `a deleted object refuses to be read and written`() throws {
         let store = try Store.temporary(Self.classes)
         let rex = try store.write { try store.create("Dog", .dictionary(["name": .string("Rex")])) }
         try store.write { try store.delete(rex) }
@@ -238,7 +238,7 @@ import Testing
         }
     }
 
-    @Test func `4.33 list edits outside the list are errors`() throws {
+    @Test func `list edits outside the list are errors`() throws {
         let store = try Store.temporary(Self.classes)
         try store.write {
             let list = try store.create("Person", person(1)).list("numbers")

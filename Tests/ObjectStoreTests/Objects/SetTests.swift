@@ -7,7 +7,7 @@ import Testing
     }
 
     @Test
-    func `4.40 adding what is there changes nothing, and elements are in the order of values`()
+    func `adding what is there changes nothing, and elements are in the order of values`()
         throws
     {
         let store = try Store.temporary(CollectionWorld.classes)
@@ -91,7 +91,7 @@ import Testing
                 ]))
             let letters: Value = .list([.string("Z"), .string("a"), .string("b")])
             #expect(try owner.value("string_set") == letters)
-            // 4.32: assigning a set to itself keeps its contents.
+            // Assigning a set to itself keeps its contents.
             try owner.set("string_set", owner.value("string_set"))
             #expect(try owner.value("string_set") == letters)
             try owner.set("string_set", .null)
@@ -147,7 +147,7 @@ import Testing
         _ = storeError(.closed) { _ = try numbers.values() }
     }
 
-    @Test func `4.47 set algebra, in place and as plain values`() throws {
+    @Test func `set algebra, in place and as plain values`() throws {
         let store = try Store.temporary(CollectionWorld.classes)
         try store.write {
             let set = try makeOwner(store).set("int_set")
@@ -175,7 +175,7 @@ import Testing
         }
     }
 
-    @Test func `11.40 a deleted object leaves every set, and links lead back`() throws {
+    @Test func `a deleted object leaves every set, and links lead back`() throws {
         let store = try Store.temporary(CollectionWorld.classes)
         try store.write {
             let (first, second) = (
@@ -198,7 +198,7 @@ import Testing
             #expect(try first.set("dogSet").values() == [dogs[0], dogs[1], dogs[3], dogs[4]])
             #expect(try second.set("dogSet").count() == 0)
             #expect(try Results(first.set("dogSet")).count() == 4)
-            // 11.41: an owner goes alone.
+            // Deleting an owner deletes only the owner.
             try store.delete(first)
             #expect(try store.objects("Dog").count() == 4)
             guard case .object(let left) = dogs[0], let rest = store.object(left) else { return }

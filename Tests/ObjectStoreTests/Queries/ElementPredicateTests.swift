@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `13.38 takes elements by index, first and last`() throws {
+    @Test func `takes elements by index, first and last`() throws {
         #expect(try world.rows("items[1].price == 5.5") == [0, 1])
         #expect(try world.rows("items[3].price == 9.5") == [0])
         #expect(try world.rows("items[FIRST].price == 9.5") == [2])
@@ -71,7 +71,7 @@ import Testing
         #expect(message.contains(part), "\(text): \(message)")
     }
 
-    @Test func `13.39 compares whole lists in their order`() throws {
+    @Test func `compares whole lists in their order`() throws {
         #expect(try world.rows("{5.5, 4.0, 9.5, 6.5} == items.price") == [0])
         #expect(try world.rows("items.price == {9.5, 9.5}") == [2])
         #expect(try world.rows("items.price == {4.0, 5.5, 9.5, 6.5}").isEmpty)

@@ -55,11 +55,11 @@ import Testing
             storeError(.invalidQuery) { _ = try notes().filtered(text, arguments) }?.message ?? ""
         }
         #expect(message("title text 'x'").contains("declare it \"string fulltext\""))
-        #expect(message("stars text 'x'").contains("is none"))
+        #expect(message("stars text 'x'").contains("is not one"))
         #expect(message("body text 5").contains("needs a string"))
         #expect(message("body text title").contains("needs a string"))
         #expect(message("body text[c] 'x'").contains("no options"))
-        #expect(message("'x' text body").contains("is none"))
+        #expect(message("'x' text body").contains("is not one"))
         let long = String(repeating: "word ", count: 65)
         #expect(message("body text $1", .string(long)).contains("at most 64 words"))
         let rank = storeError(.invalidQuery) { _ = try notes().sorted([("@rank", true)]) }

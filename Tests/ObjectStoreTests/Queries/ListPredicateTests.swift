@@ -1,7 +1,7 @@
 import ObjectStore
 import Testing
 
-/// Predicates through lists and backlinks, on the fixture of the catalogue's section 13d.
+/// Predicates through lists and backlinks.
 @Suite struct ListPredicateTests {
     let world: QueryWorld
 
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `13.30 any, all and none quantify over lists`() throws {
+    @Test func `any, all and none quantify over lists`() throws {
         #expect(try world.rows("any items.price == 5.5") == [0, 1])
         #expect(try world.rows("some items.price == 5.5") == [0, 1])
         #expect(try world.rows("items.price == 5.5") == [0, 1])
@@ -58,7 +58,7 @@ import Testing
         #expect(try world.rows("items.price between {9, 10}") == [0, 2])
     }
 
-    @Test func `13.17 finds values in lists`() throws {
+    @Test func `finds values in lists`() throws {
         #expect(try world.rows("5.5 in items.price") == [0, 1])
         #expect(try world.rows("favorite in items") == [0, 2])
         #expect(try world.rows("favorite.price in items.price") == [0, 2])
@@ -69,7 +69,7 @@ import Testing
         #expect(try world.rows("any numbers in {2, 100}") == [0, 1])
     }
 
-    @Test func `13.33 follows links of any depth, also backwards`() throws {
+    @Test func `follows links of any depth, also backwards`() throws {
         #expect(try world.rows("admirers.favorite.name == 'milk'") == [1])
         #expect(try world.rows("admirers.@count == 2") == [1])
         #expect(try world.rows("all admirers.height > 1") == [0, 1, 2])
@@ -80,7 +80,7 @@ import Testing
         #expect(try world.rows("@links.@count == 2", of: "Item") == [1, 3])
     }
 
-    @Test func `13.34 counts lists, backlinks and links`() throws {
+    @Test func `counts lists, backlinks and links`() throws {
         #expect(try world.rows("items.@count == 10") == [1])
         #expect(try world.rows("numbers.@size == 0") == [2])
         #expect(try world.rows("buddy.@count == 0") == [1])
@@ -88,7 +88,7 @@ import Testing
         #expect(try world.rows("items.@count > numbers.@count + 1") == [1, 2])
     }
 
-    @Test func `13.35 aggregates lists; nothing compares with the extremes of none`() throws {
+    @Test func `aggregates lists; nothing compares with the extremes of none`() throws {
         #expect(try world.count("numbers.@min == -12345") == 1)
         #expect(try world.count("numbers.@min < 1000") == 2)
         #expect(try world.count("numbers.@sum == 0") == 1)
@@ -101,7 +101,7 @@ import Testing
         #expect(try world.rows("items.@avg.price == 5.5") == [1])
     }
 
-    @Test func `13.40 counts what a subquery finds`() throws {
+    @Test func `counts what a subquery finds`() throws {
         #expect(try world.rows("subquery(items, $x, $x.price == 5.5).@count > 0") == [0, 1])
         #expect(try world.rows("subquery(items, $x, $x.price > 9).@count == 2") == [2])
         #expect(
@@ -132,7 +132,7 @@ import Testing
         #expect(try world.positions(results.filtered("height > 15")) == [2])
     }
 
-    @Test func `13.37 lists of plain values are quantified and aggregated without a property`()
+    @Test func `lists of plain values are quantified and aggregated without a property`()
         throws
     {
         #expect(try world.rows("numbers.@min == -12345") == [0])
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test func `13.61 a query over the list of a deleted object is empty`() throws {
+    @Test func `a query over the list of a deleted object is empty`() throws {
         let person = try world.all().object(at: 0)
         let items = try Results(person.list("items")).filtered("price > 1")
         #expect(try items.count() == 4)

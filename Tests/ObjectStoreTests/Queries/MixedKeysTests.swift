@@ -1,7 +1,7 @@
 import ObjectStore
 import Testing
 
-/// `distinct` and sections by what stands inside mixed values, and queries that outlive their schema.
+/// `distinct` and sections by values inside mixed values, and queries that outlive their schema.
 @Suite struct MixedKeysTests {
     let scheduler = ManualScheduler()
     let store: Store
@@ -76,11 +76,12 @@ import Testing
         #expect(try ids(counts.section(at: 0).objects) == [2, 5])
         #expect(throws: StoreError.self) { try boxes().grouped(by: "any[*].n") }
         #expect(throws: StoreError.self) { try boxes().grouped(by: "@rank") }
-        // The numbers that stand for types mean nothing to anybody.
+        // The numbers of types have no meaning for users.
         #expect(throws: StoreError.self) { try boxes().grouped(by: "any.@type") }
     }
 
-    @Test func `observers of such sections and distinct rows hear of changes behind links`() throws
+    @Test func `observers of such sections and distinct rows receive changes of linked objects`()
+        throws
     {
         let sections = try boxes().grouped(by: "any.name")
         let distinct = try boxes().distinct(["any.name"])
@@ -140,7 +141,7 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func `kept queries go on when a class that they could lead to is gone`() throws {
+    @Test func `kept queries continue when a class that they could lead to is gone`() throws {
         let found = try boxes().filtered("any.name == 'ball'")
         #expect(try ids(found) == [0, 1])
         var heard: [CollectionChange.Kind] = []

@@ -55,7 +55,8 @@ import Testing
 
     @Test func `a planned schema is checked like any other`() {
         _ = storeError(.invalidSchema) {
-            _ = try Schema.planned([ClassSchema("Dog", [Property("o", .object, target: "Nobody")])])
+            _ = try Schema.planned([ClassSchema("Dog", [Property("o", .object, target: "Missing")])]
+            )
         }
     }
 }

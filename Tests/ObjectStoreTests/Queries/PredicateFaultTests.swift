@@ -1,7 +1,7 @@
 import ObjectStore
 import Testing
 
-/// What a bad predicate is told, and that no text does worse than that.
+/// The errors of wrong predicates; no text causes more than an error.
 @Suite struct PredicateFaultTests {
     let world: QueryWorld
 
@@ -9,7 +9,7 @@ import Testing
         world = try QueryWorld()
     }
 
-    @Test func `13.05 points at an unknown property and names the nearest`() {
+    @Test func `points at an unknown property and names the nearest`() {
         #expect(
             world.fault("age > 3 and nmae == 'Rex'") == """
                 'Person' has no property 'nmae'; did you mean 'name'?
@@ -24,7 +24,7 @@ import Testing
                 """)
     }
 
-    @Test func `13.10 finds type mismatches before anything runs`() {
+    @Test func `finds type mismatches before anything runs`() {
         #expect(
             world.fault("name == 5") == """
                 'Person.name' (string?) cannot be compared with an int
@@ -42,7 +42,7 @@ import Testing
         #expect(world.fault("height == age") == "no error")
     }
 
-    @Test func `13.25 refuses string operators on other types`() {
+    @Test func `refuses string operators on other types`() {
         #expect(
             world.fault("age beginswith 'x'") == """
                 'beginswith' searches strings, not 'Person.age' (int?)
@@ -55,7 +55,7 @@ import Testing
         #expect(world.fault("name <[c] 'x'").hasPrefix("'<' has no options such as [c]"))
     }
 
-    @Test func `13.04 counts arguments`() {
+    @Test func `counts arguments`() {
         #expect(
             world.fault("age == $2", .int(1)) == """
                 there is no argument $2: 1 was given
@@ -66,7 +66,7 @@ import Testing
         #expect(world.fault("age == $").contains("the first argument is $1"))
     }
 
-    @Test func `13.15 wants two constants between`() {
+    @Test func `wants two constants between`() {
         for text in [
             "age between 3", "age between {1}", "age between {1, 2, 3}", "age between {1, height}",
             "name between {'a', 'b'}", "active between {true, false}", "age between {'a', 'b'}",
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `13.32 refuses a quantifier without a list`() {
+    @Test func `refuses a quantifier without a list`() {
         #expect(
             world.fault("all buddy.age > 3") == """
                 'all' needs a list in the path; 'Person.age' is reached without one

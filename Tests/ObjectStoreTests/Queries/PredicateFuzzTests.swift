@@ -42,7 +42,7 @@ import Testing
             }
             let column = lines[lines.count - 1].distance(
                 from: lines[lines.count - 1].startIndex, to: caret)
-            // At the end of the text, the caret stands right behind it.
+            // At the end of the text, the caret is right after it.
             #expect(column <= lines[lines.count - 2].count, "\(error.message)")
         } catch {
             Issue.record("another error: \(error)")

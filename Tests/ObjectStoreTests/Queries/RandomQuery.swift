@@ -18,7 +18,7 @@ struct RandomQuery {
         var isToMany = false
         /// Whether the values are floats, to which constants with a fraction are rounded.
         var isFloat = false
-        /// Nil stands for a nil link on the way.
+        /// Nil means a nil link on the way.
         var objects: (Int) -> [Int?]
         var values: (Int) -> [PlainValue] = { _ in [] }
     }

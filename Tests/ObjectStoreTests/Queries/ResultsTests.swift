@@ -18,7 +18,7 @@ import Testing
         try world.all().sorted(paths.map { (path: $0.0, ascending: $0.1) })
     }
 
-    @Test func `13.50 nil comes first ascending and last descending`() throws {
+    @Test func `nil comes first ascending and last descending`() throws {
         try world.addPeople([
             [
                 "age": .int(2), "name": .string("b"), "height": .double(2), "active": .bool(true),
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func `13.51 a nil link on the way counts as nil, first when ascending`() throws {
+    @Test func `a nil link on the way counts as nil, first when ascending`() throws {
         try addAges([3, 1, 2])
         let people = try (0..<3).map { try world.all().object(at: $0) }
         try world.store.write {
@@ -47,13 +47,13 @@ import Testing
         #expect(try world.positions(sorted(("buddy.age", false))) == [0, 2, 1])
     }
 
-    @Test func `13.53 ties keep the order before`() throws {
+    @Test func `ties keep the order before`() throws {
         try addAges([2, 3, 0, 1, 2, 3, 0, 1])
         #expect(try world.positions(sorted(("age", true))) == [2, 6, 3, 7, 0, 4, 1, 5])
         #expect(try world.positions(sorted(("age", false))) == [1, 5, 0, 4, 3, 7, 2, 6])
     }
 
-    @Test func `13.54 the first key decides, and a later sort before an earlier one`() throws {
+    @Test func `the first key decides, and a later sort before an earlier one`() throws {
         try world.addPeople([
             ["age": .int(1), "name": .string("b")], ["age": .int(2), "name": .string("a")],
             ["age": .int(1), "name": .string("a")], ["age": .int(2), "name": .string("b")],
@@ -77,7 +77,7 @@ import Testing
         #expect(error?.code == (path == "agee" ? .unknownProperty : .invalidQuery))
     }
 
-    @Test func `13.56 distinct keeps the first row in the current order`() throws {
+    @Test func `distinct keeps the first row in the current order`() throws {
         try world.addPeople(
             (0..<10).map { ["age": .int(Int64($0 % 3)), "height": .double(Double(10 - $0))] })
         let byAge = try world.all().distinct(["age"])
@@ -91,7 +91,7 @@ import Testing
         #expect(try world.all().distinct(["age"]).distinct(["height"]).count() == 3)
     }
 
-    @Test func `13.58 limits apply where they stand`() throws {
+    @Test func `limits apply where they stand`() throws {
         try addAges([2, 3, 0, 1, 2, 3, 0, 1])
         #expect(try world.all().limited(to: 0).count() == 0)
         #expect(try world.all().limited(to: 100).count() == 8)
@@ -103,14 +103,14 @@ import Testing
         #expect(throws: StoreError.self) { try world.all().limited(to: -1) }
     }
 
-    @Test func `13.59 reads sort, distinct and limit after a predicate`() throws {
+    @Test func `reads sort, distinct and limit after a predicate`() throws {
         try addAges([2, 3, 0, 1, 2, 3, 0, 1])
         #expect(try world.rows("truepredicate sort(age asc, rank desc) limit(3)") == [6, 2, 7])
         #expect(try world.rows("age > 0 SORT(age DESC) DISTINCT(age) LIMIT(2)") == [1, 0])
         #expect(try world.rows("truepredicate distinct(age) sort(age)") == [2, 3, 0, 1])
     }
 
-    @Test func `13.60 filters compose and keep the order`() throws {
+    @Test func `filters compose and keep the order`() throws {
         try addAges([5, 1, 4, 2, 3])
         let results = try sorted(("age", false)).filtered("age > 1").filtered("age < 5")
         #expect(try world.positions(results) == [2, 4, 3])
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func `1.22 sees the changes of the open write`() throws {
+    @Test func `sees the changes of the open write`() throws {
         let results = try world.all().filtered("active == true")
         #expect(try results.count() == 0)
         try world.store.beginWrite()
@@ -190,7 +190,7 @@ import Testing
         #expect(try results.count() == 0)
     }
 
-    @Test func `1.24 a loop runs over the membership it began with`() throws {
+    @Test func `a loop runs over the membership it began with`() throws {
         try addAges(Array(repeating: 0, count: 40))
         let results = try world.all().filtered("age == 0")
         var visited = 0
@@ -205,7 +205,7 @@ import Testing
         #expect(try results.count() == 0)
     }
 
-    @Test func `11.53 aggregates pass over nil`() throws {
+    @Test func `aggregates pass over nil`() throws {
         try world.addPeople([
             [:], ["age": .int(0), "height": .double(0)], ["age": .int(2), "height": .double(2)],
         ])
@@ -228,8 +228,7 @@ import Testing
         #expect(throws: StoreError.self) { try world.all().average("born") }
     }
 
-    @Test func `11.54 first and last of nothing are nil, an index past the end is an error`() throws
-    {
+    @Test func `first and last of nothing are nil, an index past the end is an error`() throws {
         #expect(try world.all().first() == nil)
         #expect(try world.all().last() == nil)
         try addAges([1, 2])
@@ -239,7 +238,7 @@ import Testing
         #expect(error?.code == .outOfRange)
     }
 
-    @Test func `13.63 finds positions of objects`() throws {
+    @Test func `finds positions of objects`() throws {
         try addAges([3, 1, 2])
         let results = try sorted(("age", true))
         let object = try world.all().object(at: 0)

@@ -42,7 +42,7 @@ import Testing
         try world.positions(world.all("Box").filtered(text, arguments))
     }
 
-    @Test func `13.43 asks maps for keys, values and the value under a key`() throws {
+    @Test func `asks maps for keys, values and the value under a key`() throws {
         #expect(try rows("notes['a'] == 'x'") == [0])
         #expect(try rows("notes[$1] == 'z'", .string("é.'")) == [1])
         #expect(try rows("notes['b'] == nil") == [0, 2])

@@ -11,7 +11,7 @@ import Testing
         (.maximum, "link.link.value"), (.average, "second.value"),
     ]
 
-    /// An aggregate that somebody observes, and what it was reported to be.
+    /// An observed aggregate, and its reported values.
     private final class Observed {
         let results: Results
         let kind: AggregateKind

@@ -25,7 +25,7 @@ import Testing
         _ = try store([property])
     }
 
-    @Test func `4.62 links in maps are always optional, those in sets never`() throws {
+    @Test func `links in maps are always optional, those in sets never`() throws {
         #expect(try parse("Dog{}").isOptional)
         #expect(try parse("Dog?{}").typeName == "Dog{}")
         #expect(try !parse("Dog<>").isOptional)
@@ -33,7 +33,7 @@ import Testing
         #expect(error?.message.contains("cannot hold nil links; write Dog<>") == true)
     }
 
-    @Test func `4.48 a set cannot hold embedded objects`() throws {
+    @Test func `a set cannot hold embedded objects`() throws {
         let address = ClassSchema("Address", [Property("city", .string)], isEmbedded: true)
         let error = storeError(.invalidSchema) {
             _ = try Store.temporary([

@@ -398,7 +398,7 @@ import Testing
             "tables inside each other in the values of one `create`": StoreLimits.nesting,
             "objects embedded in each other": StoreLimits.nesting,
             "ints": 64, "digits of a decimal": 34, "steps of a key path": 100,
-            "paths that a key path with `*` stands for": 1000,
+            "paths of a key path with `*`": 1000,
             "levels of parentheses in a predicate": 100, "words of a full-text search": 64,
             "rounds of writes that observers cause in each other":
                 NotificationDispatcher.maximumRounds,

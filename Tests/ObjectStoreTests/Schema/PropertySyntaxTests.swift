@@ -34,7 +34,7 @@ import Testing
         #expect(error?.message.contains("'Dog.p'") == true)
     }
 
-    @Test func `the nearest name is one that somebody may have meant`() {
+    @Test func `the nearest name is a probable one`() {
         #expect(NearestName.find("nmae", among: ["name", "age"]) == "name")
         #expect(NearestName.find("Naem", among: ["name", "age"]) == "name")
         #expect(NearestName.find("weight", among: ["name", "age"]) == nil)

@@ -14,7 +14,7 @@ import Testing
     private let dog = ClassSchema(
         "Dog", [Property("id", .int, isPrimary: true), Property("name", .string)])
 
-    @Test func `12.01 the first opening creates the schema and its version`() throws {
+    @Test func `the first opening creates the schema and its version`() throws {
         let store = try open([dog], version: 5)
         #expect(store.schema.version == 5)
         #expect(try store.schema.require("Dog").primaryKey?.name == "id")
@@ -25,14 +25,13 @@ import Testing
         #expect(try again.schema.require("Dog").properties.map(\.name) == ["id", "name"])
     }
 
-    @Test func `12.04 a lower version than stored is refused with both numbers`() throws {
+    @Test func `a lower version than stored is refused with both numbers`() throws {
         try open([dog], version: 5).close()
         let error = storeError(.versionTooLow) { _ = try open([dog], version: 3) }
         #expect(error?.message.contains("5") == true && error?.message.contains("3") == true)
     }
 
-    @Test func `12.06 and 12.07 every difference that needs a new version is named at once`() throws
-    {
+    @Test func `every difference that needs a new version is named at once`() throws {
         try open([dog]).close()
         let changed = ClassSchema(
             "Dog",
@@ -60,7 +59,7 @@ import Testing
         #expect(try store.schema.require("Dog").property(named: "name")?.isIndexed == true)
     }
 
-    @Test func `12.10 to 12.12 a new version changes the columns and keeps the objects`() throws {
+    @Test func `a new version changes the columns and keeps the objects`() throws {
         let before = ClassSchema(
             "Dog",
             [
@@ -96,7 +95,7 @@ import Testing
         #expect(try rex.value("name") == .null)
     }
 
-    @Test func `12.14 and 12.41 a property becomes the key if its values are different`() throws {
+    @Test func `a property becomes the key if its values are different`() throws {
         let before = ClassSchema("Dog", [Property("tag", .string)])
         let after = ClassSchema("Dog", [Property("tag", .string, isPrimary: true)])
         var store = try open([before])
@@ -153,7 +152,7 @@ import Testing
         let error = storeError(.migrationNeeded) { try store.define([dog]) }
         #expect(error?.message.contains("'Dog.age' would be removed") == true)
         _ = storeError(.invalidSchema) {
-            try store.define([ClassSchema("Cat", [Property("owner", .object, target: "Nobody")])])
+            try store.define([ClassSchema("Cat", [Property("owner", .object, target: "Missing")])])
         }
         #expect(store.schema.find("Cat") == nil)
         try store.write {
@@ -178,7 +177,7 @@ import Testing
         }
     }
 
-    @Test func `12.70 all faults of a schema are told together`() throws {
+    @Test func `one error reports all faults of a schema`() throws {
         let error = storeError(.invalidSchema) {
             _ = try open([
                 ClassSchema(

@@ -62,8 +62,7 @@ import Testing
         _ = storeError(.typeMismatch) { _ = try sections.index(ofKey: .list([])) }
     }
 
-    @Test func `sections stand in the order of their keys, objects in that of the results`() throws
-    {
+    @Test func `sections are in the order of their keys, objects in that of the results`() throws {
         try add([("b", "pug"), ("a", "mutt"), ("c", nil), ("d", "pug")])
         let sections = try dogs().sorted([("name", false)]).grouped(by: "breed")
         let shape = try shape(sections)
@@ -148,7 +147,7 @@ import Testing
         }
     }
 
-    @Test func `an observer hears of a row that changes its section and keeps its place`() throws {
+    @Test func `an observer receives a row that changes its section and keeps its place`() throws {
         try add([("a", "x"), ("b", "x"), ("c", "y")])
         let sections = try dogs().grouped(by: "breed")
         var changes: [SectionedChange] = []
@@ -189,7 +188,7 @@ import Testing
     }
 
     @Test(arguments: 1...8)
-    func `what observers are told leads from each state to the next`(seed: Int) throws {
+    func `reported changes lead from each state to the next`(seed: Int) throws {
         var random = SplitMix(seed: UInt64(seed))
         func pick(_ count: UInt64) -> Int { Int(random.next() % count) }
         func values() -> [String: Value] {

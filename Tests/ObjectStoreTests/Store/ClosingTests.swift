@@ -5,8 +5,7 @@ import Testing
 @Suite struct ClosingTests {
     private static let classes = [ClassSchema("A", [Property("n", .int)])]
 
-    @Test func `1.45 a closed store lets go of its file though handles and tokens live on`() throws
-    {
+    @Test func `a closed store releases its file though handles and tokens live on`() throws {
         let folder = TemporaryFolder()
         let path = folder.file("a.moonpool")
         let configuration = StoreConfiguration(.file(path), schema: Self.classes)
@@ -26,7 +25,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `one of two stores may close while the other goes on`() throws {
+    @Test func `one of two stores may close while the other continues`() throws {
         let pair = try StorePair(Self.classes)
         pair.store.close()
         try pair.other.write { try pair.other.create("A", .list([.int(1)])) }

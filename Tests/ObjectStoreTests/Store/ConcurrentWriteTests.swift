@@ -20,7 +20,7 @@ import Testing
         let count = Atomic<Int>(0)
     }
 
-    @Test func `1.36 one writer at a time, each starting from the last commit`() async throws {
+    @Test func `one writer at a time, each starting from the last commit`() async throws {
         let folder = TemporaryFolder()
         let path = folder.file("a.moonpool")
         let writing = Counter()
@@ -47,7 +47,7 @@ import Testing
         #expect(try store.objects("Entry").maximum("id") == .int(199))
     }
 
-    @Test func `10.01 a store on another thread is an error and no race`() async throws {
+    @Test func `a store on another thread is an error and no race`() async throws {
         final class Box: @unchecked Sendable {
             // @unchecked because: handing a store to the wrong thread is what is tested.
             let store: Store
@@ -79,7 +79,7 @@ import Testing
         #expect(errors == Array(repeating: .wrongThread, count: 6))
     }
 
-    @Test func `what another thread commits right behind a silent write is told`() throws {
+    @Test func `a commit of another thread right after a silent write is reported`() throws {
         let folder = TemporaryFolder()
         let path = folder.file("a.moonpool")
         let store = try Self.open(path)
@@ -114,7 +114,7 @@ import Testing
         store.close()
     }
 
-    @Test func `1.30 and 1.37 a store sees its own commits and not those after them`() throws {
+    @Test func `a store sees its own commits and not those after them`() throws {
         let pair = try StorePair(Self.classes)
         try pair.store.write { try pair.store.create("Entry", .list([.int(1), .int(0)])) }
         try pair.other.write { try pair.other.create("Entry", .list([.int(2), .int(1)])) }
@@ -123,8 +123,7 @@ import Testing
         #expect(try pair.store.objects("Entry").count() == 2)
     }
 
-    @Test func `1.40 an empty commit is a version that only the store's observers hear of`() throws
-    {
+    @Test func `an empty commit is a version that only the store's observers receive`() throws {
         let pair = try StorePair(Self.classes)
         var calls = 0
         let token = try pair.store.observe { _, _ in calls += 1 }
@@ -139,7 +138,7 @@ import Testing
         rows.invalidate()
     }
 
-    @Test func `1.52 a file that is open cannot be opened with another schema of its version`()
+    @Test func `a file that is open cannot be opened with another schema of its version`()
         throws
     {
         let pair = try StorePair(Self.classes)

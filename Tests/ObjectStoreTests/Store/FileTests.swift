@@ -54,7 +54,7 @@ import Testing
         return store
     }
 
-    @Test func `a backup is whole, has the same version, and goes on from there`() throws {
+    @Test func `a backup is complete, has the same version, and can be written`() throws {
         let store = try open(path)
         for batch in 0..<5 { try fill(store, Int64(batch * 100 + 1)...Int64(batch * 100 + 100)) }
         for parity in 0..<2 {
@@ -159,7 +159,7 @@ import Testing
         #expect(size(folder.file("copy")) == -1)
     }
 
-    @Test func `compacting gives room back and keeps the version`() throws {
+    @Test func `compacting reclaims space and keeps the version`() throws {
         let store = try makeSparse()
         let version = store.version
         store.close()
@@ -187,7 +187,7 @@ import Testing
         _ = storeError(.invalidArgument) { _ = try StoreFiles.compact(folder.file("missing")) }
     }
 
-    @Test func `should_compact is asked by the first who opens the file`() throws {
+    @Test func `should_compact is called by the first open of the file`() throws {
         try makeSparse().close()
         let before = size(path)
         var asked: [(total: Int, used: Int)] = []
@@ -213,7 +213,7 @@ import Testing
         try check(path, count: 100)
     }
 
-    @Test func `1.32 a read-only store reads, refreshes and refuses to write`() throws {
+    @Test func `a read-only store reads, refreshes and refuses to write`() throws {
         let writer = try open(path)
         try fill(writer, 1...10)
         let reader = try open(path, isReadOnly: true, withSchema: false)
@@ -235,7 +235,7 @@ import Testing
         #expect(size(missing + "-lock") == -1)
     }
 
-    @Test func `10.02 stores in memory are shared by name while one is open`() throws {
+    @Test func `stores in memory are shared by name while one is open`() throws {
         let name = UUIDValue.random().description
         let configuration = StoreConfiguration(.memory(name), schema: Self.classes)
         let first = try Store(configuration, scheduler: ManualScheduler())

@@ -3,7 +3,7 @@ import Synchronization
 import TestThreads
 import Testing
 
-/// Group 10 of the catalogue, as far as it needs one thread: frozen versions.
+/// Frozen versions, as far as one thread shows them.
 @Suite struct FrozenTests {
     static let classes = [
         ClassSchema(
@@ -29,7 +29,7 @@ import Testing
         try store.write { try dog.set("age", .int(age)) }
     }
 
-    @Test func `10.20 a frozen object keeps its version`() throws {
+    @Test func `a frozen object keeps its version`() throws {
         let rex = try dog(1, age: 1)
         let frozen = try store.freeze(rex)
         try setAge(rex, 2)
@@ -42,7 +42,7 @@ import Testing
         _ = storeError(.frozen) { _ = try frozen.observe { _ in } }
     }
 
-    @Test func `10.21 a frozen object is its own frozen form, and those of one version are equal`()
+    @Test func `a frozen object is its own frozen form, and those of one version are equal`()
         throws
     {
         let rex = try dog(1, age: 1)
@@ -54,7 +54,7 @@ import Testing
         #expect(try store.freeze(rex) != frozen)
     }
 
-    @Test func `10.22 a deleted object cannot be frozen`() throws {
+    @Test func `a deleted object cannot be frozen`() throws {
         let rex = try dog(1)
         try store.write { try store.delete(rex) }
         _ = storeError(.invalidObject) { _ = try store.freeze(rex) }
@@ -63,7 +63,7 @@ import Testing
         _ = storeError(.closed) { _ = try store.frozenView() }
     }
 
-    @Test func `10.22 freezing on another thread is an error`() throws {
+    @Test func `freezing on another thread is an error`() throws {
         let error = Mutex<StoreError.Code?>(nil)
         nonisolated(unsafe) let store = store
         RunningThread {
@@ -76,7 +76,7 @@ import Testing
         #expect(error.withLock { $0 } == .wrongThread)
     }
 
-    @Test func `10.23 freezing inside a write shows the version before it`() throws {
+    @Test func `freezing inside a write shows the version before it`() throws {
         let rex = try dog(1, age: 1)
         try store.beginWrite()
         try rex.set("age", .int(2))
@@ -89,7 +89,7 @@ import Testing
         #expect(try store.freeze(rex).value("age") == .int(2))
     }
 
-    @Test func `10.25 one version is frozen once; a closed one refuses to be read`() throws {
+    @Test func `one version is frozen once; a closed one refuses to be read`() throws {
         let rex = try dog(1)
         let first = try store.frozenView()
         #expect(try store.frozenView() === first)
@@ -109,7 +109,7 @@ import Testing
         #expect(try store.freeze(rex).value("age") == .int(1))
     }
 
-    @Test func `10.26 thawing leads to the version that the store shows`() throws {
+    @Test func `thawing leads to the version that the store shows`() throws {
         let rex = try dog(1, age: 1)
         let frozen = try store.freeze(rex)
         #expect(try store.thaw(rex) == rex)
@@ -124,7 +124,7 @@ import Testing
         #expect(try store.thaw(frozen) == nil)
     }
 
-    @Test func `10.26 what an older store does not know thaws to nothing`() throws {
+    @Test func `what an older store does not know thaws to nothing`() throws {
         let rex = try dog(1)
         let frozen = try store.freeze(rex)
         #expect(try stores.other.thaw(frozen) == nil)
@@ -132,7 +132,7 @@ import Testing
         #expect(try stores.other.thaw(frozen)?.value("id") == .int(1))
     }
 
-    @Test func `10.27 frozen results can be refined and stay frozen`() throws {
+    @Test func `frozen results can be refined and stay frozen`() throws {
         let rex = try dog(1, age: 5)
         _ = try dog(2, age: 3)
         let frozen = try store.objects("Dog").moved(to: .frozen(store.frozenView()))
@@ -145,7 +145,7 @@ import Testing
         #expect(try frozen.sum("age") == .int(8))
     }
 
-    @Test func `10.28 a frozen list outlives its owner`() throws {
+    @Test func `a frozen list outlives its owner`() throws {
         let rex = try dog(1)
         let list = try rex.list("marks")
         try store.write { try list.append([.int(1), .int(2)]) }

@@ -35,7 +35,7 @@ import Testing
         #expect(try store.verify() == [])
     }
 
-    @Test func `elements that stand in another order are named with their object`() throws {
+    @Test func `elements that are out of order are named with their object`() throws {
         let store = try Store.temporary(Self.classes)
         let bags = try store.write { try (0..<3).map { _ in try bag(store) } }
         let column = try #require(bags[1].classSchema.property(named: "numbers")).column

@@ -1,7 +1,7 @@
 import ObjectStore
 import Testing
 
-/// Who holds old versions, and how many may be held.
+/// The holders of old versions, and the limit of versions.
 @Suite struct PinTests {
     static let classes = [
         ClassSchema("Dog", [Property("age", .int, defaultValue: .int(0))])
@@ -19,8 +19,7 @@ import Testing
         try store.write { try store.create("Dog") }
     }
 
-    @Test func `1.46 a write beyond the limit of live versions names who holds the oldest`() throws
-    {
+    @Test func `a write beyond the limit of live versions names the holder of the oldest`() throws {
         let folder = TemporaryFolder()
         let store = try open(folder, limit: 3)
         var held: [StoreView] = []
@@ -52,7 +51,7 @@ import Testing
         for _ in 0..<5 { try commit(store) }
     }
 
-    @Test func `pins tell who holds a version, since when, and the room it keeps`() throws {
+    @Test func `pins name the holder of a version, the time, and the space it keeps`() throws {
         let folder = TemporaryFolder()
         let store = try open(folder, "zoo.lua:1")
         #expect(try store.pins() == [])

@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `10.15 resolving in a newer store does not go back`() throws {
+    @Test func `resolving in a newer store does not go back`() throws {
         let dog = try #require(try near.objects("Dog").first())
         let reference = try near.reference(to: .object(dog))
         try far.write { try far.objects("Dog").first()?.set("age", .int(9)) }
@@ -53,7 +53,7 @@ import Testing
         #expect(try dog.value("age") == .int(5))
     }
 
-    @Test func `10.16 results keep their filter, order and distinct values, and can be observed`()
+    @Test func `results keep their filter, order and distinct values, and can be observed`()
         throws
     {
         let results = try near.objects("Dog").filtered("age > 1").sorted([("age", true)])
@@ -75,7 +75,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `10.16 a list and a set are live where they arrive, and edits come back`() throws {
+    @Test func `a list and a set are live where they arrive, and edits come back`() throws {
         let dog = try #require(try near.objects("Dog").first())
         let friends = try dog.list("friends")
         guard case .list(let list)? = try far.resolve(near.reference(to: .list(friends))),
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test
-    func `10.16 when the owner was deleted the collection is gone, and its results are empty`()
+    func `when the owner was deleted the collection is gone, and its results are empty`()
         throws
     {
         let dog = try #require(try near.objects("Dog").first())

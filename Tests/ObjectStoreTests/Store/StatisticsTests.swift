@@ -85,7 +85,7 @@ import Testing
         #expect(try store.statistics().classes[0].objects == 11)
     }
 
-    @Test func `who holds an old version is named`() throws {
+    @Test func `the holder of an old version is named`() throws {
         let store = try Store.temporary(Self.classes)
         try fill(store, 10)
         let frozen = try store.frozenView()

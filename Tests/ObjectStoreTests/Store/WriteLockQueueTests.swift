@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `1.50 queued writes wait without keeping the thread, and run in order`(isCommit: Bool)
+    func `queued writes wait without keeping the thread, and run in order`(isCommit: Bool)
         throws
     {
         let store = try open(scheduler)
@@ -76,7 +76,7 @@ import Testing
         #expect(try store.objects("Entry").count() == (isCommit ? 4 : 3))
     }
 
-    @Test func `1.50 a turn that nobody takes lapses, and is asked for again`() throws {
+    @Test func `an unused turn expires, and can be requested again`() throws {
         let store = try open(scheduler)
         let second = try open(ManualScheduler())
         let writer = Writer(folder.file("a.moonpool"), isCommit: false)
@@ -93,7 +93,7 @@ import Testing
         #expect(try store.objects("Entry").count() == 1)
     }
 
-    @Test func `1.50 a store that is closed gives its turn up`() throws {
+    @Test func `a store that is closed gives its turn up`() throws {
         let store = try open(scheduler)
         let writer = Writer(folder.file("a.moonpool"), isCommit: true)
         var codes: [StoreError.Code?] = []
@@ -110,7 +110,7 @@ import Testing
         #expect(try again.verify() == [])
     }
 
-    @Test func `1.36 a write that waits can be ended by the host`() throws {
+    @Test func `a write that waits can be ended by the host`() throws {
         struct Enough: Error {}
         var looks = 0
         let writer: Writer

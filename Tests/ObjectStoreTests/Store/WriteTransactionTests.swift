@@ -18,7 +18,7 @@ import Testing
         store.view.table(try store.schema.require("Dog")).count
     }
 
-    @Test func `1.01 nested begin is an error and the outer write goes on`() throws {
+    @Test func `nested begin is an error and the outer write continues`() throws {
         let store = try store()
         try store.beginWrite()
         try store.create("Dog", .dictionary(["id": .int(1)]))
@@ -28,7 +28,7 @@ import Testing
         #expect(try count(store) == 1)
     }
 
-    @Test func `1.02 a nested write block throws before it runs`() throws {
+    @Test func `a nested write block throws before it runs`() throws {
         let store = try store()
         try store.write {
             try store.create("Dog", .dictionary(["id": .int(1)]))
@@ -37,13 +37,13 @@ import Testing
         #expect(try count(store) == 1)
     }
 
-    @Test func `1.04 cancel and commit without begin are errors`() throws {
+    @Test func `cancel and commit without begin are errors`() throws {
         let store = try store()
         _ = storeError(.notInWrite) { try store.cancelWrite() }
         _ = storeError(.notInWrite) { try store.commitWrite() }
     }
 
-    @Test func `1.05 to 1.07 changes outside a write are errors and change nothing`() throws {
+    @Test func `changes outside a write are errors and change nothing`() throws {
         let store = try store()
         let rex = try store.write { try store.create("Dog", .dictionary(["id": .int(1)])) }
         _ = storeError(.notInWrite) { try store.create("Dog", .dictionary(["id": .int(2)])) }
@@ -55,7 +55,7 @@ import Testing
         #expect(try count(store) == 1)
     }
 
-    @Test func `1.09 a write returns what its body returns`() throws {
+    @Test func `a write returns what its body returns`() throws {
         let store = try store()
         let rex = try store.write {
             try store.create("Dog", .dictionary(["id": .int(1), "name": .string("Rex")]))
@@ -63,7 +63,7 @@ import Testing
         #expect(try rex.value("name") == .string("Rex"))
     }
 
-    @Test func `1.10 an error in the body rolls back and arrives unchanged`() throws {
+    @Test func `an error in the body rolls back and arrives unchanged`() throws {
         struct Failure: Error, Equatable { let number: Int }
         let store = try store()
         #expect(throws: Failure(number: 7)) {
@@ -77,7 +77,7 @@ import Testing
         try store.write {}
     }
 
-    @Test func `1.11 and 1.12 a body may cancel or commit by itself`() throws {
+    @Test func `a body may cancel or commit by itself`() throws {
         let store = try store()
         try store.write {
             try store.create("Dog", .dictionary(["id": .int(1)]))
@@ -91,7 +91,7 @@ import Testing
         #expect(try count(store) == 1)
     }
 
-    @Test func `1.14 to 1.17 roll-back undoes inserts, deletes, values and links`() throws {
+    @Test func `roll-back undoes inserts, deletes, values and links`() throws {
         let store = try store()
         let (rex, max) = try store.write {
             let rex = try store.create("Dog", .dictionary(["id": .int(1), "name": .string("Rex")]))
@@ -113,7 +113,7 @@ import Testing
         #expect(try count(store) == 2)
     }
 
-    @Test func `1.19 is_in_write follows begin, commit and cancel`() throws {
+    @Test func `is_in_write follows begin, commit and cancel`() throws {
         let store = try store()
         #expect(!store.isInWrite)
         try store.write {
@@ -124,7 +124,7 @@ import Testing
         #expect(!store.isInWrite)
     }
 
-    @Test func `1.20 closing or dropping a store with an open write rolls back`() throws {
+    @Test func `closing or dropping a store with an open write rolls back`() throws {
         let folder = TemporaryFolder()
         let configuration = StoreConfiguration(
             .file(folder.file("a.moonpool")), schema: Self.classes)
@@ -142,7 +142,7 @@ import Testing
         #expect(try count(third) == 0)
     }
 
-    @Test func `1.29 refresh is true exactly when the version moves`() throws {
+    @Test func `refresh is true exactly when the version moves`() throws {
         let pair = try StorePair(Self.classes)
         #expect(try !pair.store.refresh())
         try pair.other.write {}
@@ -151,14 +151,14 @@ import Testing
         #expect(pair.store.version == pair.other.version)
     }
 
-    @Test func `1.31 refresh inside an own write is false and changes nothing`() throws {
+    @Test func `refresh inside an own write is false and changes nothing`() throws {
         let store = try store()
         try store.beginWrite()
         #expect(try !store.refresh())
         try store.cancelWrite()
     }
 
-    @Test func `1.34 autorefresh moves the store on a turn, and not without it`() throws {
+    @Test func `autorefresh moves the store on a turn, and not without it`() throws {
         let pair = try StorePair(Self.classes)
         try pair.other.write { try pair.other.create("Dog", .dictionary(["id": .int(1)])) }
         #expect(try count(pair.store) == 0)
@@ -183,7 +183,7 @@ import Testing
         try pair.store.cancelWrite()
     }
 
-    @Test func `1.44 a closed store refuses everything and says so`() throws {
+    @Test func `a closed store refuses everything and says so`() throws {
         let store = try store()
         let rex = try store.write { try store.create("Dog", .dictionary(["id": .int(1)])) }
         store.close()
@@ -197,7 +197,7 @@ import Testing
         _ = storeError(.closed) { _ = try store.object("Dog", primaryKey: .int(1)) }
     }
 
-    @Test func `1.49 delete all empties every class`() throws {
+    @Test func `delete all empties every class`() throws {
         let store = try store()
         try store.write {
             for number in 0..<1200 { try store.create("Dog", .list([.int(Int64(number))])) }
@@ -210,7 +210,7 @@ import Testing
         #expect(try store.object("Dog", primaryKey: .int(7)) != nil)
     }
 
-    @Test func `1.26 an iteration goes on over what was there when it began, across a refresh`()
+    @Test func `an iteration keeps the elements of its beginning across a refresh`()
         throws
     {
         let stores = try StorePair(Self.classes)
@@ -232,7 +232,7 @@ import Testing
         #expect(validity == Array(repeating: false, count: 40))
     }
 
-    @Test func `1.41 and 1.42 deleting twice, and what is of another store, are errors`() throws {
+    @Test func `deleting twice, and what is of another store, are errors`() throws {
         let (store, other) = (try store(), try Store.temporary(Self.classes))
         let rex = try store.write { try store.create("Dog", .dictionary(["id": .int(1)])) }
         let stranger = try other.write { try other.create("Dog", .dictionary(["id": .int(1)])) }
@@ -245,7 +245,7 @@ import Testing
         #expect(stranger.isValid)
     }
 
-    @Test func `1.51 what a write deletes is gone from results and lists at once`() throws {
+    @Test func `what a write deletes is gone from results and lists at once`() throws {
         let store = try store()
         try store.write {
             let rex = try store.create("Dog", .dictionary(["id": .int(1)]))

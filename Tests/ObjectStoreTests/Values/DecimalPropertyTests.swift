@@ -148,7 +148,7 @@ import Testing
         _ = storeError(.invalidQuery) { _ = try ids("price beginswith '1'") }
     }
 
-    @Test func `11.53 sums of decimals are exact, and the other aggregates are decimals too`()
+    @Test func `sums of decimals are exact, and the other aggregates are decimals too`()
         throws
     {
         let all = try store.objects("Item")
@@ -187,7 +187,7 @@ import Testing
         #expect(try all.distinct(["price"]).count() == 6)
     }
 
-    @Test func `11.12 a decimal or a mixed value is no primary key and has no index`() {
+    @Test func `a decimal or a mixed value cannot be a primary key or be indexed`() {
         for type in [PropertyType.decimal, .mixed] {
             _ = storeError(.invalidSchema) {
                 _ = try Store.temporary([ClassSchema("A", [Property("id", type, isPrimary: true)])])

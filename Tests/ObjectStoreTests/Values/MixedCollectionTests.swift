@@ -17,7 +17,7 @@ import Testing
         ])
     }
 
-    @Test func `11.40 links in maps and sets of mixed values go with their objects`() throws {
+    @Test func `links in maps and sets of mixed values go with their objects`() throws {
         let dogs = try store.write {
             try (0..<2).map { try store.create("Dog", .list([.int(Int64($0))])) }
         }
@@ -64,7 +64,7 @@ import Testing
         #expect(
             try box.value("map")
                 == .dictionary(["a": .list([.int(0), .int(1), .dictionary(["k": .string("x")])])]))
-        #expect(!inner.isValid && list.isValid)  // an int stands in the inner map's place now
+        #expect(!inner.isValid && list.isValid)  // an int has replaced the inner map
         _ = storeError(.invalidObject) { try store.write { try inner.set(.int(1), forKey: "k") } }
         _ = storeError(.outOfRange) { try store.write { try list.set(.int(1), at: 3) } }
         try store.write { try box.set("map", .dictionary([:])) }

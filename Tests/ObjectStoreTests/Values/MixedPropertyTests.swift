@@ -103,7 +103,7 @@ import Testing
         #expect(try object.value("any") == nested(100))
     }
 
-    @Test func `11.40 deleting a target makes links inside mixed values nil, wherever they stand`()
+    @Test func `deleting a target makes links inside mixed values nil, wherever they stand`()
         throws
     {
         let dogs = try store.write {
@@ -138,7 +138,7 @@ import Testing
         #expect(try store.objects("Dog").count() == 0 && store.objects("Box").count() == 0)
     }
 
-    @Test func `11.40 random links, changes and deletions leave no link to what is gone`() throws {
+    @Test func `random links, changes and deletions leave no link to what is gone`() throws {
         var maker = MixedMaker(seed: 5)
         for _ in 0..<30 {
             try store.write {
@@ -179,7 +179,7 @@ import Testing
         }
     }
 
-    @Test func `11.16 a link to a deleted object is refused, also deep inside`() throws {
+    @Test func `a link to a deleted object is refused, also deep inside`() throws {
         let dog = try store.write { try store.create("Dog", .list([.int(1)])) }
         try store.write { try store.delete(dog) }
         for value in [
@@ -193,7 +193,7 @@ import Testing
         #expect(try store.objects("Box").count() == 0)
     }
 
-    @Test func `11.24 an upsert of what differs compares whole values`() throws {
+    @Test func `an upsert of what differs compares whole values`() throws {
         let value = Value.dictionary(["a": .list([.int(1), .string("x")])])
         let scheduler = ManualScheduler()
         let store = try Store.temporary(Self.classes, scheduler: scheduler)
@@ -254,7 +254,7 @@ import Testing
         #expect(try list.firstIndex(of: .string("5")) == nil)
     }
 
-    @Test func `13.42 counting all links to an object counts those in mixed values`() throws {
+    @Test func `counting all links to an object counts those in mixed values`() throws {
         let scheduler = ManualScheduler()
         let store = try Store.temporary(Self.classes, scheduler: scheduler)
         let dogs = try store.write {
@@ -278,7 +278,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `13.50 sorting by a mixed property puts types in their order, nil first`() throws {
+    @Test func `sorting by a mixed property puts types in their order, nil first`() throws {
         let values: [Value] = [
             .string("b"), .int(3), .null, .list([]), .double(2.5), .bool(true), .string("a"),
             .decimal(DecimalValue("2.75")!), .date(Timestamp(microseconds: 0)), .null,
@@ -293,7 +293,7 @@ import Testing
                 == [2, 9, 5])
     }
 
-    @Test func `13.56 distinct takes equal numbers of different types for one value`() throws {
+    @Test func `distinct takes equal numbers of different types for one value`() throws {
         let values: [Value] = [
             .int(1), .double(1), .string("1"), .decimal(DecimalValue("1.00")!), .null, .null,
             .list([.int(1)]), .list([.double(1)]),
@@ -302,7 +302,7 @@ import Testing
         #expect(try store.objects("Box").distinct(["any"]).keys().map(\.rawValue) == [0, 2, 4, 6])
     }
 
-    @Test func `11.53 aggregates of a mixed property take its numbers`() throws {
+    @Test func `aggregates of a mixed property take its numbers`() throws {
         let values: [Value] = [.int(1), .double(2.5), .string("9"), .null, .bool(true)]
         try store.write { for (id, value) in values.enumerated() { _ = try box(id, value) } }
         let all = try store.objects("Box")
@@ -315,7 +315,7 @@ import Testing
 }
 
 @Suite struct MixedObserverTests {
-    @Test func `3.74 links in mixed values count for observers of results, also deep inside`()
+    @Test func `links in mixed values count for observers of results, also deep inside`()
         throws
     {
         let scheduler = ManualScheduler()

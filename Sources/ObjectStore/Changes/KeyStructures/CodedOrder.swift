@@ -8,13 +8,12 @@ struct CodedKey {
 
 /// A total order of keys: by the code of each, and by a question where two codes are equal.
 ///
-/// Comparing codes reads no values, so whoever keeps the codes beside the keys reads values of the
-/// key that is looked for and of those whose codes are the same, and of no others. (PostgreSQL
-/// calls such codes abbreviated keys.)
+/// Comparing codes reads no values. A structure that stores the codes beside the keys reads only the values of the key
+/// that it looks up and of the keys with equal codes. (PostgreSQL calls such codes abbreviated keys.)
 struct CodedOrder {
-    /// Of keys whose codes differ, the one with the smaller code stands before the other.
+    /// Of keys with different codes, the one with the smaller code precedes the other.
     let code: (ObjectKey) -> UInt64
-    /// Whether one of two keys whose codes are equal stands before the other.
+    /// Whether one of two keys with equal codes precedes the other.
     let precedesAmongEqual: (ObjectKey, ObjectKey) -> Bool
 
     /// By the keys themselves, which is by age.
@@ -24,13 +23,13 @@ struct CodedOrder {
 
     func coded(_ key: ObjectKey) -> CodedKey { CodedKey(code: code(key), key: key) }
 
-    /// Whether one key stands before another.
+    /// Whether one key precedes another.
     func precedes(_ left: CodedKey, _ right: CodedKey) -> Bool {
         left.code == right.code
             ? precedesAmongEqual(left.key, right.key) : left.code < right.code
     }
 
-    /// Whether one key stands before another.
+    /// Whether one key precedes another.
     func precedes(_ left: ObjectKey, _ right: ObjectKey) -> Bool {
         precedes(coded(left), coded(right))
     }

@@ -17,7 +17,7 @@ struct KeyFilter {
         matrix = [UInt64](repeating: 0, count: Self.rows * width)
     }
 
-    /// How many groups there is room for.
+    /// The number of groups that fit.
     var capacity: Int { width * 64 }
 
     /// Three rows, by what a good hash has in three places.

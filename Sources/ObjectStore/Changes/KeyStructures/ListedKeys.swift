@@ -1,9 +1,9 @@
 import ColumnStorage
 
-/// The keys of an observed list: a sequence in any order, in which a key may stand several times.
+/// The keys of an observed list: a sequence in any order, in which a key may occur several times.
 ///
-/// Keys lie in chunks with a tree of counts over them. A filter knows roughly which chunk holds which keys, so that
-/// looking for a key looks into those that hold it, and hardly any others; two bytes for each key.
+/// Keys are stored in chunks with a tree of counts over them. A filter knows roughly which chunk contains which keys,
+/// so that looking up a key reads hardly any other chunks. Takes two bytes for each key.
 struct ListedKeys {
     private static let chunkLimit = 512
 
@@ -57,7 +57,7 @@ struct ListedKeys {
         }
     }
 
-    /// Counts the chunks anew, after one has come or gone.
+    /// Counts the chunks again, after one was added or removed.
     private mutating func order() {
         counts = FenwickTree(chunks.map(\.keys.count))
         places = [Int](repeating: 0, count: filter.capacity)
@@ -102,7 +102,7 @@ struct ListedKeys {
             let group = freeGroups.popLast()
                 ?? (chunks.count < filter.capacity ? chunks.count : nil)
         else {
-            // With room for a quarter more.
+            // With space for a quarter more.
             self = ListedKeys(keys())
             return
         }
@@ -152,7 +152,7 @@ struct ListedKeys {
         return true
     }
 
-    /// Where some keys stand, ascending, with the key of each place.
+    /// The indexes of some keys, ascending, each with its key.
     func places(of wanted: KeySet) -> [(position: Int, key: ObjectKey)] {
         guard !wanted.isEmpty, count > 0 else { return [] }
         var found: [(position: Int, key: ObjectKey)] = []

@@ -2,11 +2,10 @@ import ColumnStorage
 
 /// The keys of a sorted observed query: a sequence under an order given with each call.
 ///
-/// The order is an argument because it reads values: rows that a commit has touched are looked up
-/// with the old version's values and put back with the new version's. Rows that were not touched
-/// compare alike in both, and have the same codes, which are kept. Keys lie in chunks with a tree of
-/// counts over them; search, rank, insertion and removal cost the logarithm of the length and one
-/// shift inside a chunk. Takes 16 bytes for each key.
+/// The order is an argument because it reads values: rows that a commit has changed are found with the old version's
+/// values and inserted with the new version's. Rows that were not changed compare equal in both versions, and have the
+/// same codes, which are kept. Keys are stored in chunks with a tree of counts over them; search, rank, insertion and
+/// removal cost the logarithm of the length and one shift inside a chunk. Takes 16 bytes for each key.
 struct SortedKeys {
     private static let chunkLimit = 512
     private var chunks: [[CodedKey]] = []
@@ -84,7 +83,7 @@ struct SortedKeys {
     /// All keys in order.
     func keys() -> [ObjectKey] { chunks.joined().map(\.key) }
 
-    /// How many keys stand before a place: those of which `precedesPlace` is true, which are the first ones.
+    /// The number of keys before a position: those for which `precedesPlace` is true, which are the first ones.
     func partitioningPosition(_ precedesPlace: (ObjectKey) -> Bool) -> Int {
         var low = 0
         var high = chunks.count
@@ -106,7 +105,7 @@ struct SortedKeys {
         return counts.sum(before: low) + first
     }
 
-    /// Where the first key is that does not stand before `key`.
+    /// The position of the first key that does not precede `key`.
     private func place(of key: CodedKey, by order: CodedOrder) -> (chunk: Int, offset: Int) {
         var low = 0
         var high = chunks.count

@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// What an element of an observed sequence was, as far as no version that is still known tells it.
+/// The old state of an element of an observed sequence, if no known version has it.
 enum ElementDetail {
     /// A plain value, or what a map holds under a key.
     case value(Value, mapKey: String)
@@ -8,11 +8,10 @@ enum ElementDetail {
     case section(Scalar)
 }
 
-/// What several commits have made of a sequence, told as if the silent ones among them had come first.
+/// The combined changes of several commits to a sequence, reported as if the silent commits had come first.
 ///
-/// Who writes silently knows what that does to the sequence. So deletions and modifications are told
-/// by positions in the sequence as it was, silent changes included, and insertions by positions in the
-/// sequence as it is.
+/// A caller that writes silently knows what the write does to the sequence. So deletions and modifications are indexes
+/// in the old sequence with the silent changes applied, and insertions are indexes in the new sequence.
 ///
 /// The sequence is kept as runs of elements that nothing is known of, and of single ones that were
 /// touched; a commit costs what all commits since the beginning have touched.

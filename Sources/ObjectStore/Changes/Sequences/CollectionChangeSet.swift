@@ -26,15 +26,15 @@ struct CollectionChangeSet: Equatable {
 /// Builds the changes of a sequence from the rows that a commit has touched, without looking at
 /// the others.
 ///
-/// The untouched rows between touched ones form runs; old and new positions of the touched rows
-/// tell where each run lies. Costs the number of touched rows times its logarithm.
+/// The untouched rows between touched ones form runs; old and new positions of the touched rows determine the position
+/// of each run. Costs the number of touched rows times its logarithm.
 struct TouchedPositions {
     /// A touched row that is in both sequences.
     struct Staying {
         var key: ObjectKey
         var old: Int
         var new: Int
-        /// Whether the observer wants to hear of the change itself.
+        /// Whether the observer receives the change itself.
         var isModified: Bool
     }
 
@@ -128,8 +128,8 @@ struct TouchedPositions {
         case untouched(Range<Int>)
     }
 
-    /// Cuts the untouched rows wherever a staying row lay or lies now, and orders the pieces and
-    /// the staying rows as the new sequence does.
+    /// Cuts the untouched rows at the old and new positions of staying rows, and orders the pieces and the staying rows
+    /// as the new sequence does.
     private static func runs(
         _ rows: [Staying], gaps: [(old: Int, new: Int)], untouchedCount: Int
     ) -> (runs: [KeptSubsequence.Run], members: [Member]) {
@@ -139,7 +139,7 @@ struct TouchedPositions {
         let sortedCuts = cuts.sorted()
         let pieces = zip(sortedCuts, sortedCuts.dropFirst()).map { $0..<$1 }
 
-        // Places in the old order: rows of a gap stand before the piece that begins at it.
+        // Places in the old order: rows of a gap precede the piece that begins at it.
         struct Place {
             var gap: Int
             var order: Int
@@ -178,7 +178,7 @@ struct TouchedPositions {
 private struct Gaps {
     let touched: [Int]
 
-    /// How many untouched rows stand before a touched row's position.
+    /// The number of untouched rows before a touched row's position.
     func gap(at position: Int) -> Int {
         position - Self.partition(touched.count) { touched[$0] < position }
     }

@@ -4,7 +4,7 @@
 /// are reported as deleted and inserted. Among equally long choices the one with the most
 /// untouched rows wins, so that the rows a commit modified are the ones that appear to move.
 enum KeptSubsequence {
-    /// Rows that lie next to each other in both sequences.
+    /// Rows that are adjacent in both sequences.
     struct Run {
         /// Orders the runs as the old sequence does; unique.
         var old: Int

@@ -6,8 +6,7 @@ import ColumnStorage
 /// that the sequences have in common at their ends cost a comparison each; of the rest, distinct
 /// keys cost a logarithm.
 enum SequenceDifference {
-    /// `isTouched` says of a key that is in both sequences whether the observer wants to hear of a
-    /// change to it.
+    /// `isTouched` says whether the observer receives a change to a key that is in both sequences.
     static func changes(
         from old: [ObjectKey], to new: [ObjectKey], isTouched: (ObjectKey) -> Bool
     ) -> CollectionChangeSet {

@@ -15,7 +15,7 @@ extension NotificationDispatcher {
             callStoreObservers(.didChange, except: [])
         }
         guard !tracked.isEmpty else { return }
-        // What a handler commits from here on is for the next delivery: its begin has served everybody.
+        // What a handler commits from here on is for the next delivery: its begin has served all observers.
         let version = store.view.version
         for observer in tracked.inOrder {
             guard !isClosed else { return }
@@ -49,7 +49,7 @@ extension NotificationDispatcher {
     }
 
     private func serve(_ observer: Observer) {
-        // What the last call was for is let go of after the next one, which need not wait for that.
+        // The reason for the last call is released after the next call, which need not wait for that.
         let lastReason = observer.makeReason
         defer { withExtendedLifetime(lastReason) {} }
         let call: Observer.Call?
@@ -113,7 +113,7 @@ extension NotificationDispatcher {
         (current, callRound) = outer
     }
 
-    /// Nested calls are swallowed: a handler that writes is not told of its own write.
+    /// Nested calls are swallowed: a handler that writes does not receive its own write.
     func callStoreObservers(_ notification: StoreNotification, except silenced: [Observer]) {
         guard !isCallingStoreObservers, !storeObservers.isEmpty, !isClosed else { return }
         isCallingStoreObservers = true

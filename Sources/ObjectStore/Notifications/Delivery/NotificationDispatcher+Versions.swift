@@ -40,7 +40,7 @@ extension NotificationDispatcher {
         isObservingHandler?(isObserving)
     }
 
-    /// Files an observer, anew if it was, under what it depends on.
+    /// Files an observer, also one that was filed before, under the tables that it depends on.
     func file(_ observer: Observer) {
         guard observer.isActive else { return }
         if let before = filed[observer.number] { index.remove(observer, before) }

@@ -1,20 +1,18 @@
 import ColumnStorage
 
-/// Delivers to the observers of one store what they are to hear, in order.
+/// Delivers pending reports to the observers of one store, in order.
 ///
-/// Most observers rest: nothing has happened that concerns them. When the store moves to another
-/// version, an index finds those that depend on what was changed, whatever the number of the
-/// others; these remember the version they have seen. A delivery goes through them - the store's
-/// own observers first, then all others in the order of their registration - and moves each to the
-/// store's present version. Whatever happens in a handler (a write, a nested delivery, a
-/// token that ends, the store's closing) therefore leaves a simple question for the next observer:
-/// has it seen this version? So nobody hears of a change twice, and nobody
-/// misses one.
+/// Most observers rest, because no commit concerns them. When the store moves to another version, an index finds the
+/// observers that depend on the changes, at a cost independent of the number of the others; these remember the version
+/// they have seen. A delivery visits them - the store's own observers first, then all others in the order of their
+/// registration - and moves each to the store's present version. A handler may write, deliver, end a token or close the
+/// store; in each case the next observer only compares the version that it has seen. So every observer receives each
+/// change exactly once.
 ///
-/// Versions that some observer has still to leave are kept readable, and no others.
+/// The versions that observers have not left yet are kept readable, and no others.
 package final class NotificationDispatcher {
-    /// After this many rounds of writes that observers made because of writes that observers made,
-    /// a further write in an observer is refused.
+    /// After this many rounds of writes in observers that were caused by writes in observers, a further write in an
+    /// observer is refused.
     package static let maximumRounds = 100
 
     /// Receives the errors of handlers, with the observer's token.
@@ -27,12 +25,12 @@ package final class NotificationDispatcher {
     var observers: [Int: Observer] = [:]
     var storeObservers: [StoreObserver] = []
     var lastNumber = 0
-    /// Told when the first observer has come, and when the last one has gone.
+    /// Called when the first observer was added, and when the last one was removed.
     var isObservingHandler: ((Bool) -> Void)?
     var wasObserving = false
     var isClosed = false
 
-    // Who has something to hear, and what is kept for them of earlier versions.
+    // The observers with pending reports, and the earlier versions that are kept for them.
     var index = ObserverIndex()
     var filed: [Int: ObserverInterests] = [:]
     var tracked = TrackedObservers()
@@ -43,7 +41,7 @@ package final class NotificationDispatcher {
     var cleanView: StoreView?
     var cleanGeneration: UInt64 = 0
 
-    // Where a delivery stands.
+    // The state of a delivery.
     var depth = 0
     var isCallingStoreObservers = false
     var owesDidChange = false
@@ -61,7 +59,7 @@ package final class NotificationDispatcher {
     /// Whether a handler of an object's or a collection's observer, or `did_change`, is running.
     package var isDelivering: Bool { depth > 0 }
 
-    /// Whether a delivery would call somebody.
+    /// Whether a delivery would call any observer.
     var hasWork: Bool {
         if tracked.isEmpty { return false }
         let version = store.view.version
@@ -110,7 +108,7 @@ extension NotificationDispatcher {
     ///
     /// Calls the store's own observers. The silenced observers move to the new version at once.
     func didCommit(leaving left: StoreView?, silencing tokens: [NotificationToken]) {
-        // Who commits in the same moment is heard, and this commit with it: the version in between is never seen.
+        // Another commit in the same moment is received together with this one: the version between them is never seen.
         let isAlone = left.map { store.view.version == $0.version + 1 } ?? true
         let silenced = isAlone ? tokens.map(\.observer) : []
         if let left {
@@ -149,7 +147,7 @@ extension NotificationDispatcher {
             defer { delay.isSilencing = false }
             if let probe = delay.probe {
                 passOver(probe, left) { try $0?() }
-                // What was observed is gone, and nobody is to be told.
+                // The observed object is gone, and the observer receives no call.
                 guard probe.isActive else { return observer.end() }
             }
             guard !delay.isHolding else { return }

@@ -20,7 +20,7 @@ struct ObserverIndex {
 
     private var tables: SortedMap<TableID, Table> = SortedMap()
 
-    /// Whether nobody depends on anything.
+    /// Whether no observer depends on anything.
     var isEmpty: Bool { tables.isEmpty }
 
     /// Files an observer under what it depends on.

@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// What of a store an observer depends on: a commit that changes nothing of it has nothing to tell.
+/// The parts of a store that an observer depends on: a commit that changes none of them is not reported.
 struct ObserverInterests {
     /// A column of every row of a table.
     struct Column: Hashable {

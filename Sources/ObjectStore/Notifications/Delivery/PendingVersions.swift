@@ -27,7 +27,7 @@ struct PendingVersions {
         entries.first { $0.version >= version && $0.view != nil }?.version
     }
 
-    /// The version as it was; nil if nobody has still to leave it.
+    /// The view of a version; nil if all observers have left it.
     func view(of version: UInt64) -> StoreView? { place(of: version).flatMap { entries[$0].view } }
 
     func step(from version: UInt64) -> VersionStep? {

@@ -1,4 +1,4 @@
-/// The observers that have something to hear, or may have.
+/// The observers that have a pending report, or may have one.
 ///
 /// Each knows its place in here, so that entering and leaving cost the same however many there are.
 struct TrackedObservers {

@@ -2,7 +2,7 @@ import ColumnStorage
 
 /// Follows everything that happens in a store, one step after the other.
 ///
-/// Is served where the store's own observers are called, so that a commit has been told when it returns.
+/// Is served together with the store's own observers, so that a commit has been reported when it returns.
 final class ChangeStreamObserver: Observer {
     typealias Handler = (VersionChange) throws -> Void
 

@@ -2,8 +2,8 @@ import ColumnStorage
 
 /// Follows one object.
 ///
-/// Looks at the object's own properties or, with key paths, at what lies on them; never behind a
-/// link without a key path that says so. Costs a search in the change set.
+/// Looks at the object's own properties or, with key paths, at the properties on them; never at linked objects without
+/// a key path through the link. Costs a search in the change set.
 final class ObjectObserver: Observer {
     typealias Handler = (ObjectChange) throws -> Void
 
@@ -48,7 +48,7 @@ final class ObjectObserver: Observer {
 
     /// Objects have no initial call.
     ///
-    /// One that is gone before its observer was ever served is told.
+    /// If the object is deleted before its observer's first call, the observer receives the deletion.
     override func begin(in view: StoreView) throws -> Call? {
         view.isPresent(object) ? nil : lastCall(from: view.version, to: view.version)
     }

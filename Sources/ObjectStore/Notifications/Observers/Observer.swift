@@ -15,7 +15,7 @@ class Observer {
     /// The version that the observer has seen, nil before its first call; of a resting one the
     /// version since when nothing has concerned it.
     fileprivate(set) var base: UInt64?
-    /// Where the observer stands in ``TrackedObservers``, which alone changes it; nil while it rests.
+    /// The observer's position in ``TrackedObservers``, which alone changes it; nil while it rests.
     var place: Int?
     /// Whether the call that is due is the last one.
     var isFinished = false
@@ -43,7 +43,7 @@ class Observer {
         self.dispatcher = dispatcher
     }
 
-    /// Whether the observer has something to hear, or may have; the others rest.
+    /// Whether the observer has a pending report, or may have one; the others rest.
     var isTracked: Bool { place != nil }
 
     var reason: DeliveryReason? { makeReason?() }
@@ -77,7 +77,7 @@ class Observer {
         endHandler?()
     }
 
-    /// Lets go of the handler and of what was kept for it.
+    /// Releases the handler and what was kept for it.
     ///
     /// A running handler is held by its call.
     func release() {}
@@ -87,7 +87,7 @@ class Observer {
 
     /// Moves along a step.
     ///
-    /// Nil if the observer has nothing to hear.
+    /// Nil if there is nothing to report.
     func advance(along step: VersionStep) throws -> Call? { nil }
 
     /// What the observer needs of an object in order to be called for it; nil where that is no matter of one object.

@@ -44,7 +44,7 @@ final class ObserverDelay {
         fire = { [weak self] in self?.timerFired() }
     }
 
-    /// Whether there is something to tell, but not yet.
+    /// Whether a report is pending, but not due.
     var isHolding: Bool { isClosed && isPending }
 
     /// Whether a property was changed by silent commits only since the last call.
@@ -71,7 +71,7 @@ final class ObserverDelay {
 
     private func note(_ record: (_ isSilent: Bool) -> Void) {
         if isSilencing {
-            // What was never to be told is none of the next call's business either.
+            // The next call leaves out what was never to be reported, too.
             if isPending { record(true) }
             return
         }

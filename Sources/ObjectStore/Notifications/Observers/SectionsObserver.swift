@@ -21,7 +21,7 @@ final class SectionsObserver: Observer {
     private var charge = MemoryCharge()
     private static let (memoryOfRow, memoryOfSection) = (64, 96)
     private var handler: Handler?
-    /// Told of every change of the sequence, for the probe of a delayed observer.
+    /// Receives every change of the sequence, for the probe of a delayed observer.
     var recorder:
         ((CollectionChangeSet, _ lost: [ElementDetail], _ gained: [ElementDetail]) -> Void)?
 
@@ -122,7 +122,7 @@ final class SectionsObserver: Observer {
         return { try handler(change) }
     }
 
-    /// Moves the sections along, and tells the changes of the sequence by section.
+    /// Advances the sections, and reports the changes of the sequence by section.
     private func told(
         _ positions: CollectionChangeSet, _ movable: KeySet, _ wanted: KeySet, _ step: VersionStep
     ) -> SectionedChange {

@@ -18,10 +18,10 @@ extension Store {
     /// Calls a handler with the elements of a list, set or map as they are at the next delivery, and
     /// then whenever it changes.
     ///
-    /// Setting an element to an equal value is a modification of it. A collection of objects also tells of
-    /// changes to its objects, as ``observe(_:keyPaths:name:pace:_:)`` does; plain values have no
-    /// properties, so key paths are an error there. Throws `invalid_object` if the owner was deleted,
-    /// `invalid_query`, and what ``observe(name:_:)`` throws.
+    /// Setting an element to an equal value is a modification of it. A collection of objects also reports changes to
+    /// its objects, as ``observe(_:keyPaths:name:pace:_:)`` does; plain values have no properties, so key paths are an
+    /// error there. Throws `invalid_object` if the owner was deleted, `invalid_query`, and the errors of
+    /// ``observe(name:_:)``.
     package func observe(
         _ list: some LiveCollection, keyPaths: [String] = [], name: String = "",
         pace: ObserverPace? = nil,

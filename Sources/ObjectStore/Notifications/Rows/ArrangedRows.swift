@@ -33,7 +33,7 @@ struct ArrangedRows {
 
     func isMember(_ row: ObjectKey) -> Bool { members.contains(row) }
 
-    /// Moves along a step that did `delta` to the members; `modified` are told where they are rows.
+    /// Advances along a step that did `delta` to the members; `modified` are reported if they are rows.
     mutating func change(
         _ delta: RowDelta, modified: KeySet, before: RowReader, after: RowReader
     ) -> CollectionChangeSet {

@@ -1,15 +1,15 @@
 import ColumnStorage
 
-/// Where the elements of a sequence stand, each under a number of its own.
+/// The positions of the elements of a sequence, each under a number of its own.
 ///
-/// An element has a label, which leaves room for others between any two, so that one that comes or goes changes no
-/// label but its own. Numbers are written as object keys, because that is what the ordered structures hold.
+/// Each element has a label, with gaps between labels, so that inserting or removing an element changes no other label.
+/// Labels are written as object keys, because the ordered structures hold object keys.
 struct ElementPlaces {
     private var labels: [Int64] = []
     private var ordered = SortedKeys()
     private var lastLabel: Int64?
 
-    private static let room: Int64 = 1 << 32
+    private static let gap: Int64 = 1 << 32
     private static let step: Int64 = 1 << 8
 
     /// How many elements have a place.
@@ -24,7 +24,7 @@ struct ElementPlaces {
     func label(of number: ObjectKey) -> Int64 { labels[Int(number.rawValue)] }
 
     /// The label of the element at a position among elements that are placed all together.
-    static func firstLabel(at position: Int) -> Int64 { Int64(position) * room }
+    static func firstLabel(at position: Int) -> Int64 { Int64(position) * gap }
 
     /// Gives an element, an old or the next new one, a label and no place.
     mutating func set(_ label: Int64, of number: ObjectKey) {
@@ -57,14 +57,14 @@ struct ElementPlaces {
     ///
     /// No two elements that have places have the same label.
     func order(labelsBefore: [ObjectKey: Int64] = [:]) -> CodedOrder {
-        // Only the labels: whoever holds the order then does not make the places a copy of themselves.
+        // Captures only the labels: a holder of the order then does not copy the places.
         let labels = labels
         return CodedOrder(
             code: { SortCode.of(labelsBefore[$0] ?? labels[Int($0.rawValue)]) },
             precedesAmongEqual: { _, _ in false })
     }
 
-    /// A label for an element that comes to a position; nil if there is no room for one.
+    /// A label for an element that is inserted at a position; nil if no label is free.
     func label(at position: Int) -> Int64? {
         func label(_ position: Int) -> Int64? {
             position >= 0 && position < count ? self.label(of: number(at: position)) : nil
@@ -73,11 +73,11 @@ struct ElementPlaces {
         let found: Int64
         switch (before, after) {
         case (nil, nil): found = 0
-        case (let before?, nil): found = before + Self.room
-        case (nil, let after?): found = after - Self.room
+        case (let before?, nil): found = before + Self.gap
+        case (nil, let after?): found = after - Self.gap
         case (let before?, let after?):
             guard after - before > 1 else { return nil }
-            // Elements that come one by one to the same place would halve the room each time.
+            // Elements inserted one by one at the same position would halve the gap each time.
             let isWide = after - before > 2 * Self.step
             found =
                 isWide && before == lastLabel

@@ -9,8 +9,8 @@ struct ElementRows: ObservedRows {
     /// The objects of links, in the order of the elements; nil for elements that are none.
     private var objects: ListedKeys?
 
-    /// Stands for the object of a link that is null.
-    private static let nobody = ObjectKey(rawValue: -1)
+    /// Represents the object of a link that is null.
+    private static let noObject = ObjectKey(rawValue: -1)
 
     init(_ owner: ObjectReference, _ property: Property, in view: StoreView) {
         self.owner = owner
@@ -62,7 +62,7 @@ struct ElementRows: ObservedRows {
     /// The objects of all elements.
     private func linked(_ view: StoreView) -> [ObjectKey] {
         view.table(owner.table).listElements(column, owner.key).map { element in
-            if case .int(let key) = element { ObjectKey(rawValue: key) } else { Self.nobody }
+            if case .int(let key) = element { ObjectKey(rawValue: key) } else { Self.noObject }
         }
     }
 
@@ -73,7 +73,7 @@ struct ElementRows: ObservedRows {
         let isFollowed = objects.follow(
             changes,
             key: { position in
-                do { return try list.map { try $0.key(at: position) ?? Self.nobody } } catch {
+                do { return try list.map { try $0.key(at: position) ?? Self.noObject } } catch {
                     return nil
                 }
             }, all: { linked(view) })

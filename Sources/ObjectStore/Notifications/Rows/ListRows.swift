@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// The objects of a list, in its order; an object may stand there several times.
+/// The objects of a list, in its order; an object may occur several times.
 struct ListRows: ObservedRows {
     private let table: TableID
     private let column: ColumnID

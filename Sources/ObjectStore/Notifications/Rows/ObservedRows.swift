@@ -8,7 +8,7 @@ protocol ObservedRows {
     /// What a commit that touches the collection costs, in words.
     var cost: String { get }
 
-    /// Moves along a step. `modified` are the rows whose changes the observer wants to hear of.
+    /// Advances along a step. `modified` are the rows whose changes the observer receives.
     mutating func advance(along step: VersionStep, modified: KeySet) -> CollectionChangeSet
 
     /// The plain values that the last step removed or moved, as its deletions list them; empty where they can be

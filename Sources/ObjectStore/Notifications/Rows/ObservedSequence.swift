@@ -2,8 +2,8 @@ import ColumnStorage
 
 /// The elements of an observed list, set or map, of backlinks through lists, or of other observed rows, in their order.
 ///
-/// An object may stand there several times, so each element has a number of its own, by which rows
-/// are kept. The number stays while its object is an element, also when that moves.
+/// An object may occur several times, so each element has a number of its own, by which rows are kept. The number stays
+/// while its object is an element, also when that moves.
 ///
 /// Takes some fifty bytes for each element. A step costs what it has done to the sequence, times a
 /// logarithm.
@@ -11,7 +11,7 @@ final class ObservedSequence {
     /// Where the elements come from.
     enum Source {
         case list(TableID, ColumnID, owner: ObjectKey, CollectionKind)
-        /// Rows that are followed themselves, and tell how they move.
+        /// Rows that are followed themselves, and report how they move.
         case rows
         /// The rows that link to a row of a table, as often as each does.
         case backlinks(WatchGraph.Backlinks, target: ObjectKey, TableID)
@@ -22,7 +22,7 @@ final class ObservedSequence {
         /// Elements that are gone; their objects can be asked for until `forget`.
         var removed: [ObjectKey] = []
         var added: [ObjectKey] = []
-        /// Elements that stand elsewhere, with the labels that they had.
+        /// Elements with another position, with the labels that they had.
         var labelsBefore: [ObjectKey: Int64] = [:]
     }
 
@@ -110,7 +110,7 @@ final class ObservedSequence {
         }
     }
 
-    /// Whether one element stands before another; `labelsBefore` are those of an earlier version.
+    /// Whether one element precedes another; `labelsBefore` are those of an earlier version.
     func order(labelsBefore: [ObjectKey: Int64] = [:]) -> CodedOrder {
         guard case .backlinks = source else { return places.order(labelsBefore: labelsBefore) }
         func label(_ number: ObjectKey) -> Int64 {
@@ -121,7 +121,7 @@ final class ObservedSequence {
         }
     }
 
-    /// Moves along a step; nil if the elements have to be read anew.
+    /// Advances along a step; nil if the elements have to be read again.
     func advance(along step: VersionStep) -> Step? {
         switch source {
         case .list(let table, let column, let owner, let kind):
@@ -135,7 +135,7 @@ final class ObservedSequence {
         }
     }
 
-    /// Lets go of elements that are gone.
+    /// Releases elements that were removed.
     func forget(_ removed: [ObjectKey]) {
         unused += removed.map { Int($0.rawValue) }
     }
@@ -159,14 +159,14 @@ extension ObservedSequence {
                 guard key != nil || kind == .map else { return nil }
                 comes.append((position, key ?? Self.noObject))
             } catch {
-                // because: what cannot be read is found by reading everything anew.
+                // because: elements that cannot be read are found by reading all of them again.
                 return nil
             }
         }
         return move(goes, comes)
     }
 
-    /// Moves along what became of the rows that the elements are; nil if they have to be read anew.
+    /// Advances along the changes of the rows that the elements are; nil if they have to be read again.
     func advance(by changes: CollectionChangeSet) -> Step? {
         move(changes.deletions, Array(zip(changes.insertions, changes.insertedKeys)))
     }
@@ -267,7 +267,7 @@ extension ObservedSequence {
         }
         places.set(label, of: ObjectKey(rawValue: Int64(number)))
         next[number] = -1
-        // Nobody asks where the nulls of a map are.
+        // The positions of the nulls of a map are never needed.
         if object != Self.noObject {
             next[number] = first[object] ?? -1
             first[object] = Int32(number)

@@ -8,7 +8,7 @@ struct OrderedKeys {
         self.keys = SortedKeys(inOrder: keys)
     }
 
-    /// Moves along a step that did `delta` to the rows; `modified` are told where they are members.
+    /// Advances along a step that did `delta` to the rows; `modified` are reported if they are members.
     mutating func change(
         _ delta: RowDelta, modified: KeySet, before: CodedOrder, after: CodedOrder
     ) -> CollectionChangeSet {

@@ -6,7 +6,7 @@ struct RowDelta {
     var left: [ObjectKey] = []
     /// Rows that have become members.
     var entered: [ObjectKey] = []
-    /// Members before and after that may stand elsewhere now.
+    /// Members before and after the step whose position may have changed.
     var stayed: [ObjectKey] = []
 
     /// All of them.

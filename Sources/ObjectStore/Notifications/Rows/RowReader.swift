@@ -4,12 +4,13 @@ import ColumnStorage
 /// order of rows whose values are equal.
 struct RowReader {
     private let view: StoreView
-    /// The elements that rows stand for; nil where a row is an object.
+    /// The elements that rows represent; nil if a row is an object.
     private let sequence: ObservedSequence?
     private let labelsBefore: [ObjectKey: Int64]
 
-    /// Reads objects of a class; where values are equal they stand in the order of creation, which is
-    /// the order of the keys.
+    /// Reads objects of a class.
+    ///
+    /// Objects with equal values are in the order of creation, which is the order of the keys.
     init(_ view: StoreView) {
         self.view = view
         sequence = nil
@@ -41,7 +42,7 @@ struct RowReader {
         }
     }
 
-    /// The values that tell rows apart.
+    /// The values that distinguish rows.
     func values(_ keys: [DistinctKey]) -> (ObjectKey) -> [Scalar] {
         let readers = keys.map { $0.reader(in: view) }
         guard let sequence else { return { key in readers.map { $0(key) } } }

@@ -14,17 +14,17 @@ struct RowRules {
     let table: TableID
     let predicates: [CompiledPredicate]
     let distincts: [Distinct]
-    /// The final order; ties stand in the order of creation.
+    /// The final order; ties are in the order of creation.
     let order: [SortKey]
     let limit: Int?
     /// What membership and order depend on.
     let dependencies: WatchGraph
-    /// The query without order, distinct and limit; of what stands behind a limit only what is done to it.
+    /// The query without order, distinct and limit; of the operations after a limit only the operations themselves.
     let members: Query
     /// Whether the members in the order of creation are the rows.
     var isPlain: Bool { order.isEmpty && distincts.isEmpty }
 
-    /// Where the rows come from if an object may stand there several times; nil if a row is an object.
+    /// The source of the rows if an object may occur several times; nil if a row is an object.
     let sequence: ObservedSequence.Source?
 
     private let link: (column: ColumnID, target: ObjectKey)?

@@ -6,7 +6,7 @@ struct WindowedRows: OrderedRows {
     private let rules: RowRules
     /// What starts from a sequence; nil behind a limit.
     private let query: Query?
-    /// The rows before the limit that these stand behind.
+    /// The rows before the limit, which precede these.
     private var preceding: (any OrderedRows)?
     private let sequence: ObservedSequence
     private var arranged: ArrangedRows
@@ -67,7 +67,7 @@ struct WindowedRows: OrderedRows {
     func key(at position: Int) -> ObjectKey { sequence.object(arranged.row(at: position)) }
 
     mutating func advance(along step: VersionStep, modified: KeySet) -> CollectionChangeSet {
-        guard let change = follow(step) else { return beginAnew(step, modified) }
+        guard let change = follow(step) else { return rebuild(step, modified) }
         let wanted = KeySet(unordered: sequence.numbers(of: modified))
         var changes = arranged.change(
             delta(change, step), modified: wanted,
@@ -80,7 +80,7 @@ struct WindowedRows: OrderedRows {
         return changes
     }
 
-    /// Moves the sequence; nil if it has to be read anew.
+    /// Advances the sequence; nil if it has to be read again.
     private mutating func follow(_ step: VersionStep) -> ObservedSequence.Step? {
         let changes = preceding?.advance(along: step, modified: KeySet())
         guard let changes else { return sequence.advance(along: step) }
@@ -110,8 +110,7 @@ struct WindowedRows: OrderedRows {
         return delta
     }
 
-    private mutating func beginAnew(_ step: VersionStep, _ modified: KeySet) -> CollectionChangeSet
-    {
+    private mutating func rebuild(_ step: VersionStep, _ modified: KeySet) -> CollectionChangeSet {
         let before = arranged.rows().map(sequence.object)
         if let preceding {
             self = WindowedRows(rules, behind: preceding, in: step.new)

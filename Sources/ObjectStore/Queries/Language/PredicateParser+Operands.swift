@@ -21,7 +21,7 @@ extension PredicateParser {
         var result = try operand(&self)
         var length = 0
         while let sign = operators.first(where: { current.isSymbol($0.rawValue) }) {
-            // A chain leans to the left, so its length is a depth for whoever walks the tree.
+            // A chain leans to the left, so that its length is a recursion depth for code that walks the tree.
             length += 1
             guard length <= PredicateParser.mostNested else {
                 throw QueryFault("too many operations in one expression", at: current.range)
@@ -204,7 +204,7 @@ extension PredicateParser {
         return path
     }
 
-    /// What stands in brackets after a name.
+    /// Parses the content of brackets after a name.
     private mutating func parsePlace() throws(QueryFault) -> PathSyntax.Place {
         advance()
         let token = current

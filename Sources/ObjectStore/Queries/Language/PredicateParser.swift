@@ -1,8 +1,7 @@
 /// Reads the predicate language (`Query` describes it) by recursive descent.
 ///
-/// Conditions and operands share one grammar, from `or` down to a literal, because a parenthesis
-/// may open either; what stands where it cannot is found by the compiler, which knows types.
-/// Nesting is limited, so that no text can exhaust the stack.
+/// Conditions and operands share one grammar, from `or` down to a literal, because a parenthesis may open either. The
+/// compiler, which knows types, rejects what is misplaced. Nesting is limited, so that no text can exhaust the stack.
 struct PredicateParser {
     /// More parentheses, `not`s and operands than a person writes, few enough for any stack.
     static let mostNested = 100

@@ -37,9 +37,9 @@ struct PathSyntax {
         /// Whether it was written with `@`.
         let isAggregate: Bool
         let range: Range<Int>
-        /// What stands in brackets after it, one pair after the other.
+        /// The contents of the brackets after it, one pair after the other.
         var places: [Place] = []
-        /// What stands in the first brackets.
+        /// The content of the first brackets.
         var place: Place? { places.first }
     }
 
@@ -107,7 +107,7 @@ enum ArithmeticOperator: String, Sendable, Hashable {
     case divided = "/"
 }
 
-/// Everything that can stand between two operands.
+/// All operators between two operands.
 enum PredicateOperator: String, Sendable, Hashable {
     case equal = "=="
     case notEqual = "!="

@@ -56,7 +56,7 @@ struct QueryLexer {
         return true
     }
 
-    /// Whether the word before is part of a key path, so that `.5` after it is no number.
+    /// Whether the word before is part of a key path, so that `.5` after it is not a number.
     private var followsPath: Bool {
         guard let last = tokens.last, last.range.upperBound == at else { return false }
         switch last.kind {

@@ -2,8 +2,8 @@
 package enum QueryText {
     /// The condition of `text` and the `sort`, `distinct`, `limit` and `where` after it, for a class.
     ///
-    /// `arguments` are what `$1`, `$2`, … stand for. Throws `unknown_property` for a path
-    /// with an unknown name and `invalid_query` for other faults: the sentence, the text, and a caret under the fault.
+    /// `arguments` are the values of `$1`, `$2`, …. Throws `unknown_property` for a path with an unknown name and
+    /// `invalid_query` for other faults: the sentence, the text, and a caret under the fault.
     package static func compile(
         _ text: String, arguments: [Value] = [], class classSchema: ClassSchema, schema: Schema
     ) throws -> [Query.Step] {

@@ -207,7 +207,7 @@ struct IndexAccess {
                 set.values.compactMap { rows.find(column, int: $0) }
             }
         }
-        // Where there are many values, some of them tell how often the others may be there.
+        // If there are many values, some of them are a sample of how often the others occur.
         let step = max(1, set.count / 64)
         var asked = 0
         var found = 0

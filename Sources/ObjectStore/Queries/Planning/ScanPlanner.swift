@@ -3,7 +3,7 @@ import ColumnStorage
 /// Prepares conditions for a scan of one table: answers once what concerns other tables, measures
 /// how many rows each condition leaves, and puts them into the order that costs least.
 struct ScanPlanner {
-    /// A condition with what its places stand for.
+    /// A condition with the values of its arguments.
     typealias Condition = (text: String, node: any PredicateNode, tables: BoundTables)
 
     /// One or several conditions as they will be run.

@@ -48,7 +48,7 @@ struct ColumnSource: Hashable, Sendable {
         }
     }
 
-    /// Whether the value of one row passes; text is tested where it lies.
+    /// Whether the value of one row passes; text is tested in place.
     func matches(_ test: ValueTest, _ rows: TableReader, _ key: ObjectKey) -> Bool {
         switch type {
         case .string, .data, .uuid, .objectID:

@@ -75,7 +75,7 @@ struct CompiledPath: Sendable {
         case keys(slot: Int, ColumnID)
         /// The number of bytes of a string or of data.
         case size(slot: Int, ColumnID)
-        /// What stands inside mixed values.
+        /// The path inside mixed values.
         case mixed(MixedPath)
         /// How badly the object's texts match searches: less is better.
         case rank([RankedText])

@@ -10,7 +10,7 @@ package struct CompiledPredicate: Sendable {
         /// As it was written.
         let text: String
         let node: any PredicateNode
-        /// What the places in the node stand for.
+        /// The values of the arguments in the node.
         let tables: [TableID]
     }
 
@@ -20,8 +20,7 @@ package struct CompiledPredicate: Sendable {
     package let table: TableID
     /// Every key path that the result depends on.
     ///
-    /// A path to a list or to backlinks stands for their membership; what elements hold has a
-    /// longer path of its own.
+    /// A path to a list or to backlinks means their membership; the values of elements have a longer path of their own.
     package let dependencies: [PropertyPath]
 
     /// The conditions that all must hold, the cheapest for one row first.

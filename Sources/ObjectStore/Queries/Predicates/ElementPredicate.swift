@@ -6,7 +6,7 @@ import ColumnStorage
 package struct ElementPredicate: Hashable, Sendable {
     /// The condition as it was written.
     package let text: String
-    /// What `$1`, `$2`, … stand for.
+    /// The values of `$1`, `$2`, ….
     package let arguments: [Value]
     private let isMixed: Bool
     private let nodes: [any PredicateNode]

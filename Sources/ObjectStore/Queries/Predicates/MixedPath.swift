@@ -79,7 +79,7 @@ struct MixedPath: Hashable, Sendable {
         }
     }
 
-    /// Goes on from a value; as deep as values stand in each other.
+    /// Continues from a value; recursion is as deep as the nesting of the values.
     private func follow(
         _ start: MixedReader, _ first: Int, _ tables: BoundTables, _ body: (Scalar) -> Bool
     ) -> Bool {

@@ -37,7 +37,7 @@ enum MixedType {
         }
     }
 
-    /// The numbers that a name stands for: a type, several of them, `object`, or a class; nil if it is none.
+    /// The numbers of the types that a name means: a type, several of them, `object`, or a class; nil for other names.
     static func codes(named text: String, in schema: Schema) -> [Int64]? {
         let name = text.lowercased()
         if name == "object" || name == "link" { return classes(of: schema) }

@@ -74,7 +74,7 @@ extension PredicateCompiler {
         guard let operation = AggregateOperation(rawValue: name), start.isToMany
         else {
             throw QueryFault(
-                "'@\(sign.name)' needs a list before it; \(start.description) is none",
+                "'@\(sign.name)' needs a list before it; \(start.description) is not one",
                 at: sign.range)
         }
         var walk = start
@@ -142,7 +142,7 @@ extension PredicateCompiler {
         }
         guard let element = walk.reached, walk.isToMany else {
             throw QueryFault(
-                "a subquery needs a list of objects; \(walk.description) is none",
+                "a subquery needs a list of objects; \(walk.description) is not one",
                 at: syntax.collectionRange)
         }
         depend(on: walk.components, in: scope)

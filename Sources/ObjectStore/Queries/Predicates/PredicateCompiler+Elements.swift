@@ -1,8 +1,8 @@
 import ColumnStorage
 
 extension PredicateCompiler {
-    /// Which element is meant by what stands in brackets after a list, a set or a map; nil without
-    /// brackets, and for `[size]`, which is none.
+    /// The element that brackets after a list, a set or a map select; nil without brackets, and for `[size]`, which
+    /// selects none.
     func place(
         of component: PathSyntax.Component, in property: Property, _ description: String
     ) throws(QueryFault) -> CompiledPath.ListPlace? {
@@ -29,7 +29,7 @@ extension PredicateCompiler {
         }
     }
 
-    /// What stands in brackets; for an argument, an index or a key, what it is given as.
+    /// The content of brackets; for an argument, an index or a key, in the form given.
     func form(of place: PathSyntax.Place) throws(QueryFault) -> PathSyntax.Place.Form {
         guard case .argument(let position) = place.form else { return place.form }
         let given = try argument(position, place.range)
@@ -58,7 +58,8 @@ extension PredicateCompiler {
         let sign = syntax.components[index]
         guard let (slot, column, hops) = mapColumn(of: walk) else {
             throw QueryFault(
-                "'@\(sign.name)' needs a map before it; \(walk.description) is none", at: sign.range
+                "'@\(sign.name)' needs a map before it; \(walk.description) is not one",
+                at: sign.range
             )
         }
         depend(on: walk.components, in: scope)

@@ -27,8 +27,8 @@ extension PredicateCompiler {
         return component.name.lowercased() != "type"
     }
 
-    /// What stands inside mixed values: `places` are the brackets that follow the property itself, `start` is the first
-    /// component behind them.
+    /// Compiles a path inside mixed values: `places` are the brackets that follow the property itself, `start` is the
+    /// first component after them.
     mutating func inside(
         _ walk: Walk, _ base: MixedPath, _ places: ArraySlice<PathSyntax.Place>,
         _ syntax: PathSyntax, from start: Int, _ range: Range<Int>, _ scope: Scope
@@ -98,7 +98,7 @@ extension PredicateCompiler {
         }
         var path = CompiledPath(
             hops: walk.hops, terminal: .mixed(inside), isPartOfMany: scope.isPartOfMany)
-        // A quantifier says that the elements are meant, wherever they stand.
+        // A quantifier means the elements, at any position.
         if syntax.quantifier != nil, !path.isToMany, inside.isMixed {
             path = path.elementsOfMixed ?? path
         }

@@ -54,7 +54,7 @@ extension PredicateCompiler {
                 // The values of a map are what a path to it means anyway, but a name after it would be a key.
                 guard walk.last?.collection == .map else {
                     throw QueryFault(
-                        "'@\(component.name)' needs a map before it; \(walk.description) is none",
+                        "'@\(component.name)' needs a map before it; \(walk.description) is not one",
                         at: component.range)
                 }
                 walk.isEveryValue = true

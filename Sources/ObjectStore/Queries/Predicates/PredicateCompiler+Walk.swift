@@ -9,7 +9,7 @@ extension PredicateCompiler {
         /// The class of the objects that the path has reached; nil behind a value.
         var reached: ClassSchema?
         var description: String
-        /// Whether `.@values` was said: then a name that follows is no key of the map.
+        /// Whether the path contains `.@values`: then a name that follows is not a key of the map.
         var isEveryValue = false
 
         var isToMany: Bool { CompiledPath(hops: hops, terminal: terminal).isToMany }

@@ -70,7 +70,7 @@ struct PredicateCompiler {
         return nodes
     }
 
-    /// An operand that stands alone: a truth value is a condition, nothing else is.
+    /// An operand without a comparison: only a truth value is a condition.
     private func bare(_ operand: PredicateOperand) throws(QueryFault) -> any PredicateNode {
         if operand.type == .value(.bool) {
             if case .constant(let value) = operand.form {

@@ -43,7 +43,7 @@ extension PredicateCompiler {
             let advice =
                 left.type == .value(.string) ? "; declare it \"string fulltext\"" : ""
             throw QueryFault(
-                "'text' searches full-text properties; \(left.description) is none" + advice,
+                "'text' needs a full-text property; \(left.description) is not one" + advice,
                 at: left.range)
         }
         guard case .constant(.bytes(let bytes)) = right.form, right.type == .value(.string) else {

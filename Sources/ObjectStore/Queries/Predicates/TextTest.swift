@@ -118,7 +118,7 @@ enum TextTest: Sendable {
 
     /// Matches greedily and goes back only to the last `*`: linear in the text for each star.
     ///
-    /// `starts` tells which scalars begin a character; without it all do. `?` takes a whole character.
+    /// `starts` marks the scalars that begin a character; without it all do. `?` matches a whole character.
     private static func isLike(
         _ text: [Unicode.Scalar], _ pattern: [LikePart], starts: [Bool]? = nil
     ) -> Bool {

@@ -65,7 +65,7 @@ struct ValueTest: Sendable {
             (.bytes(.folded(_, .compare(.notEqual, _))), .double),
             (.bytes(.folded(_, .compare(.notEqual, _))), .decimal),
             (.bytes(.folded(_, .compare(.notEqual, _))), .mixed):
-            return true  // a mixed value that is no text differs from any
+            return true  // a mixed value other than a text differs from any
         case (.bytes(let test), .bytes(let bytes)): return test.matches(bytes.span)
         case (.links(let keys), .link(let key)): return keys.contains(key.rawValue)
         case (.notLink(let other), .link(let key)): return key != other

@@ -112,7 +112,7 @@ package final class CollectionValues {
         }
     }
 
-    /// The values, in order, as of now.
+    /// The present values, in order.
     package func values() throws -> [Value] { try current().values }
 
     /// The number of values.
@@ -125,7 +125,7 @@ package final class CollectionValues {
         return try item(at: index, of: current)
     }
 
-    /// The values, in order, as of now; lists and maps inside mixed values are live.
+    /// The present values, in order; lists and maps inside mixed values are live.
     package func items() throws -> [NestedCollection.Item] {
         let current = try current()
         return try current.values.indices.map { try item(at: $0, of: current) }
@@ -259,8 +259,8 @@ package final class CollectionValues {
 extension CollectionValues {
     /// The sum of the values; nils do not count, and the sum of nothing is 0.
     ///
-    /// Ints give an int unless their sum needs more than 64 bits, then a double. Throws `invalid_query`
-    /// for values that are no numbers.
+    /// The sum of ints is an int, or a double if it needs more than 64 bits. Throws `invalid_query` for values that are
+    /// not numbers.
     package func sum() throws -> Value {
         switch (try aggregate(.sum), property.type) {
         case (.int(let value), .int): .int(value)

@@ -100,7 +100,7 @@ private struct NumberBars {
         let width = width(least, greatest)
         let first = (least / width).rounded(.down)
         let last = (greatest / width).rounded(.down)
-        // Numbers so near each other that no round ones lie between them share a bar.
+        // Numbers that are too close for round ones between them share a bar.
         guard width > 0, first.isFinite, last - first < Double(limit + 2), first < last else {
             return [
                 Histogram.Bar(lower: value(least), upper: value(greatest), count: numbers.count)

@@ -6,7 +6,7 @@ import ColumnStorage
 /// counted, indexed and tested without a list of keys. A value: it never changes with the store.
 package struct ResultKeys: Sendable {
     private enum Storage: Sendable {
-        /// One bitmap per cluster, and how many keys stand before each cluster.
+        /// One bitmap per cluster, and the number of keys before each cluster.
         case bitmap([ClusterBits], starts: [Int])
         case list([ObjectKey])
     }

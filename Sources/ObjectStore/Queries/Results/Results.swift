@@ -37,7 +37,7 @@ public final class Results {
         self.query = query
     }
 
-    /// The keys of the objects, in order, as of now.
+    /// The present keys of the objects, in order.
     ///
     /// A value: it stays as it is when the store changes, which is what loops want.
     package func keys() throws -> ResultKeys {
@@ -77,7 +77,7 @@ public final class Results {
         return count
     }
 
-    /// Tells the running reaction, if there is one, that it reads the rows of a query.
+    /// Records the rows of a query as a dependency of the running reaction, if there is one.
     private func noteRead(of query: Query) throws {
         guard let (store, _) = source.tracked else { return }
         try store.noteRead(of: query)

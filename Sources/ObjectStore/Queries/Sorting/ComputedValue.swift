@@ -1,14 +1,14 @@
 import ColumnStorage
 
-/// One value of each object that is more than a path of properties: a number of elements, an element, or what
-/// stands inside a mixed value.
+/// One value of each object that is more than a path of properties: a number of elements, an element, or a value inside
+/// a mixed value.
 struct ComputedValue: Sendable {
     let expression: any PredicateExpression
     let tables: [TableID]
     let type: PropertyType
     /// Every key path that the value depends on.
     let dependencies: [PropertyPath]
-    /// Whether the value is a number that stands for the name of a type.
+    /// Whether the value is a number that represents the name of a type.
     let isTypeName: Bool
 
     /// Whether a text says more than names and dots do.

@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// What tells objects apart for `distinct`: one value of each.
+/// The key by which `distinct` compares objects: one value of each.
 package struct DistinctKey: Hashable, Sendable {
     /// The key as it was written.
     package let description: String
@@ -69,7 +69,7 @@ package struct DistinctKey: Hashable, Sendable {
         }
     }
 
-    /// Whether both tell objects apart alike.
+    /// Whether both distinguish objects in the same way.
     package static func == (left: DistinctKey, right: DistinctKey) -> Bool {
         left.description == right.description && left.dependencies == right.dependencies
     }

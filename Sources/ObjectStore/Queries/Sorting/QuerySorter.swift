@@ -138,7 +138,7 @@ struct QuerySorter {
         return ascending ? nulls + entries : entries + nulls
     }
 
-    /// The values of a cluster that are not nil, and where they stand.
+    /// The values of a cluster that are not nil, and their positions.
     private struct CodedColumn {
         var codes: [UInt64] = []
         var present = ClusterBits.zero

@@ -26,8 +26,8 @@ package struct SortComparator {
         return 0
     }
 
-    /// A number that orders objects like the first key does, as far as 64 bits tell: of two that
-    /// differ, the smaller is that of the object that stands first.
+    /// A number that orders objects like the first key does, as far as 64 bits allow: of two different numbers, the
+    /// smaller belongs to the object that comes first.
     func code(of key: ObjectKey) -> UInt64 {
         let first = keys[0]
         guard let code = first.code(key)?.code else {

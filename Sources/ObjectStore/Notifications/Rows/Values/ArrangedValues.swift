@@ -59,10 +59,10 @@ struct ArrangedValues: ObservedRows {
             ((try? list?.element(at: position)) ?? nil) ?? .null
         }
         let before = ValueReader(sequence, before: change)
-        var changes = change.isAnew ? beginAnew(change) : follow(change, before)
+        var changes = change.isRelabeled ? rebuild(change) : follow(change, before)
         lostDetails = changes.deletedKeys.map { .value(before.value($0), mapKey: "") }
         sequence.forget(change.removed)
-        // The numbers of elements are no keys of objects.
+        // The numbers of elements are not keys of objects.
         changes.deletedKeys = []
         changes.insertedKeys = []
         changes.modifiedKeys = []
@@ -78,7 +78,7 @@ struct ArrangedValues: ObservedRows {
         var delta = RowDelta(left: change.removed, entered: change.added, stayed: Array(touched))
         var changes = CollectionChangeSet()
         for index in stages.indices {
-            // The next stage has to know of all that may stand elsewhere.
+            // The next stage needs all elements whose position may have changed.
             let told = index == stages.count - 1 ? set : touched
             changes = stages[index].advance(delta, told: told, before: before, after: after)
             delta = RowDelta(changes)
@@ -86,7 +86,7 @@ struct ArrangedValues: ObservedRows {
         return changes
     }
 
-    private mutating func beginAnew(_ change: ValueSequence.Step) -> CollectionChangeSet {
+    private mutating func rebuild(_ change: ValueSequence.Step) -> CollectionChangeSet {
         let before = shown.numbers()
         stages = Self.stages(rules, sequence)
         return SequenceDifference.changes(

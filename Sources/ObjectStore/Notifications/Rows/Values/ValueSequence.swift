@@ -2,9 +2,9 @@ import ColumnStorage
 
 /// The plain values of an observed list, set or map, in its order.
 ///
-/// A value may stand there several times, so each element has a number of its own, by which rows are kept. The number
-/// stays when the element is set to another value, and when it moves. A step costs what it has done to the sequence,
-/// times a logarithm.
+/// A value may occur several times, so each element has a number of its own, by which rows are kept. The number stays
+/// when the element is set to another value, and when it moves. A step costs time proportional to its changes, times a
+/// logarithm.
 final class ValueSequence {
     /// What a step did, in numbers.
     struct Step {
@@ -13,10 +13,10 @@ final class ValueSequence {
         var added: [ObjectKey] = []
         /// Elements that were set, with the values that they had.
         var elementsBefore: [ObjectKey: ListElement] = [:]
-        /// Elements that stand elsewhere, with the labels that they had.
+        /// Elements with another position, with the labels that they had.
         var labelsBefore: [ObjectKey: Int64] = [:]
-        /// Whether all elements have other labels, so that what is ordered by them has to be made anew.
-        var isAnew = false
+        /// Whether all elements have other labels, so that structures ordered by labels have to be rebuilt.
+        var isRelabeled = false
     }
 
     let property: Property
@@ -36,12 +36,12 @@ final class ValueSequence {
     /// All elements, in order.
     func numbers() -> [ObjectKey] { places.numbers() }
 
-    /// The order in which they stand; `labelsBefore` are those of an earlier version.
+    /// The order of the elements; `labelsBefore` are those of an earlier version.
     func order(labelsBefore: [ObjectKey: Int64]) -> CodedOrder {
         places.order(labelsBefore: labelsBefore)
     }
 
-    /// Moves along a change; `element` reads what stands at a position now.
+    /// Advances along a change; `element` reads the present element at a position.
     func advance(by changes: CollectionChangeSet, element: (Int) -> ListElement) -> Step {
         var step = Step()
         for (old, new) in zip(changes.modifications, changes.modificationsNew) {
@@ -51,29 +51,29 @@ final class ValueSequence {
         }
         // Very many are done sooner all at once.
         let count = changes.deletions.count + changes.insertions.count
-        step.isAnew = count > 64 + places.count / 8
-        var numbers = step.isAnew ? places.numbers() : []
+        step.isRelabeled = count > 64 + places.count / 8
+        var numbers = step.isRelabeled ? places.numbers() : []
         var gone: [ListElement: [ObjectKey]] = [:]
         for position in changes.deletions.reversed() {
-            let number = step.isAnew ? numbers[position] : places.remove(at: position)
+            let number = step.isRelabeled ? numbers[position] : places.remove(at: position)
             gone[self.element(number), default: []].append(number)
         }
-        if step.isAnew { numbers.removeAll(at: changes.deletions) }
+        if step.isRelabeled { numbers.removeAll(at: changes.deletions) }
         var come: [(position: Int, number: ObjectKey)] = []
         for position in changes.insertions {
             let number = number(for: element(position), from: &gone, &step)
-            if !step.isAnew, let label = places.label(at: position) {
+            if !step.isRelabeled, let label = places.label(at: position) {
                 places.insert(number, label: label)
                 continue
             }
-            if !step.isAnew {
-                // Between these two there was room for very many, who have come.
-                step.isAnew = true
+            if !step.isRelabeled {
+                // Inserted elements have used up the labels between these two.
+                step.isRelabeled = true
                 numbers = places.numbers()
             }
             come.append((position, number))
         }
-        if step.isAnew {
+        if step.isRelabeled {
             numbers.insert(come)
             label(numbers)
         }
@@ -81,7 +81,7 @@ final class ValueSequence {
         return step
     }
 
-    /// Lets go of elements that are gone.
+    /// Releases elements that were removed.
     func forget(_ removed: [ObjectKey]) { unused += removed }
 
     /// The number of an element that comes: one that has only moved keeps it.
@@ -114,7 +114,7 @@ final class ValueSequence {
 }
 
 extension [ObjectKey] {
-    /// Takes out what stands at some ascending positions.
+    /// Removes the elements at ascending positions.
     fileprivate mutating func removeAll(at positions: [Int]) {
         var rest = positions[...]
         self = indices.compactMap { index in

@@ -27,7 +27,7 @@ struct ValueStage {
     /// All elements, in order.
     func numbers() -> [ObjectKey] { Array(ordered.keys.keys().prefix(count)) }
 
-    /// Moves along a step that did `delta` to the elements; `told` are modified where they stay.
+    /// Advances along a step that did `delta` to the elements; `told` are reported as modified if they stay.
     mutating func advance(
         _ delta: RowDelta, told: KeySet, before: ValueReader, after: ValueReader
     ) -> CollectionChangeSet {
@@ -64,7 +64,7 @@ struct ValueStage {
 }
 
 extension RowDelta {
-    /// What changes of rows are for who follows the rows, if all that stay and were touched are told as modified.
+    /// Converts changes of rows for a stage that follows the rows; all touched rows that stay are reported as modified.
     init(_ changes: CollectionChangeSet) {
         let gone = Set(changes.deletedKeys)
         let come = Set(changes.insertedKeys)

@@ -1,8 +1,8 @@
 import ObjectStore
 import Testing
 
-/// Group 11 of the catalogue, and group 4 as far as it is about what lists do: what the other suites leave.
-@Suite struct CatalogueTests {
+/// The rules of objects and lists that the other suites leave: nil and defaults, primary keys, replaced lists.
+@Suite struct ObjectRuleTests {
     static let classes = [
         ClassSchema(
             "Dog",
@@ -24,7 +24,7 @@ import Testing
         try store.create("Dog", .dictionary(more.merging(["id": .int(id)]) { $1 }), mode: mode)
     }
 
-    @Test func `11.03 an explicit nil beats the default, and is an error where nil cannot be`()
+    @Test func `an explicit nil beats the default, and is an error where nil cannot be`()
         throws
     {
         try store.write {
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `11.04 a missing or nil list is an empty one`() throws {
+    @Test func `a missing or nil list is an empty one`() throws {
         try store.write {
             for (id, values) in [(Int64(1), [:]), (2, ["marks": Value.null, "friends": .null])] {
                 let made = try dog(id, values)
@@ -55,14 +55,14 @@ import Testing
         arguments: [
             PropertyType.bool, .float, .double, .date, .data,
         ])
-    func `11.12 a primary key of another type is a schema error`(type: PropertyType) {
+    func `a primary key of another type is a schema error`(type: PropertyType) {
         let wrong = ClassSchema("Wrong", [Property("key", type, isPrimary: true)])
         let error = storeError(.invalidSchema) { _ = try Store.temporary([wrong]) }
         #expect(error?.message.contains("'Wrong.key' is a primary key of type") == true)
     }
 
     @Test(arguments: [PropertyType.int, .string, .uuid, .objectID], [false, true])
-    func `11.12 int, string, uuid and object_id may be primary keys, optional ones too`(
+    func `int, string, uuid and object_id may be primary keys, optional ones too`(
         type: PropertyType, isOptional: Bool
     ) throws {
         let key = Property("key", type, isOptional: isOptional, isPrimary: true)
@@ -70,7 +70,7 @@ import Testing
         #expect(store.schema.find("Right")?.primaryKey?.type == type)
     }
 
-    @Test func `11.27 an update replaces a list and does not merge it`() throws {
+    @Test func `an update replaces a list and does not merge it`() throws {
         try store.write {
             let rex = try dog(1, ["marks": .list([.int(1), .int(2), .int(3)])])
             for mode in [UpdateMode.all, .modified] {
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `11.52 setting a property of all results works on those that there were`() throws {
+    @Test func `setting a property of all results works on those that there were`() throws {
         try store.write {
             for id in 1...4 { _ = try dog(Int64(id), ["age": .int(Int64(id % 2))]) }
             let even = try store.objects("Dog").filtered("age == 0")
@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test
-    func `11.55 keys that were read stay as they were; the deleted are invalid objects in place`()
+    func `keys that were read stay as they were; the deleted are invalid objects in place`()
         throws
     {
         try store.write {
@@ -113,14 +113,14 @@ import Testing
         }
     }
 
-    @Test func `11.57 a class that is not in the schema is an error`() throws {
+    @Test func `a class that is not in the schema is an error`() throws {
         try store.write {
             let error = storeError(.unknownClass) { try store.create("Dgo") }
             #expect(error?.message.contains("did you mean 'Dog'") == true)
         }
     }
 
-    @Test func `4.32 a list assigned to itself keeps its contents`() throws {
+    @Test func `a list assigned to itself keeps its contents`() throws {
         try store.write {
             let max = try dog(2)
             let rex = try dog(
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func `4.34 removing from a list keeps the object, deleting a list deletes the objects`()
+    @Test func `removing from a list keeps the object, deleting a list deletes the objects`()
         throws
     {
         try store.write {
@@ -156,7 +156,7 @@ import Testing
     }
 
     @Test
-    func `4.20, 4.22 and 11.40 a deleted object leaves every list and link, wherever it stands`()
+    func `a deleted object leaves every list and link that contains it`()
         throws
     {
         try store.write {
@@ -171,7 +171,7 @@ import Testing
         }
     }
 
-    @Test func `4.33 an object of another class, and nil, do not go into a list`() throws {
+    @Test func `an object of another class, and nil, do not go into a list`() throws {
         let cat = ClassSchema("Cat", [Property("id", .int)])
         try store.define([cat])
         try store.write {
