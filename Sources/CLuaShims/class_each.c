@@ -30,7 +30,7 @@ static void end_walk(lua_State *L, walk *w) {
 
 static int step(lua_State *L) {
     walk *w = check_walk(L, lua_upvalueindex(1));
-    if (!w) return not_ours(L, "go on");
+    if (!w) return not_ours(L, "continue");
     if (w->next == w->count) {
         if (!w->source) return 0;
         host *h = host_of(L);

@@ -10,7 +10,7 @@
 #include <string.h>
 #include "CLuaShims.h"
 
-enum { MEMORY_CLASSES = 37 };  // class 0 is none
+enum { MEMORY_CLASSES = 37 };  // class 0 is not used
 
 typedef struct {
     size_t used, peak;    // as Lua counts

@@ -13,7 +13,7 @@ static int bounded_rep(lua_State *L) {
     luaL_checklstring(L, 1, &length);
     luaL_checkinteger(L, 2);
     luaL_optlstring(L, 3, "", &separator);
-    if (length + separator == 0) {  // the original would count to the end all the same
+    if (length + separator == 0) {  // the original would count to the end as well
         lua_pushliteral(L, "");
         return 1;
     }

@@ -1,8 +1,8 @@
 extension AsyncOutput {
     /// Draws lines below everything that is printed, in place of the last ones; none takes them away.
     ///
-    /// Any thread, while no line is typed. A line that is wider than the window is cut there, or its rows could not be
-    /// found again; colours are taken for characters, so cut lines with colours before.
+    /// Any thread, while no line is being typed. A line wider than the window is cut, because its rows could not be
+    /// found again otherwise. Escape sequences of colors count as characters, so cut lines with colors before.
     package func setFooter(_ lines: [String]) {
         state.withLock { state in
             guard !state.isEditing else { return }

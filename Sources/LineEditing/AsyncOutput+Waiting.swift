@@ -2,7 +2,7 @@ extension AsyncOutput {
     /// What ended a wait between lines.
     package enum Event: Sendable { case woken, interrupted, timeout }
 
-    /// Waits until somebody wakes the pipe, the user presses Ctrl-C, or the time is over.
+    /// Waits until another thread wakes the pipe, the user presses Ctrl-C, or the time is over.
     ///
     /// For while code runs.
     package func waitForEvent(milliseconds: Int? = nil) -> Event {

@@ -51,7 +51,7 @@ package final class AsyncOutput: Sendable {
             state.endsInLine = bytes.last == UInt8(ascii: "\n")
             state.tap?(text)
             guard state.isEditing else {
-                // Inside the lock, or two threads' lines would mix and an editor could begin in between.
+                // Inside the lock: otherwise two threads' lines would mix, and an editor could begin between them.
                 send(text, above: &state)
                 return false
             }
@@ -114,7 +114,7 @@ package final class AsyncOutput: Sendable {
         return state.pending
     }
 
-    /// Drops whole lines from the middle: the first ones say how it began, the last ones how things stand.
+    /// Drops complete lines from the middle: the first ones show the beginning, the last ones the present state.
     private static func thin(_ state: inout State) {
         guard state.pending.count > limit else { return }
         let newline = UInt8(ascii: "\n")

@@ -1,12 +1,12 @@
-// Colours while typing. libedit knows none: it draws plain text. Whenever it waits for a key the line is on the screen
-// as `TypedLineLayout` says, so the same characters can be written again in the same places, in colour, and the cursor
-// put back where it was. libedit's picture of the screen stays true: characters and cursor are what it has drawn.
+// Colors while typing. libedit draws plain text only. Whenever it waits for a key, the line is on the screen as
+// `TypedLineLayout` says. So the same characters can be written again in the same positions, in color, and the cursor
+// put back. libedit's picture of the screen stays true: characters and cursor are what it has drawn.
 
-/// A piece of a line in one colour.
+/// A piece of a line in one color.
 package struct ColoredRun: Equatable, Sendable {
     /// How many Unicode scalars it has.
     package var length: Int
-    /// The numbers of an SGR sequence such as `32`; nil for the terminal's own colour.
+    /// The numbers of an SGR sequence such as `32`; nil for the terminal's own color.
     package var code: String?
 
     /// A piece of so many scalars.
@@ -17,10 +17,10 @@ package struct ColoredRun: Equatable, Sendable {
 }
 
 extension LineEditor {
-    /// Draws the typed line again in its colours, and puts the cursor where it belongs.
+    /// Draws the typed line again in its colors, and puts the cursor where it belongs.
     ///
-    /// Without colours only the cursor is put there, which libedit leaves in the second half of a wide character when
-    /// something is inserted before that.
+    /// Without colors, this only moves the cursor, which libedit leaves in the second half of a wide character when
+    /// text is inserted before that character.
     func paintLine() {
         let (before, after) = typed
         if before.isEmpty, after.isEmpty { return }
@@ -39,7 +39,7 @@ extension LineEditor {
     }
 }
 
-/// What has to be written to colour a line that is on the screen, with the cursor somewhere in it.
+/// The text that colors a line that is on the screen, with the cursor somewhere in it.
 struct LinePainting {
     let prompt: String
     let before: String
@@ -48,7 +48,7 @@ struct LinePainting {
 
     /// Nil where it is not certain what is where on the screen.
     ///
-    /// What is plain is written too: it may have had a colour. With `isEntered` the cursor is in the row below the line,
+    /// Plain text is written too: it may have had a color. With `isEntered` the cursor is in the row below the line,
     /// and stays there.
     func text(_ runs: [ColoredRun], isEntered: Bool = false) -> String? {
         let line = Array((before + after).unicodeScalars)
@@ -117,7 +117,7 @@ struct LinePainting {
 
         /// Adds a mark to the character that was drawn last.
         ///
-        /// Terminals think differently about the room it takes: the next character looks for its place.
+        /// Terminals differ in the width of a combined character: the next character sets its own position.
         mutating func combine(_ scalar: Unicode.Scalar) {
             text.unicodeScalars.append(scalar)
             column = nil

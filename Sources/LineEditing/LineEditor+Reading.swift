@@ -64,7 +64,7 @@ extension LineEditor {
         }
     }
 
-    /// The key (Ctrl-^) that stands for the combining characters that were typed.
+    /// The key (Ctrl-^) that represents the combining characters that were typed.
     private static let markKey: wchar_t = 0x1E
 
     /// Gives the terminal back for as long as the job is stopped, and takes the line up again where it is continued.

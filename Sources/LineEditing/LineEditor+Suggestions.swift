@@ -24,7 +24,7 @@ extension LineEditor {
         return after.isEmpty && !before.isEmpty ? hint(before) : nil
     }
 
-    /// Draws the suggestion and the remark behind the cursor, as far as the row has room.
+    /// Draws the suggestion and the remark after the cursor, as far as they fit into the row.
     func drawSuggestion() {
         eraseSuggestion()
         let (suggestion, hint) = (suggestion, currentHint)
@@ -35,9 +35,9 @@ extension LineEditor {
         layout.add(prompt: prompt, escape: Self.promptEscape)
         layout.add(text: typed.before.unicodeScalars)
         let cursor = layout.cursor(before: "")
-        let room = windowSize.columns - cursor.column - 1
-        guard room > 1 else { return }
-        let shown = TerminalText.truncate(text, to: room)
+        let free = windowSize.columns - cursor.column - 1
+        guard free > 1 else { return }
+        let shown = TerminalText.truncate(text, to: free)
         let width = TerminalText.width(shown)
         guard width > 0, shown.unicodeScalars.allSatisfy({ displayWidth($0) > 0 }) else { return }
         write("\u{1B}[90m\(shown)\u{1B}[0m\u{1B}[K\u{1B}[\(width)D")

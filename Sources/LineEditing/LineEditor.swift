@@ -2,8 +2,8 @@ import CEdit
 
 // A line of text typed at a terminal, as a Swift object over libedit.
 //
-// What it is for: the prompt. It reads one line at a time with the usual keys, history, completion and pasting, while
-// other threads go on printing: what they print appears above the typed line, which stays as it is.
+// The line editor of the prompt. It reads one line at a time with the usual keys, history, completion and pasting,
+// while other threads continue printing: their output appears above the typed line, which stays unchanged.
 //
 // What it does not do: it knows no Lua; whether an entry is complete, and what may be completed, others say.
 //
@@ -67,10 +67,10 @@ package final class LineEditor {
 
     /// The entries that can be recalled.
     package let history: EditHistory
-    /// Asked for what may stand at the cursor: gets the text before it and the text after it.
+    /// Returns the completions at the cursor, given the text before and after it.
     package var completer: ((_ before: String, _ after: String) -> Completion?)?
 
-    /// Asked for the colours of the typed text, whenever it is drawn; nil for none.
+    /// Returns the colors of the typed text whenever it is drawn; nil for none.
     package var painter: ((_ text: String) -> [ColoredRun])?
 
     /// Returns a remark about the typed text, which appears in gray at its end.
@@ -86,7 +86,7 @@ package final class LineEditor {
     /// Asked whenever the output's pipe is woken: true ends the reading as the end of the input does.
     package var mustStop: (() -> Bool)?
 
-    /// Marks in a prompt the characters that take no room on the screen, such as colours: one before, one after.
+    /// Marks the characters in a prompt that take no space on the screen, such as colors: one before, one after.
     package static let promptEscape: Unicode.Scalar = "\u{1}"
 
     /// Returns what a prompt shows: the text without the parts between ``promptEscape``.

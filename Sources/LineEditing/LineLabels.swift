@@ -13,8 +13,8 @@ struct LineLabels {
 
     /// Returns the bytes with the calling thread's label before each line.
     ///
-    /// `endsInLine` says whether what came before ended its line; what does not go on with that
-    /// line begins a new one.
+    /// `endsInLine` says whether the previous output ended its line. Output that does not continue that line begins a
+    /// new one.
     mutating func label(_ bytes: [UInt8], endsInLine: Bool) -> [UInt8] {
         let label = labels.isEmpty ? [] : labels[currentThread()] ?? []
         let goesOn = !endsInLine && unfinished == label

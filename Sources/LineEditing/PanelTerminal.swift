@@ -26,7 +26,7 @@ package struct PanelFrame: Sendable, Equatable {
     }
 }
 
-/// Shows lines that change in place and reads single keys, while other threads go on printing above them.
+/// Shows lines that change in place and reads single keys, while other threads continue printing above them.
 ///
 /// On the thread that edits lines, between lines.
 package enum PanelTerminal {

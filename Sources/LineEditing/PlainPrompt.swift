@@ -9,7 +9,7 @@ package final class PlainPrompt {
     /// Shows the prompt on a line of its own and returns the next line.
     package func readLine(prompt: String) -> LineInput {
         output.finishLine()
-        // The echo of a line that was typed before the prompt stands above the prompt, and does not end its line.
+        // The echo of a line that was typed before the prompt is above the prompt, and does not end its line.
         let wasTypedAhead = reader.hasWaitingLine
         output.write(LineEditor.visible(prompt))
         let line = readLine()

@@ -31,7 +31,7 @@ enum Descriptor {
         }
     }
 
-    /// Writes without waiting: for pipes that only wake somebody.
+    /// Writes without waiting: for pipes that only wake a reader.
     ///
     /// May be called in a signal handler.
     static func writeOnce(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) {
@@ -152,7 +152,7 @@ enum Descriptor {
     }
 }
 
-/// Tells the calling thread from others.
+/// A number that identifies the calling thread.
 func currentThread() -> UInt {
     #if canImport(Glibc)
         UInt(pthread_self())

@@ -117,7 +117,7 @@ extension LuaState {
         return "(error object is a \(name) value)"
     }
 
-    /// Pushes a field of the table on top, asking nobody.
+    /// Pushes a field of the table on top, without calling metamethods.
     private func pushField(_ name: String, on L: OpaquePointer) {
         name.utf8CString.withUnsafeBufferPointer { text in
             shim_push_bytes(L, text.baseAddress, text.count - 1)

@@ -77,7 +77,7 @@ public struct FileRights: Sendable, Equatable {
 
     /// Where a file is, or would be made: its folder without links, and its name.
     ///
-    /// Nil when that cannot be told: the folder is missing, or the name is a link that leads nowhere yet.
+    /// Nil if that is unknown: the folder is missing, or the name is a link to a missing file.
     private static func place(of path: String) -> String? {
         if path.isEmpty || path.utf8.contains(0) { return nil }
         if let file = resolved(path) { return file }

@@ -95,7 +95,7 @@ package struct LuaAnswer: Sendable {
         return text
     }
 
-    /// Where the bytes of a string argument lie; 0 for anything else.
+    /// The address of the bytes of a string argument; 0 for anything else.
     ///
     /// For an interned name the same each time, as in `LuaLiveClass.internedName`.
     package func address(_ index: Int) -> UInt {
@@ -149,7 +149,7 @@ package struct LuaAnswer: Sendable {
 
     /// An error about an argument's type: `… (table expected, got nil)`.
     ///
-    /// In the metamethod of an operator, which nobody has called by its name, it is in Lua's own words.
+    /// In the metamethod of an operator, which the script does not call by name, the error has Lua's own words.
     package func typeError(_ index: Int, _ expected: String) -> LuaArgumentError {
         switch name {
         case "__lt", "__le":

@@ -1,5 +1,5 @@
-// Classes of Swift objects as a script sees them. One declaration per class holds the names and what they do, so that
-// dispatch and completion read the same list; what is told about a name stands in the module that documents it.
+// Classes of Swift objects as a script sees them. One declaration per class lists the names and their functions, so
+// that dispatch and completion read the same list. The documentation of a name is in the module that documents it.
 
 import CLuaShims
 
@@ -220,7 +220,7 @@ package func nearestName(to name: String, in candidates: [String]) -> String? {
             (before, row) = (row, next)
         }
         let distance = row[other.count]
-        // Whoever knows `sort` from elsewhere means `sorted`.
+        // Users who know `sort` from elsewhere mean `sorted`.
         let isEnding = distance <= 3 && letters.count > 2 && other.starts(with: letters)
         if isEnding || distance <= max(1, letters.count / 3), distance < (best?.distance ?? .max) {
             best = (distance, candidate)

@@ -13,7 +13,7 @@ package struct LuaCoroutine: Hashable, Sendable {
 
     /// What a resumption led to.
     package enum Outcome: Sendable {
-        /// It yielded these values and can go on.
+        /// It yielded these values and can be resumed.
         case yielded([LuaValue])
         /// Its function returned these values.
         case returned([LuaValue])

@@ -74,7 +74,7 @@ package enum LuaFieldKind: Sendable {
     case object
     /// A Swift object in a userdata.
     case box
-    /// A table, a function, somebody else's userdata.
+    /// A table, a function, or a userdata of another library.
     case other
 }
 
@@ -99,7 +99,7 @@ private func kind(_ tag: Int32) -> LuaFieldKind {
     // Safe because it exists only while the call that owns both pointers runs.
     let value: UnsafePointer<shim_value>
     let L: OpaquePointer
-    let index: Int32  // where it lies on the stack; 0 for a field of a table
+    let index: Int32  // its stack index; 0 for a field of a table
 
     @inline(__always)
     init(_ value: UnsafePointer<shim_value>, _ L: OpaquePointer, index: Int32) {
@@ -170,20 +170,19 @@ private func kind(_ tag: Int32) -> LuaFieldKind {
     }
     /// The keys of an array of live objects of one class, in order; nil for an empty array and for all else.
     ///
-    /// Costs one or two steps for each element; only for values that lie on the stack, not for
-    /// the fields of a table.
+    /// Costs one or two steps for each element. Only for values on the stack, not for the fields of a table.
     package func liveArray() -> (type: LuaLiveClass, keys: [Int64])? {
         guard value.pointee.tag == SHIM_OTHER, index != 0 else { return nil }
         var cls: OpaquePointer?
         var length = 0
-        func read(room: Int) -> [Int64] {
-            [Int64](unsafeUninitializedCapacity: room) { buffer, count in
-                length = Int(shim_live_array(L, index, &cls, buffer.baseAddress, Int64(room)))
-                count = max(min(length, room), 0)
+        func read(capacity: Int) -> [Int64] {
+            [Int64](unsafeUninitializedCapacity: capacity) { buffer, count in
+                length = Int(shim_live_array(L, index, &cls, buffer.baseAddress, Int64(capacity)))
+                count = max(min(length, capacity), 0)
             }
         }
-        var keys = read(room: 16)
-        if length > keys.count { keys = read(room: length) }
+        var keys = read(capacity: 16)
+        if length > keys.count { keys = read(capacity: length) }
         // Because a checked object's class is alive.
         guard length > 0, let cls, let context = shim_class_context(cls) else { return nil }
         return (Unmanaged<LuaLiveClass>.fromOpaque(context).takeUnretainedValue(), keys)

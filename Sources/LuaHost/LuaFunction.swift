@@ -43,7 +43,7 @@ package struct LuaFunction: Hashable, Sendable {
     /// Gives an upvalue, counted from 0, another value; closures that share the upvalue see it too.
     ///
     /// False if there is none.
-    @discardableResult  // because who has counted them knows
+    @discardableResult  // because a caller that has counted the results knows them
     package func setUpvalue(_ index: Int, _ value: LuaValue) -> Bool {
         guard let state = reference.home.state else { return false }
         let L = state.stack
@@ -74,7 +74,7 @@ package struct LuaFunction: Hashable, Sendable {
     /// Identity.
     package func hash(into hasher: inout Hasher) { hasher.combine(address) }
 
-    /// What tells the function from all others that live.
+    /// A number that identifies the function among all live ones.
     package var address: UInt { reference.address }
 }
 

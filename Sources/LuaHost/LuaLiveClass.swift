@@ -133,8 +133,7 @@ extension LuaState {
         setProperties(properties, of: type.pointer, on: stack)
     }
 
-    /// Makes the class known that stands for `live` at one version, with the names that `live` has
-    /// now.
+    /// Registers the class that represents `live` at one version, with the present names of `live`.
     ///
     /// Classes of the same version pass the same anchor, and lose their Swift side together when
     /// nothing holds the anchor any more.

@@ -103,10 +103,9 @@ extension LuaState {
 
     /// Lets ``onMainReturn`` be called once, when the outermost Lua function that is running returns.
     ///
-    /// Until then every return costs a little; nothing is slowed before. False if nobody can tell:
-    /// no Lua function runs, or the script has a hook of its own. A function that ends with a tail
-    /// call is not told of.
-    @discardableResult  // because what is not told has to be decided at the end anyway
+    /// Until then every return costs a little; nothing is slowed before. Returns false if it cannot watch: no Lua
+    /// function runs, or the script has a hook of its own. A function that ends with a tail call is not reported.
+    @discardableResult  // because a call that was not watched is checked at its end anyway
     package func watchMainReturn() -> Bool { shim_watch_main_return(stack) }
 
     /// Switches warnings on or off; they are off at first, as in `lua` without `-W`.

@@ -45,9 +45,9 @@ package final class LuaState {
     ///
     /// Aborts when there is not even memory for an empty state.
     ///
-    /// `ignoresEnvironment` is `lua -E`: LUA_PATH and LUA_CPATH do not count. `isConfined` takes from the libraries what
-    /// could reach out of the state or go on when it is stopped: `dofile`, `loadfile` and binary chunks, `__gc`,
-    /// `string.dump`, and all of `os` but the time. The libraries should be ``LuaLibraries/confined`` then.
+    /// `ignoresEnvironment` is `lua -E`: LUA_PATH and LUA_CPATH do not count. `isConfined` removes the functions of the
+    /// libraries that could reach out of the state or run on after a stop: `dofile`, `loadfile` and binary chunks,
+    /// `__gc`, `string.dump`, and all of `os` but the time. The libraries should be ``LuaLibraries/confined`` then.
     ///
     /// The state's memory is charged to `account` from ``countMemory()`` on.
     package init(

@@ -198,7 +198,7 @@ package struct LuaTable: Hashable, Sendable {
 }
 
 extension LuaState {
-    /// A new table with room for so many elements and fields.
+    /// Creates a table with space for that many elements and fields.
     package func makeTable(array: Int = 0, fields: Int = 0) -> LuaTable {
         let L = stack
         shim_push_table(

@@ -37,11 +37,11 @@ package struct LuaUserdata: Hashable, Sendable {
         return Unmanaged<LuaLiveClass>.fromOpaque(context).takeUnretainedValue().members
     }
 
-    /// Makes the userdata of a Swift object one of a live object, for everybody who holds it; the Swift object is let
-    /// go of.
+    /// Turns the userdata of a Swift object into one of a live object, for all its holders, and releases the Swift
+    /// object.
     ///
     /// False, and nothing has happened, if it is no such userdata or the live object's class is frozen.
-    @discardableResult  // because who has looked knows the answer
+    @discardableResult  // because a caller that has checked knows the answer
     package func become(_ object: LuaLiveObject) -> Bool {
         guard let state = reference.home.state else { return false }
         let L = state.stack

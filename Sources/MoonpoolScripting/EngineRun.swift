@@ -57,7 +57,7 @@ final class EngineRun: Sendable {
 
 /// Where the result of a run goes, once.
 ///
-/// A job that is dropped because the engine has ended drops this with it: whoever waits is told.
+/// A job that is dropped because the engine has ended drops this with it, which resumes the waiting caller.
 final class EngineDelivery<Value: Sendable>: Sendable {
     private let continuation: Mutex<CheckedContinuation<Value, any Error>?>
 

@@ -49,7 +49,7 @@ extension ScriptContext {
         return context
     }
 
-    /// Waits for work that is done elsewhere, while the loop goes on: observers, timers and other runs have their turn.
+    /// Waits for work on another thread while the loop continues to run observers, timers and other runs.
     ///
     /// When the script is stopped the work is canceled and not waited for.
     func wait<Value: Sendable>(

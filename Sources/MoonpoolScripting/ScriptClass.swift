@@ -50,7 +50,7 @@ public struct ScriptMember<Object: AnyObject & Sendable>: Sendable {
     }
     let kind: Kind
 
-    /// How objects are made: `Counter(1)`, and `Counter.new(1)` all the same.
+    /// How objects are created: `Counter(1)`, and also `Counter.new(1)`.
     public static func new<each Argument: ScriptValue>(
         _ signature: String,
         _ body: @escaping @Sendable (repeat each Argument) throws -> Object
@@ -168,7 +168,7 @@ extension ScriptObject {
 extension ScriptEngine {
     /// Gives the scripts a class: a global of its name, with which objects are made if the class has a `.new`.
     ///
-    /// Takes effect before the next run. Throws `invalid_argument` for a name that is none.
+    /// Takes effect before the next run. Throws `invalid_argument` for an invalid name.
     public func register<Object: ScriptObject>(_ type: Object.Type) throws {
         let scriptClass = type.scriptClass
         let name = try GlobalName(scriptClass.name)

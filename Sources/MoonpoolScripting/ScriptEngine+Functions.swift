@@ -33,8 +33,8 @@ extension ScriptEngine {
 
     /// Gives the scripts an asynchronous Swift function; to them it is a function like any other.
     ///
-    /// The script waits as in `moonpool.sleep`: its observers, timers and other runs go on meanwhile. When the script is
-    /// stopped, the function's task is canceled.
+    /// The script waits as in `moonpool.sleep`: its observers, timers and other runs continue meanwhile. When the
+    /// script is stopped, the function's task is canceled.
     public func register<each Argument: ScriptValue, Value: ScriptValue>(
         _ signature: String,
         _ body: @escaping @Sendable (repeat each Argument) async throws -> Value

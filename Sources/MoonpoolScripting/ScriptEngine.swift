@@ -6,17 +6,16 @@ import StoreBindings
 
 // A Lua host inside of a Swift program.
 //
-// What it is for: programs that let others write scripts. An engine is a script whose loop goes on until it is closed:
-// chunks are run one after the other, functions and classes of Swift are there as globals, observers and timers run
-// between the chunks.
+// For programs whose users write scripts. An engine is a script whose loop runs until it is closed: chunks run one
+// after the other, functions and classes of Swift are globals, observers and timers run between the chunks.
 //
 // Threads: an engine may be used from any thread and any task; everything of Lua happens on the engine's own thread.
 // What crosses are values (`ScriptValue`).
 //
 // Caveats:
-// * A chunk that waits (`moonpool.sleep`, an async function of Swift) lets others run meanwhile, on top of it on the
-//   same stack: it goes on when they have ended. Lua has room for some 190 that wait at once.
-// * To stop one run is to stop those below it on the stack as well.
+// * A chunk that waits (`moonpool.sleep`, an async function of Swift) lets others run meanwhile, above it on the same
+//   stack: it continues when they have ended. Lua has stack space for some 190 waiting chunks at once.
+// * Stopping one run also stops those below it on the stack.
 
 /// A Lua state with a thread of its own, for scripts in a Swift program.
 ///
@@ -166,11 +165,11 @@ public final class ScriptEngine: Sendable {
 
     /// Sets a global, such as `limit` or `app.limit`.
     ///
-    /// Takes effect before the next run. Throws `invalid_argument` for a name that is none.
+    /// Takes effect before the next run. Throws `invalid_argument` for an invalid name.
     public func set(_ name: String, to value: some ScriptValue) throws {
         let name = try GlobalName(name)
         script.post { context in
-            // A value that cannot be told in Lua is one of an object that has gone: nil.
+            // A value without a Lua form is one of a deleted object: nil.
             context[name] = (try? value.toLua(in: context)) ?? .nil
         }
     }
@@ -206,7 +205,7 @@ public final class ScriptEngine: Sendable {
         do {
             try script.finishGently(within: .zero)
         } catch {
-            // No thread is left to look after it: what runs now is stopped, if not what begins this moment.
+            // No thread is left to manage it: the running chunk is stopped, unless it begins this moment.
             script.kill()
         }
         await withCheckedContinuation { continuation in

@@ -31,7 +31,7 @@ extension Array: ScriptConvertible where Element: ScriptConvertible {
         }
         let count = table.count
         var elements: [Element] = []
-        // The length of a table with gaps may be anything: room is made as elements come.
+        // The length of a table with gaps may be anything, so the array grows with its elements.
         for index in 1..<(count + 1) {
             do throws(ScriptTypeMismatch) {
                 elements.append(try Element.fromLua(table[index], in: conversion.context))

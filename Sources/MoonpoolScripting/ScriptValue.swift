@@ -49,7 +49,7 @@ extension ScriptConvertible {
 
 /// A Lua value of another type than the expected one.
 public struct ScriptTypeMismatch: Error, Equatable {
-    /// Where it stands inside of the value: `[3].name`; empty for the value itself.
+    /// The path inside the value: `[3].name`; empty for the value itself.
     public var path: String
     /// What was wanted.
     public var expected: String

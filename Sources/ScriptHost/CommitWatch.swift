@@ -3,9 +3,9 @@ import ObjectStore
 
 /// Notices commits of other processes in a store's file.
 ///
-/// Who commits calls by reading a byte of the lock file, and a process that dies before it has called closes that file: the
-/// store looks after both. Where the system has no watches left, it looks ten times a second. A look costs a few loads while
-/// nobody has committed. Does not keep the loop alive.
+/// A committing process signals others by reading a byte of the lock file, and a process that dies before that closes
+/// the file: the store watches for both. If the system has no watches left, it checks ten times a second. A check costs
+/// a few loads while there are no commits. Does not keep the loop alive.
 final class CommitWatch {
     private weak var store: Store?
     private var watch: AccessWatch?
@@ -22,7 +22,7 @@ final class CommitWatch {
                 self?.look()
             }
         }
-        // What was committed since the store was opened is nobody's news otherwise.
+        // Commits since the store was opened send no signal.
         look()
     }
 

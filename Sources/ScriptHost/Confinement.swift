@@ -88,6 +88,6 @@ extension ScriptContext {
         if state.globals["print"] == function { state.globals["print"] = before }
     }
 
-    /// A stop that was asked for during an entry of somebody who is attached has served.
+    /// A stop requested during an entry of an attached user is done.
     package func attachedEntryHasEnded() { _ = signals.takeSpared() }
 }

@@ -1,7 +1,7 @@
 import EventLoops
 import ObjectStore
 
-/// A store on a loop of its own thread that hears of the commits of other processes too.
+/// A store on a loop of its own thread that also receives the commits of other processes.
 ///
 /// For programs that observe without a script. Confined to the loop's thread.
 package final class FollowedStore {

@@ -1,10 +1,10 @@
 import LuaHost
 
-/// The options of `moonpool` that `lua` does not have: what a script may reach and take, and what is told about it.
+/// The options of `moonpool` that `lua` does not have: a script's rights, limits and reports.
 package struct HostOptions: Equatable, Sendable {
     /// `--sandbox`: nothing outside of the script, and 256 MiB of memory if nothing else is said.
     package var isSandboxed = false
-    /// `--allow FOLDER`: what a sandboxed script may use all the same.
+    /// `--allow FOLDER`: a folder that a sandboxed script may use.
     package var allowedFolders: [String] = []
     /// `--read-only`: the script opens stores' files for reading only.
     package var isReadOnly = false

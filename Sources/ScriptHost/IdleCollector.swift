@@ -2,9 +2,9 @@ import EventLoops
 
 /// Collects the script's garbage when its loop has had time to spare for a moment.
 ///
-/// A token that nobody holds any more stops observing when it is collected, and an idle script would never get that far.
-/// Nothing is done while the script does nothing, and the pause before a collection is at least twenty times what the
-/// last one took, so that it costs 5 % at most.
+/// A token without references stops observing when it is collected, but an idle script allocates too little to start a
+/// collection. The collector does nothing while the script does nothing. The pause before a collection is at least
+/// twenty times the duration of the last one, so that it costs 5 % at most.
 final class IdleCollector {
     private unowned let context: ScriptContext
     private var timer: LoopTimer?

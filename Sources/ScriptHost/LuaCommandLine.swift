@@ -26,7 +26,7 @@ package struct LuaCommandLine: Equatable, Sendable {
     package var source = Source.none
     /// The script's own arguments.
     package var arguments: [String] = []
-    /// All words, the program's name first; `script` is where the script stands among them.
+    /// All words, the program's name first; `script` is the script's index among them.
     package var words: [String]
     /// The index in `words` of the script's name; their number when there is none.
     package var script: Int
@@ -42,7 +42,7 @@ package struct LuaCommandLine: Equatable, Sendable {
     /// Not an option of `lua`.
     package var skipsInitFile = false
 
-    /// What the script may reach and take, and what is told about it.
+    /// The script's rights, limits and reports.
     ///
     /// Not options of `lua`.
     package var host = HostOptions()
@@ -52,7 +52,7 @@ package struct LuaCommandLine: Equatable, Sendable {
         steps.contains { if case .execute = $0 { true } else { false } }
     }
 
-    /// A word that is no option.
+    /// A word that is not an option.
     package struct UsageError: Error, Equatable {
         /// The word.
         package let option: String

@@ -33,7 +33,7 @@ package struct LuaProgram {
     /// Runs standard input as a script.
     package func runStandardInput() throws -> Bool { try runFile(nil) }
 
-    /// The table `arg`: the script's name at 0, its arguments from 1 on, what stood before it below.
+    /// The table `arg`: the script's name at 0, its arguments from 1 on, the words before it at negative indexes.
     private func setArguments() {
         let arguments = context.state.makeTable()
         let script = line.script < line.words.count ? line.script : 0
@@ -74,7 +74,7 @@ package struct LuaProgram {
     }
 
     /// Loads with Lua's own `loadfile`: first lines with `#`, binary chunks and messages are as in `lua`, and standard
-    /// input is the stream that the script goes on reading.
+    /// input is the stream that the script continues to read.
     private func runFile(_ path: String?, arguments: [LuaValue]? = nil) throws -> Bool {
         try attempt {
             let loaded = try context.loadFile.call(path.map { [.text($0)] } ?? [])

@@ -142,17 +142,17 @@ package final class Script: Sendable {
         return didStop
     }
 
-    /// Stops the Lua code that is running, for certain; the script goes on.
+    /// Stops the running Lua code, even in a loop of `pcall`; the script continues.
     ///
     /// Any thread. False when nothing ran.
-    @discardableResult  // because who stops for certain need not know whether something ran
+    @discardableResult  // because a caller that stops a script need not know whether something ran
     package func stopRunning() -> Bool {
         let didStop = shared.requestInterrupt(.certain)
         post { _ in }  // for code that waits for its loop
         return didStop
     }
 
-    /// Stops the observer, timer or entry that is running; it is reported, and the script goes on.
+    /// Stops the running observer, timer or entry; the stop is reported, and the script continues.
     ///
     /// Any thread. The main part of a script is stopped as well, and with it the script.
     package func stopHandler() {
@@ -177,7 +177,7 @@ package final class Script: Sendable {
 
     /// The same; what still runs after `grace` is interrupted for certain.
     ///
-    /// Any thread. A thread of its own looks after that, because whoever asks may be busy; throws when the system gives none.
+    /// Any thread. Uses a thread of its own, because the caller may be busy; throws when the system cannot start one.
     package func finishGently(within grace: Duration) throws(LoopError) {
         finishGently()
         if grace == .zero { kill() }
@@ -242,7 +242,7 @@ package final class Script: Sendable {
         let ended = ThreadLatch()
         whenEnded { _ in ended.open() }
         while !ended.wait(atMost: .seconds(3600)) {}
-        // Only one of those who wait joins the thread; there is nothing left for it to do but to end.
+        // Only one of the waiting threads joins the script's thread, which is about to end.
         if case .own(let thread) = place { thread.join() }
         return shared.status ?? 1
     }
@@ -316,7 +316,7 @@ final class ScriptSignals: Sendable {
         if let status { handler(status) }
     }
 
-    /// Calls the body while nobody can ask the script to stop; requests that are made meanwhile are void.
+    /// Calls the body while interrupts are off; requests made meanwhile are void.
     func withoutInterrupts(_ body: () -> Void) {
         let interrupt = state.withLock { state in
             defer { state.interrupt = nil }

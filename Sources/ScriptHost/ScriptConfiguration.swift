@@ -13,7 +13,7 @@ public struct ScriptConfiguration: Sendable {
     public var limits: ScriptLimits
     /// Whether `LUA_PATH`, `LUA_CPATH` and `LUA_INIT` count.
     public var usesEnvironment: Bool
-    /// Whether the loop goes on when nothing is left to do, and an interrupt ends only the code that runs: for prompts.
+    /// Whether the loop continues when nothing is left to do, and an interrupt ends only the running code: for prompts.
     package var isInteractive: Bool
     /// Whether `os.exit(code, true)` may end the process: for programs that run one script and nothing else.
     package var endsProcess: Bool
@@ -31,7 +31,8 @@ public struct ScriptConfiguration: Sendable {
     public var logger: Logger
     /// The clock of its timers.
     package var clock: any LoopClock
-    /// What stands in brackets before each line that `print` writes, where several scripts share the output; nil for nothing.
+    /// The label in brackets before each line that `print` writes, where several scripts share the output; nil for
+    /// none.
     package var outputLabel: String?
     /// Adds what the host has for its scripts, before anything of them runs; for their workers as well.
     ///
@@ -42,7 +43,7 @@ public struct ScriptConfiguration: Sendable {
     /// The account of that script, which its workers share; nil for one of the script's own where memory is limited.
     var account: MemoryAccount?
 
-    /// Creates a configuration: all rights, no limits, and reports on standard error, unless told otherwise.
+    /// Creates a configuration: by default all rights, no limits, and reports on standard error.
     public init(
         name: String = "script", rights: ScriptRights = .all, limits: ScriptLimits = .none,
         usesEnvironment: Bool = true, logger: Logger? = nil,

@@ -32,7 +32,7 @@ package final class ScriptContext {
     package var attachments: [ObjectIdentifier: AnyObject] = [:]
     /// Surrounds each call that the loop makes into the script besides observers, such as a timer's.
     ///
-    /// For hosts that tell apart what they print. It has to make the call, and to pass on what it throws.
+    /// For hosts that label what they print. It must make the call, and rethrow its errors.
     package var aroundCallbacks: ((_ source: String, _ call: () throws -> Void) throws -> Void)?
     /// Called at the end of each turn of the loop.
     package var onTurn: (() -> Void)?
@@ -44,7 +44,7 @@ package final class ScriptContext {
     private var whenShutDown: ((Int32) -> Void)?
     private var isShutDownPlanned = false
     let stores: StoreConnection
-    /// What `os.exit` asked for, or what an interrupt made of it; nil while the script goes on.
+    /// The status of `os.exit` or of an interrupt; nil while the script runs.
     private(set) var exitStatus: Int32?
     /// Whether the script ends with the code that is running.
     private(set) var isEnding = false
@@ -111,7 +111,7 @@ package final class ScriptContext {
         installRequests()
         // Luv has one loop for each thread.
         if !configuration.rights.isConfined, seat == nil { installLuv() }
-        // What reads folders and runs scripts is for those who may do so themselves.
+        // Functions that read folders and run scripts need the rights to do so.
         if !configuration.rights.isConfined, configuration.rights.files == .all,
             !configuration.rights.opensStoresReadOnly
         {
@@ -177,7 +177,8 @@ package final class ScriptContext {
         return exitStatus ?? (status == 0 && hasFailed ? 1 : status)
     }
 
-    /// Runs the first code on a shared thread; the script goes on until `exit`, and is shut down before `end` is called.
+    /// Runs the first code on a shared thread; the script continues until `exit`, and is shut down before `end` is
+    /// called.
     func runShared(_ main: (ScriptContext) throws -> Int32, end: @escaping (Int32) -> Void) {
         whenShutDown = end
         if signals.isKilled { return exit(status: 0) }
@@ -208,7 +209,7 @@ package final class ScriptContext {
         }
     }
 
-    /// Ends the turns of the loop, as `moonpool.stop` asks; others that share it go on.
+    /// Ends the turns of the loop, as `moonpool.stop` requests; other scripts that share it continue.
     func stopLoop() { if seat == nil { loop.stop() } }
 
     /// Ends everything the script has going, in the order that nothing is called by something that has ended.
@@ -232,7 +233,7 @@ package final class ScriptContext {
     private func endWhatRuns() {
         messages.close()
         services.close()
-        // A worker may be waiting for the write lock: it must get it to come to its end.
+        // A worker may be waiting for the write lock, which it needs to end.
         stores.cancelWrites(except: [])
         endWorkers()
         stores.close()
@@ -258,7 +259,7 @@ package final class ScriptContext {
         endLoop()
     }
 
-    /// To be called before waiting: code that is to come to its end, and goes on waiting, is stopped after all.
+    /// Call this before waiting: code that should end, and waits again, is stopped.
     ///
     /// Throws `limit_exceeded` where too many scripts of a shared thread wait.
     package func noteWait() throws {
@@ -413,7 +414,7 @@ package final class ScriptContext {
         }
     }
 
-    /// Tells of an error that nobody has taken: a worker the script that has started it, any other script its user.
+    /// Reports an unhandled error: of a worker to the script that has started it, of any other script to its user.
     private func tell(_ error: any Error, in source: String) {
         if !sendToParent(error, from: source) { report(error, in: source) }
     }

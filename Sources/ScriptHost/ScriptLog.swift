@@ -6,11 +6,11 @@ import Logging
 ///
 /// Nothing is logged for what scripts do all the time: reads, writes, calls.
 package enum ScriptLog {
-    /// How much is told.
+    /// The detail of the log.
     package enum Level: String, CaseIterable, Sendable {
         case trace, debug, info, notice, warning, error, critical, off
 
-        /// What the variable `MOONPOOL_LOG` asks for; nonsense there is told, and is as nothing.
+        /// The level of the variable `MOONPOOL_LOG`; an invalid value is reported and ignored.
         static func ofEnvironment(_ configuration: ScriptConfiguration) -> Level? {
             guard configuration.usesEnvironment,
                 let text = ProcessServices.environment("MOONPOOL_LOG"), !text.isEmpty
@@ -23,7 +23,7 @@ package enum ScriptLog {
         }
     }
 
-    /// A logger that tells nobody.
+    /// A logger without output.
     package static let none = Logger(label: "moonpool") { _ in SwiftLogNoOpLogHandler() }
 
     /// A logger that writes a line for each event to standard error.

@@ -4,7 +4,7 @@ import LuaHost
 public struct ScriptRights: Sendable, Equatable {
     /// Which of Lua's libraries it has.
     public var libraries: LuaLibraries
-    /// Whether everything is taken from it with which it could reach out of its state or go on when it is stopped.
+    /// Whether functions that could reach out of the script's state, or run on after a stop, are removed.
     ///
     /// Then `require` finds `moonpool`, the libraries that it has, and `.lua` files in the folders of `files`; there is no
     /// `io`, no `debug`, no `dofile`, `loadfile`, `string.dump` or `__gc`; `load` takes text only, and `os` tells the time.

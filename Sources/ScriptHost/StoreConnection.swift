@@ -4,7 +4,8 @@ import LuaHost
 import ObjectStore
 import StoreBindings
 
-/// A script's loop as its stores see it: their scheduler, their way to keep the script alive, and who watches their files.
+/// A script's loop as its stores see it: their scheduler, their way to keep the script alive, and the watch of their
+/// files.
 final class StoreConnection: BindingHost {
     private let loop: EventLoop
     private var watches: [ObjectIdentifier: CommitWatch] = [:]
@@ -12,7 +13,7 @@ final class StoreConnection: BindingHost {
     /// Gets the errors of observers and queued writes.
     var onError: (_ error: any Error, _ source: String, _ token: LuaValue) -> Void = { _, _, _ in }
 
-    /// Gets hints for whoever wrote the script.
+    /// Receives hints for the author of the script.
     var onHint: (_ text: String) -> Void = { _ in }
 
     let scriptName: String

@@ -87,7 +87,7 @@ extension ScriptContext {
         module[name] = .function(function)
     }
 
-    /// How often a function that waits looks whether it must not any more; nil where whoever stops the script wakes it.
+    /// How often a waiting function checks whether it must stop; nil if a stop wakes it.
     package var stopCheck: Duration? { configuration.limits.time == nil ? nil : .milliseconds(20) }
 
     /// Lets a stop that ended a wait take effect here: its signal may come only after the code has gone on a little.

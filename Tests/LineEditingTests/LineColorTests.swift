@@ -221,8 +221,8 @@ private typealias Key = PseudoTerminal.Key
 
     /// Whatever is typed, a line in colors and one that is painted without any show the same.
     ///
-    /// What stands above the prompt is not compared: libedit can leave a blank in the place of a wide character, or a row
-    /// too many, and a line that is entered before it could be painted stays like that.
+    /// The text above the prompt is not compared: libedit can leave a blank in the place of a wide character, or a row
+    /// too many, and a line that is entered before it could be painted stays unpainted.
     @Test(arguments: 1...6) func `random keys show what they show without colors`(seed: Int) throws
     {
         var random = SeededGenerator(seed: UInt64(seed))

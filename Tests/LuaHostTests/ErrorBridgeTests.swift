@@ -71,7 +71,7 @@ struct Broken: ScriptError, Equatable {
         #expect(caught?.traceback?.contains("in upvalue 'inner'") == true)
     }
 
-    @Test func `messages of values that are no strings follow lua's wording`() {
+    @Test func `messages of values that are not strings follow lua's wording`() {
         #expect(error("error({})")?.message == "(error object is a table value)")
         #expect(error("error()")?.message == "(error object is a nil value)")
         #expect(

@@ -44,7 +44,7 @@ final class Maker {
         name: "maker",
         methods: [
             LuaMethod("create", fastCreate: true) { maker, call in
-                guard try call.text(2) == "Row" else { throw LuaArgumentError("no such class") }
+                guard try call.text(2) == "Row" else { throw LuaArgumentError("unknown class") }
                 let table = try call.table(3)
                 maker.rows.rows.append(
                     Dictionary(
@@ -137,7 +137,7 @@ private let rowMethods = LuaLiveMethods(
         #expect(try state.run("return maker:create('Row', {other = {}}):key()") == [3])
         #expect(
             try state.run("return select(2, pcall(maker.create, maker, 'Dog', {})).message") == [
-                "no such class"
+                "unknown class"
             ])
         #expect(
             try state.run("return select(2, pcall(maker.create, 1, 'Dog', {})).message")

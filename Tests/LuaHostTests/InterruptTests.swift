@@ -88,7 +88,7 @@ func interrupted(
         #expect(error?.kind == .interrupted)
     }
 
-    @Test func `the state goes on afterwards and keeps the script's own hook`() throws {
+    @Test func `the state continues afterwards and keeps the script's own hook`() throws {
         let state = LuaState()
         try state.run("count = 0 debug.sethook(function() count = count + 1 end, '', 1000)")
         #expect(interrupted("ready() while true do end", state: state)?.kind == .interrupted)
@@ -131,7 +131,7 @@ func interrupted(
         "pcall(function() ready() while true do end end) while true do end",
         "coroutine.wrap(function() pcall(function() ready() while true do end end) while true do end end)()",
     ])
-    func `code that goes on after a catchable stop is stopped for certain`(code: String) throws {
+    func `code that continues after a catchable stop is stopped`(code: String) throws {
         let state = LuaState()
         let error = interrupted(code, state: state, force: .catchable)
         #expect(error?.kind == .interrupted)

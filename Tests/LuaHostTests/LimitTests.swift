@@ -59,7 +59,7 @@ private let stubborn = [
         #expect(try state.run("local n = 0 for i = 1, 10000 do n = n + 1 end return n") == [10_000])
     }
 
-    @Test func `a script that catches the error sees its code, and ends all the same`() throws {
+    @Test func `a script that catches the error sees its code, and still ends`() throws {
         let state = LuaState()
         state.setInstructionLimit(50_000)
         var seen: [LuaValue] = []
@@ -118,7 +118,7 @@ private let stubborn = [
     @Test func `a limit that a run takes away does not stop the next one`() throws {
         let state = LuaState()
         let free = state.makeFunction("free") { call in
-            // Whoever watches the time is to have seen the deadline of this run.
+            // The thread that watches the time must see the deadline of this run.
             let moment = ContinuousClock.now + .milliseconds(10)
             while ContinuousClock.now < moment {}
             call.state.setTimeLimit(nil)

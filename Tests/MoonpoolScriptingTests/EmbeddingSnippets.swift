@@ -1,7 +1,7 @@
 import MoonpoolScripting
 import Synchronization
 
-// The Swift of the article "Embedding" and of README.md, compiled and run: each block there stands here, line by line.
+// The Swift of the article "Embedding" and of README.md, compiled and run: each block there is here, line by line.
 
 enum EmbeddingSnippets {
     static func first() async throws -> Int {

@@ -201,7 +201,7 @@ private struct Refused: Error, Equatable { let what: String }
         #expect(await failure(engine, "moonpool.open(1)")?.code == "invalid_argument")
     }
 
-    @Test func `an async function is awaited while timers go on`() async throws {
+    @Test func `timers run while an async function is awaited`() async throws {
         let engine = try ScriptEngine(.sandboxed(limits: .none))
         let open = Flag()
         try engine.register("fetch(name)") { (name: String) async throws -> String in
@@ -398,7 +398,7 @@ private struct Refused: Error, Equatable { let what: String }
         #expect(lines.withLock { $0 } == ["a\t1\tnil\n", "\n"])
     }
 
-    @Test func `runs of many tasks all end, and those after the end are told`() async throws {
+    @Test func `runs of many tasks all end, and those after the end throw`() async throws {
         let engine = try ScriptEngine(.sandboxed(limits: .none))
         let sum = try await withThrowingTaskGroup(of: Int.self) { group in
             for number in 1...200 {

@@ -96,7 +96,7 @@ private struct Tenant: Sendable, Equatable {
         #expect(id == 7)
         #expect(try await engine.run("return tom.age", as: Int.self) == 6)
         #expect(try await engine.state(as: Tenant.self) == Tenant(id: 7, calls: 4))
-        // Outside of a write the assignment is an error of the script, and the host goes on.
+        // Outside of a write the assignment is an error of the script, and the host continues.
         let message = try await engine.run(
             "local ok, err = pcall(silent, tom); return err.code", as: String.self)
         #expect(message == "not_in_write")
@@ -207,7 +207,7 @@ private struct Tenant: Sendable, Equatable {
 }
 
 @Suite struct ScriptUsageTests {
-    @Test func `an engine tells what its runs have used`() async throws {
+    @Test func `an engine reports the usage of its runs`() async throws {
         let engine = try ScriptEngine(
             .sandboxed(limits: ScriptLimits(memory: 64 << 20, instructions: 10_000_000)))
         #expect(engine.usage.runs == 0)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import REPL
 
-/// Dot commands are declared once: `.help`, completion and the prompt's page tell what the declarations say.
+/// Dot commands are declared once: `.help`, completion and the prompt's page show the declarations.
 @Suite struct CommandPageTests {
     static let path: String = {
         let here = URL(filePath: #filePath)
@@ -21,7 +21,7 @@ import Testing
         return "| command | what it does |\n|---|---|\n" + rows.joined()
     }
 
-    @Test func `the page's table is that of the declarations; scripts-reference writes it anew`()
+    @Test func `the page's table matches the declarations; scripts/reference regenerates it`()
         throws
     {
         var page = try String(contentsOfFile: Self.path, encoding: .utf8)

@@ -14,7 +14,9 @@ import Testing
     @Test(arguments: [
         "for i = 1, 3 do", "x =", "f(", "function f()", "[[ long", "1 +", "= 1 +", "if x then",
         "--[[ comment", "t = {", "'a' ..", "repeat x()", "local x = {\n1,\n",
-    ]) func `goes on`(_ entry: String) { #expect(compiler.status(of: entry) == .incomplete) }
+    ]) func `incomplete entries need another line`(_ entry: String) {
+        #expect(compiler.status(of: entry) == .incomplete)
+    }
 
     @Test(arguments: ["x y", "1 = 2", "end", ")", "= x = 1", "goto nowhere", "'open"])
     func `is wrong`(_ entry: String) {

@@ -4,8 +4,8 @@ import Synchronization
 
 /// Counts whether a file that is mapped into memory is touched.
 ///
-/// The mapping is made unreadable; the first touch of each try is counted by the handler of the fault, which makes it
-/// readable again and lets the reader go on.
+/// The mapping is made unreadable; the handler of the fault counts the first touch of each try, makes it readable again
+/// and lets the reader continue.
 enum GuardedPages {
     private static let start = Atomic<UInt>(0)
     private static let length = Atomic<UInt>(0)
@@ -32,7 +32,7 @@ enum GuardedPages {
                 GuardedPages.count.add(1, ordering: .sequentiallyConsistent)
                 mprotect(UnsafeMutableRawPointer(bitPattern: low), Int(size), PROT_READ)
             } else {
-                // Somebody else's fault: it happens again, and ends the process.
+                // Another fault: it happens again, and ends the process.
                 signal(SIGSEGV, SIG_DFL)
             }
         }

@@ -17,7 +17,7 @@ import Testing
             try session.run("help(moonpool.json.encode)").contains(
                 "moonpool.json.encode(value: any)"))
         #expect(try session.run("help(store)").contains("store: A live object store"))
-        #expect(try session.run("help(moonpool.null)").contains("null: Stands for nil"))
+        #expect(try session.run("help(moonpool.null)").contains("null: Represents nil"))
         #expect(try session.run("help 'not_in_write'").contains("use store:write"))
         #expect(try session.run("help()").contains(".observers"))
         #expect(try session.run("help(print)").hasPrefix("a built-in function; "))

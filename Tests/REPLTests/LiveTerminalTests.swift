@@ -4,13 +4,13 @@ import Testing
 
 private typealias Key = PseudoTerminal.Key
 
-/// What goes on beside the typed line: observers that print, tables that are drawn again, other programs.
+/// Output while a line is typed: observers that print, tables that are drawn again, other programs.
 @Suite(.serialized) struct LiveTerminalTests {
     private static let kennel =
         "store:define { Dog = { id = 'int primary', name = 'string' } } "
         + "function add(i) store:write(function() store:create('Dog', { id = i, name = 'd' .. i }) end) end"
 
-    @Test func `what observers and timers print bears their names`() throws {
+    @Test func `output of observers and timers is labeled with their names`() throws {
         let session = try TerminalSession(columns: 90)
         defer { session.remove() }
         try session.run(Self.kennel)
@@ -36,7 +36,7 @@ private typealias Key = PseudoTerminal.Key
         #expect(try session.end() == 0)
     }
 
-    @Test func `what is entered while a handler sleeps is nobody's but the user's`() throws {
+    @Test func `an entry during a sleeping handler belongs to the user`() throws {
         let session = try TerminalSession(columns: 90)
         defer { session.remove() }
         try session.run(Self.kennel)
@@ -165,7 +165,7 @@ private typealias Key = PseudoTerminal.Key
         }
     }
 
-    @Test func `what a live table has no room for is counted`() throws {
+    @Test func `the rows that a live table cannot show are counted`() throws {
         let session = try TerminalSession(columns: 70)
         defer { session.remove() }
         try session.run(Self.kennel)
@@ -189,7 +189,7 @@ private typealias Key = PseudoTerminal.Key
             "token = store:objects('Dog'):observe(function(c) if c.type == 'update' then error('x', 0) end end)"
         )
         _ = try session.run("store:refresh() add(1) store:refresh()")
-        let known = try session.run(".why nobody")
+        let known = try session.run(".why unknown")
         let place = try #require(known.firstMatch(of: /: 1 (entry [0-9]+:[0-9]+)/)?.1)
         #expect(try session.run(".why \(place)").contains("1 object, the call took"))
         _ = try session.run("token:invalidate()")
@@ -223,7 +223,7 @@ private typealias Key = PseudoTerminal.Key
         let session = try TestSession(columns: 72)
         _ = try session.run("store:define { Dog = { name = 'string' } }")
         _ = try session.run(
-            "token = store:objects 'Dog':observe(print, { name = 'a name that goes on and on and on and on and on' })"
+            "token = store:objects 'Dog':observe(print, { name = 'a name that is long and long and long and long and long' })"
         )
         let lines = try session.run(".observers").split(separator: "\n")
         #expect(lines.allSatisfy { $0.count < 72 }, "\(lines)")
@@ -319,7 +319,9 @@ private typealias Key = PseudoTerminal.Key
         #expect(try session.end() == 0)
     }
 
-    @Test func `what a worker prints bears its name and leaves the typed line alone`() throws {
+    @Test func `output of a worker is labeled with its name and leaves the typed line alone`()
+        throws
+    {
         let session = try TerminalSession(columns: 90)
         defer { session.remove() }
         try session.run(

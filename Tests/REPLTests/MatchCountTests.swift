@@ -63,7 +63,7 @@ private typealias Key = PseudoTerminal.Key
         #expect(try session.end() == 0)
     }
 
-    @Test func `Results bear their numbers at the right edge`() {
+    @Test func `Results are numbered at the right edge`() {
         let style = Style.plain
         #expect(ResultLabel.adding(3, to: "42", columns: 10, style: style).hasSuffix("     _3"))
         let table = "a wide line\nend"

@@ -49,7 +49,7 @@ import Testing
         #expect(
             try session.run(".reload").contains("reloaded kennel; 1 observer in place of 1"))
         #expect(try session.run(".reload").contains("no module has changed"))
-        // Whoever holds the module's table has the new functions, and they have the table.
+        // A holder of the module's table has the new functions, and they have the table.
         #expect(try session.run("m.ask(), m == require 'kennel'") == "\"the second\"\ntrue")
         _ = try session.run("m.answer = 'mine' store:refresh()")
         #expect(try session.run("m.ask()") == "\"mine\"")
@@ -91,7 +91,9 @@ import Testing
         #expect(try session.run("add()") == "bb\tupdate")
     }
 
-    @Test func `what a failed run has let go of goes on, and globals are as they were`() throws {
+    @Test func `observers that a failed run has released continue, and globals keep their values`()
+        throws
+    {
         defer { remove() }
         let observing = "token = dogs:observe(function(c) print('WORD', c.type) end)"
         try write("limit = 1\n" + observing.replacing("WORD", with: "old"))
@@ -153,7 +155,7 @@ import Testing
         try session.wait(forShown: "reloaded kennel; 1 observer in place of 1")
         _ = try session.run("store:refresh()")
         #expect(try session.run("add()") == "the second update")
-        // A broken file is told of once, whatever else happens in its folder.
+        // A broken file is reported once, whatever else happens in its folder.
         try write("x = = 1")
         try session.wait(forShown: "kennel is as it was, with its observers")
         _ = try session.run("1")
@@ -190,7 +192,7 @@ import Testing
         #expect(try session.complete(".reload o") == ["off", "on", "other"])
     }
 
-    @Test func `what was never loaded is told of`() throws {
+    @Test func `a module that was never loaded is reported`() throws {
         defer { remove() }
         #expect(try session.run(".reload nothing") == "no module 'nothing' was loaded from a file")
         try write("return 1")

@@ -112,8 +112,8 @@ import Testing
         #expect(try session.run("store:objects('Person')[1].dogs:limit(1)").contains("dog 2"))
         #expect(
             try session.run("{ store:object('Dog', 1), store:object('Dog', 2) }").contains("2 Dog"))
-        let nested = try session.run("{ favourite = store:object('Dog', 1) }")
-        #expect(nested.contains("favourite = Dog {"))
+        let nested = try session.run("{ favorite = store:object('Dog', 1) }")
+        #expect(nested.contains("favorite = Dog {"))
         _ = try session.run(
             "local rex = store:object('Dog', 1) store:write(function() store:delete(rex) end)")
         #expect(try session.run("rex") == "Dog (deleted)")
@@ -187,7 +187,7 @@ import Testing
         #expect(text.contains("> 2 |   if change.type == \"update\" then error(\"no\") end"))
     }
 
-    @Test func `commands answer, and mistakes in them are told`() throws {
+    @Test func `commands answer, and mistakes in them are reported`() throws {
         let session = try TestSession()
         #expect(try session.run(".classes").hasPrefix("no classes yet"))
         _ = try session.run(Self.dogs)

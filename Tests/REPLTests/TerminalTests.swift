@@ -53,7 +53,7 @@ final class TerminalSession {
             Self.shows(entry, in: $0.lines, of: $0, from: firstRow)
         }
         terminal.type(Key.enter)
-        // While the typed line is drawn anew, below what somebody prints, there is a prompt without it for a moment.
+        // While the typed line is drawn again below printed output, there is a prompt without it for a moment.
         try terminal.wait(for: "the prompt after \(entry)") { screen in
             isAtPrompt(screen)
                 && Self.shows(entry, in: screen.lines.dropLast(), of: screen, from: firstRow)
@@ -61,7 +61,7 @@ final class TerminalSession {
         return terminal.screen.lines
     }
 
-    /// Whether an entry stands in the lines from a row on, counted from the first line of the session, or has scrolled
+    /// Whether an entry is in the lines from a row on, counted from the first line of the session, or has scrolled
     /// away.
     private static func shows(
         _ entry: String, in lines: some Collection<String>, of screen: TerminalScreen,
@@ -139,7 +139,7 @@ final class TerminalSession {
         "while true do end", "while true do pcall(function() while true do end end) end",
         "coroutine.wrap(function() while true do end end)()", "moonpool.sleep(1000)",
         "setmetatable({}, {__index = function() while true do end end}).x()",
-    ]) func `Ctrl-C stops running code and the session goes on`(_ entry: String) throws {
+    ]) func `Ctrl-C stops running code and the session continues`(_ entry: String) throws {
         let session = try TerminalSession()
         defer { session.remove() }
         session.terminal.type("print('running') " + entry + "\r")
@@ -210,7 +210,7 @@ final class TerminalSession {
         #expect(try third.end() == 0)
     }
 
-    @Test func `a start-up file that cannot be read is told of, and one that is not there is not`()
+    @Test func `an unreadable start-up file is reported, and a missing one is not`()
         throws
     {
         let first = try TerminalSession()
@@ -292,7 +292,7 @@ final class TerminalSession {
         #expect(try second.end() == 0)
     }
 
-    @Test func `code in a C function is told of, and the third Ctrl-C ends the process`() throws {
+    @Test func `code in a C function is reported, and the third Ctrl-C ends the process`() throws {
         let session = try TerminalSession()
         defer { session.remove() }
         // Each comparison of the sort reads a million bytes.
@@ -325,7 +325,7 @@ final class TerminalSession {
         #expect(try session.terminal.exitCode() == 128 + signal)
     }
 
-    @Test func `colours are there, and gone where nobody wants them`() throws {
+    @Test func `colors can be turned off`() throws {
         let entry = "{ a = 'text', b = 1 }"
         let colored = try TerminalSession(environment: ["NO_COLOR": ""])
         defer { colored.remove() }

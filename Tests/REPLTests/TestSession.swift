@@ -133,7 +133,7 @@ final class TestSession: Sendable {
     /// The prompt as it is now.
     func prompt() throws -> String { try with { $0.prompt } }
 
-    /// What may stand at the end of a text.
+    /// The completions at the end of a text.
     func complete(_ text: String) throws -> [String] {
         try with { $0.completion(of: text)?.candidates ?? [] }
     }

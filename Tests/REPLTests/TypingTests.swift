@@ -4,7 +4,7 @@ import Testing
 
 private typealias Key = PseudoTerminal.Key
 
-/// Typing at the prompt of the tool: pastes, recalled entries, windows that change, colours.
+/// Typing at the prompt of the tool: pastes, recalled entries, windows that change, colors.
 @Suite(.serialized) struct TypingTests {
     @Test func `a pasted script runs once, when Enter is pressed`() throws {
         let session = try TerminalSession()
@@ -115,11 +115,11 @@ private typealias Key = PseudoTerminal.Key
         #expect(try session.end() == 0)
     }
 
-    @Test func `what is typed has colours, where they are wanted`() throws {
+    @Test func `the typed line has colors if they are on`() throws {
         let session = try TerminalSession(columns: 50, environment: ["NO_COLOR": ""])
         defer { session.remove() }
         session.terminal.type("local n = 'text' .. 42 -- why")
-        try session.terminal.wait(for: "its colours") { screen in
+        try session.terminal.wait(for: "its colors") { screen in
             let row = screen.row
             return screen.colors(of: row, "35") == "local"
                 && screen.colors(of: row, "32") == "'text'"

@@ -72,14 +72,14 @@ import Testing
     }
 
     @Test func `a table that is shown in others again and again does not fill the memory`() throws {
-        let limits = PrintLimits(depth: 90, items: 1_000, room: 100_000)
+        let limits = PrintLimits(depth: 90, items: 1_000, bytes: 100_000)
         let nested = """
             (function() local t = {1} for _ = 1, 60 do local u = {} for i = 1, 100 do u[i] = t end t = u end return t end)()
             """
         #expect(try print(nested, limits).utf8.count < 2_000_000)
         let texts =
             "(function() local s, t = ('x'):rep(1e5), {} for i = 1, 1000 do t[i] = s end return t end)()"
-        let many = PrintLimits(items: 1_000, string: 1_000_000, room: 1_000_000)
+        let many = PrintLimits(items: 1_000, string: 1_000_000, bytes: 1_000_000)
         #expect(try print(texts, many).utf8.count < 1_200_000)
     }
 

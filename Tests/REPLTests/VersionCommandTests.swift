@@ -129,7 +129,8 @@ import Testing
         #expect(try session.run(".whynot old 5").contains("expected an object, got number"))
         #expect(try session.run(".whynot old Dog 77").contains("no Dog with the key 77"))
         #expect(
-            try session.run(".whynot nobody rex").contains("expected the number, name or location"))
+            try session.run(".whynot unknown rex").contains("expected the number, name or location")
+        )
         _ = try session.run(
             "single = rex:observe(function() end) limited = store:objects('Dog'):sorted('age'):limit(1):observe(function() end)"
         )

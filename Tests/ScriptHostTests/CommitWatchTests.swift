@@ -22,7 +22,7 @@ import Testing
         try FollowedStore(StoreConfiguration(.file(path)), on: loop)
     }
 
-    /// Commits to the store's file; nobody is called, because no other process has it open.
+    /// Commits to the store's file; no process is signaled, because no other one has it open.
     private func commit(beside store: Store) throws {
         let writer = try Snapshot(store.view.snapshot.file)
         _ = try writer.beginWrite()
@@ -34,7 +34,7 @@ import Testing
         return loop.wait(for: time) { store.version > before }
     }
 
-    @Test func `hears of the commit of a process that was killed before it could call`() throws {
+    @Test func `receives the commit of a process that was killed before it could signal`() throws {
         let followed = try follow()
         defer { followed.close() }
         let process = try spawnHolding(path + "-lock")
@@ -64,7 +64,7 @@ import Testing
         #expect(!loop.isAlive)
         followed.close()
         followed.close()
-        // libuv lets go of what was closed in a turn.
+        // libuv releases closed handles in a turn.
         loop.runOnce()
         #expect(!loop.isAlive)
     }

@@ -164,7 +164,7 @@ import Testing
             ])
     }
 
-    @Test func `10.13 gives nil for what was deleted meanwhile, and refuses what is gone already`()
+    @Test func `gives nil for what was deleted meanwhile, and refuses what is gone already`()
         throws
     {
         let script = try run(
@@ -190,7 +190,7 @@ import Testing
             ])
     }
 
-    @Test func `10.17 refuses what the open write has made, until it is committed`() throws {
+    @Test func `refuses what the open write has made, until it is committed`() throws {
         let script = try run(
             """
             local w = moonpool.worker("w", function()
@@ -208,7 +208,7 @@ import Testing
         #expect(script.log == ["already_in_write", "already_in_write", "Rex", "New"])
     }
 
-    @Test func `10.17 a reference made by hand in a write waits for its end`() throws {
+    @Test func `a reference made by hand in a write waits for its end`() throws {
         let script = try run(
             """
             local w = moonpool.worker("w", function(store)
@@ -254,7 +254,7 @@ import Testing
         #expect(script.log == (10...20).map { "N\($0)" })
     }
 
-    @Test func `10.20 gives frozen things as they are`() throws {
+    @Test func `gives frozen things as they are`() throws {
         let script = try run(
             """
             local frozen, list, results = rex:freeze(), rex.toys:freeze(), store:objects("Toy"):freeze()
@@ -306,7 +306,7 @@ import Testing
         #expect(script.log == ["\(sum * 5 * 8)"])
     }
 
-    @Test func `10.10 to 10.12 resolves references made by hand once, in the same file`() throws {
+    @Test func `resolves references made by hand once, in the same file`() throws {
         let script = try run(
             """
             local other = moonpool.open { in_memory = "crossing other", schema = schema }
@@ -360,7 +360,7 @@ import Testing
         #expect(script.log == ["Filed true"])
     }
 
-    @Test func `goes on when its parent closes the store under it`() throws {
+    @Test func `continues when its parent closes the store during a call`() throws {
         let script = try run(
             """
             local w = moonpool.worker("w", function(dog)

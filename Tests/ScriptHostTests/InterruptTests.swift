@@ -53,7 +53,7 @@ import Testing
         "local _ = all:where('l.l.l.l.l.l.l.l.@count > 0'):observe(print) moonpool.wait_until(function() end)",
         "local long = all:where 'l.l.l.l.l.l.l.l.@count > 0' while true do pcall(long.first, long) end",
     ])
-    func `stops the evaluation of a query that would take for ever`(code: String) throws {
+    func `stops the evaluation of a query that would never end`(code: String) throws {
         let script = try ScriptFixture(
             Self.nodes + "log 'ready' \(code) log 'never'")
         #expect(script.logs("ready"))

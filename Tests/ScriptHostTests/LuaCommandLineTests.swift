@@ -6,7 +6,7 @@ import Testing
         try LuaCommandLine(["moonpool"] + words)
     }
 
-    @Test func `takes the first word that is no option as the script`() throws {
+    @Test func `takes the first word that is not an option as the script`() throws {
         let line = try read("-W", "a.lua", "-e", "x")
         #expect(line.source == .file("a.lua"))
         #expect(line.arguments == ["-e", "x"])
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: ["-x", "-vv", "-Ee", "--nonsense"])
-    func `refuses words that are no options`(word: String) {
+    func `refuses words that are not options`(word: String) {
         let error = #expect(throws: LuaCommandLine.UsageError.self) {
             try LuaCommandLine(["moonpool", word])
         }

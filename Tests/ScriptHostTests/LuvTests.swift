@@ -55,7 +55,7 @@ struct LuvTests {
         #expect(script.log == ["nil", "echo hello"])
     }
 
-    @Test func `reports an error in a callback like one of an observer, and goes on`() throws {
+    @Test func `reports an error in a callback like one of an observer, and continues`() throws {
         let script = try ScriptFixture(
             """
             local uv = require "luv"
@@ -121,7 +121,7 @@ struct LuvTests {
         #expect(script.log == ["own", "slept", "false"])
     }
 
-    @Test func `stops a callback that computes for ever`() throws {
+    @Test func `stops a callback that never ends`() throws {
         let script = try ScriptFixture(
             """
             local uv = require "luv"
@@ -206,7 +206,7 @@ struct LuvTests {
 }
 
 @Suite struct MissingLuvTests {
-    @Test func `is told of as lua does, with the name of the package`() throws {
+    @Test func `is reported as in lua, with the name of the package`() throws {
         let script = try ScriptFixture(
             """
             package.cpath, package.path = "/nowhere/?.so", "/nowhere/?.lua"

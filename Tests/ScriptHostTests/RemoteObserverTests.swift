@@ -86,7 +86,7 @@ import Testing
         #expect(script.log == (1...20).map { "\(100 + $0)" })
     }
 
-    @Test func `7.16 and 7.17 a token stays on its thread, and ends what may not have begun`()
+    @Test func `a token stays on its thread, and ends what may not have begun`()
         throws
     {
         let script = try run(
@@ -262,7 +262,7 @@ import Testing
         #expect(script.reports.map(\.source) == ["worker 'w', 'bad'"])
     }
 
-    @Test func `is told of by the line that registered it, where it has no name`() throws {
+    @Test func `is reported with the line that registered it if it has no name`() throws {
         let script = try run(
             """
             local token = rex:observe(function() error "broken" end, { on = w })

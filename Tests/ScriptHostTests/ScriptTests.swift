@@ -129,7 +129,9 @@ import Testing
         #expect(!script.log.contains("never"))
     }
 
-    @Test func `reports an error of a timer with its place, goes on and ends with code 1`() throws {
+    @Test func `reports an error of a timer with its location, continues and ends with code 1`()
+        throws
+    {
         let script = try ScriptFixture(
             """
             moonpool.after(0, function() error 'broken' end)
@@ -153,7 +155,7 @@ import Testing
         #expect(script.reports.isEmpty)
     }
 
-    @Test func `reports a moonpool.on_error that is no function, and the error`() throws {
+    @Test func `reports a moonpool.on_error that is not a function, and the error`() throws {
         let script = try ScriptFixture(
             """
             moonpool.on_error = 5

@@ -67,7 +67,7 @@ import Testing
         #expect(script.finish() == 0)
     }
 
-    @Test func `reports an error of an observer with its name and goes on`() throws {
+    @Test func `reports an error of an observer with its name and continues`() throws {
         let script = try ScriptFixture(
             open + """
                 token = store:objects("Dog"):observe(function(change)
@@ -256,7 +256,7 @@ import Testing
         #expect(script.reports.allSatisfy { $0.source.contains("observer of script:") })
     }
 
-    @Test func `what arrives inside an observer and is newer than what that sees is told of`()
+    @Test func `a commit that arrives inside an observer, newer than its version, is reported`()
         throws
     {
         let script = try ScriptFixture(

@@ -1,8 +1,8 @@
 import ScriptHost
 import Testing
 
-/// Which observers go on when a script's main chunk has returned: those whose tokens its locals or
-/// anything else still reach then.
+/// Observers continue after a script's main chunk has returned if its locals or other values still refer to their
+/// tokens.
 @Suite struct TokenCollectionTests {
     /// Opens a store in memory whose name no other test has.
     private let open: String
@@ -17,7 +17,7 @@ import Testing
             """
     }
 
-    @Test func `a script that lets go of its tokens ends`() throws {
+    @Test func `a script that releases its tokens ends`() throws {
         let script = try ScriptFixture(
             open + """
                 dogs:observe(function() end)
@@ -37,7 +37,7 @@ import Testing
         )
     }
 
-    @Test func `a token that the last statement lets go of is not kept either`() throws {
+    @Test func `a token that the last statement releases is not kept either`() throws {
         let script = try ScriptFixture(open + "dogs:observe(function() log 'called' end)")
         #expect(script.finish() == 0)
         #expect(script.log == [])

@@ -69,7 +69,7 @@ import Testing
         #expect(script.log == ["1", "2", "3", "4", "5", "true", "false"])
     }
 
-    @Test func `lets handlers that sleep come to their end before it is stopped`() throws {
+    @Test func `lets sleeping handlers finish before it is stopped`() throws {
         let script = try ScriptFixture(
             """
             local ready = 0
@@ -112,7 +112,7 @@ import Testing
         #expect(script.reports.isEmpty)
     }
 
-    @Test func `stops what goes on sleeping when it is to end`() throws {
+    @Test func `stops a handler that sleeps again when the worker ends`() throws {
         let script = try ScriptFixture(
             """
             local w = moonpool.worker("poll", function()
@@ -211,7 +211,7 @@ import Testing
     @Test func `runs a file with arguments, and says at once what is wrong with it`() throws {
         let folder = try Folder()
         try folder.write("moonpool.post_to_parent(select('#', ...), ...)", to: "job.lua")
-        try folder.write("this is no Lua", to: "broken.lua")
+        try folder.write("this is not Lua", to: "broken.lua")
         let script = try ScriptFixture(
             """
             moonpool.on_message(function(...) log(table.concat({ ... }, " ")) end)
@@ -242,7 +242,7 @@ import Testing
             script.reports.first?.traceback?.contains("script:1: in function <script:1>") == true)
     }
 
-    @Test func `reports errors of its timers and handlers at the parent and goes on`() throws {
+    @Test func `reports errors of its timers and handlers at the parent and continues`() throws {
         let script = try ScriptFixture(
             """
             local w = moonpool.worker("bad", function()
@@ -458,7 +458,7 @@ import Testing
         #expect(script.log == ["this script is not allowed to start workers"])
     }
 
-    @Test func `has the limits of its parent, and tells it of having reached one`() throws {
+    @Test func `has the limits of its parent, and reports to it when it has reached one`() throws {
         let script = try ScriptFixture(
             """
             local w = moonpool.worker("w", function() while true do \(work) end end)

@@ -50,7 +50,7 @@ struct PublishCommand: ParsableCommand {
     @Flag(help: "Replace existing tables of a PostgreSQL database.")
     var replace = false
 
-    @Flag(help: "Publish what is new, and stop.")
+    @Flag(help: "Publish the new commits, and stop.")
     var once = false
 
     @Flag(

@@ -1,23 +1,23 @@
 import ScriptHost
 
-/// Which of the scripts of a process somebody wants to look into.
+/// Chooses the script of a process to attach to.
 struct AttachChoice: Sendable {
     private let scripts: [(name: String, script: Script)]
 
     /// Why there is none.
-    struct Nobody: Error {
+    struct NoScript: Error {
         let reason: String
     }
 
     init(_ scripts: [(name: String, script: Script)]) { self.scripts = scripts }
 
-    /// The script of a name or a number; the first that runs where nobody is named.
+    /// The script with a name or a number; without a name, the first running script.
     ///
-    /// With a remark for who did not know that there are several.
-    func script(_ wanted: String?) throws(Nobody) -> (Script, remark: String?) {
+    /// Returns a remark if there are several and none was named.
+    func script(_ wanted: String?) throws(NoScript) -> (Script, remark: String?) {
         guard let wanted else {
             guard let first = scripts.first(where: { !$0.script.hasEnded }) else {
-                throw Nobody(reason: "the script has ended")
+                throw NoScript(reason: "the script has ended")
             }
             if scripts.count == 1 { return (first.script, nil) }
             let others = running.filter { $0 != first.name }.joined(separator: ", ")
@@ -30,17 +30,18 @@ struct AttachChoice: Sendable {
         let number = Int(wanted).flatMap { scripts.indices.contains($0 - 1) ? $0 - 1 : nil }
         let index = scripts.firstIndex { $0.name == wanted } ?? number
         guard let index else {
-            throw Nobody(reason: "no script is called '\(wanted)'; \(whoRuns)")
+            throw NoScript(reason: "no script is called '\(wanted)'; \(runningNames)")
         }
         guard !scripts[index].script.hasEnded else {
-            throw Nobody(reason: "'\(wanted)' has ended; \(whoRuns)")
+            throw NoScript(reason: "'\(wanted)' has ended; \(runningNames)")
         }
         return (scripts[index].script, nil)
     }
 
     private var running: [String] { scripts.filter { !$0.script.hasEnded }.map(\.name) }
 
-    private var whoRuns: String {
-        running.isEmpty ? "none runs any more" : "\(running.joined(separator: ", ")) can be had"
+    private var runningNames: String {
+        running.isEmpty
+            ? "no script runs any more" : "running scripts: \(running.joined(separator: ", "))"
     }
 }

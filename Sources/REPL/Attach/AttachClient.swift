@@ -169,7 +169,7 @@ package final class AttachClient {
             case .timeout:
                 hasTold = true
                 ProcessServices.writeError(
-                    "moonpool: the script is busy; Ctrl-C stops what it runs, the third one leaves\n"
+                    "moonpool: the script is busy; Ctrl-C stops its code, a third Ctrl-C detaches\n"
                 )
             }
         }

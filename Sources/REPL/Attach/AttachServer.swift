@@ -5,10 +5,10 @@ import Synchronization
 
 // Lets others of the same user look into a running script: `moonpool --attachable`, `moonpool attach`.
 //
-// Threads: one waits for connections, one reads from each; entries are run on the script's own thread, between its
-// callbacks, so that whoever is attached sees what an observer would see. A stop goes to the script at once.
+// Threads: one waits for connections, one reads from each. Entries run on the script's own thread, between its
+// callbacks, so that an attached user sees what an observer would see. A stop reaches the script at once.
 
-/// A prompt inside of a running script, for who connects to its socket.
+/// A prompt inside of a running script, for clients that connect to its socket.
 package final class AttachServer: Sendable {
     private let listener: LocalListener
     private let connections = Atomic<Int>(0)
@@ -26,7 +26,7 @@ package final class AttachServer: Sendable {
         listener = try LocalListener(path: own)
     }
 
-    /// Lets those who connect look into these scripts from now on, each into one that it names.
+    /// Lets clients attach to these scripts from now on, each to the script that it names.
     package func serve(_ scripts: [(name: String, script: Script)]) throws(LoopError) {
         let choice = AttachChoice(scripts)
         _ = try LoopThread(name: "attach") { [self] _ in
@@ -60,7 +60,7 @@ package final class AttachServer: Sendable {
     }
 }
 
-/// One who is attached.
+/// An attached client.
 private final class AttachConnection: Sendable {
     private let socket: LocalSocket
     private let choice: AttachChoice
@@ -85,7 +85,7 @@ private final class AttachConnection: Sendable {
                 switch (frame.kind, chosen) {
                 case (.hello, nil):
                     let words = frame.text.split(separator: " ", maxSplits: 1).map(String.init)
-                    do throws(AttachChoice.Nobody) {
+                    do throws(AttachChoice.NoScript) {
                         let (script, remark) = try choice.script(words.count > 1 ? words[1] : nil)
                         chosen = script
                         if let remark { socket.write(AttachFrame(.output, remark).bytes) }
@@ -115,7 +115,7 @@ private final class AttachConnection: Sendable {
             let output = SessionOutput { [socket] text in
                 socket.write(AttachFrame(.output, text).bytes)
             }
-            // A prompt at this script's own terminal goes on naming who prints.
+            // A prompt at this script's own terminal continues to name the origin of output.
             let (calls, callbacks) = (context.storeModule.aroundCalls, context.aroundCallbacks)
             defer {
                 if context.configuration.isInteractive {

@@ -53,7 +53,7 @@ extension Session {
         try visited?.handle ?? requireStore()
     }
 
-    /// Who asks for old versions, for `.pins`.
+    /// The name of the reader of old versions, for `.pins`.
     var holder: VersionHolder { VersionHolder(script: "prompt") }
 
     /// Reads the number of a version, with or without a `v` before it.

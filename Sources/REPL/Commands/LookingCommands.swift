@@ -59,7 +59,7 @@ extension MetaCommand {
         },
         MetaCommand(
             "replication", "",
-            "Show what the store publishes or follows, and how far that has come."
+            "Show what the store publishes or follows, and its progress."
         ) { session, _ in
             let store = try session.requireStore().store
             guard let report = try ReplicationReport.read(store) else {

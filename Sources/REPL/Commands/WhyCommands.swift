@@ -106,7 +106,7 @@ extension Session {
         for line in tree.lines { write(wrapped(line) + "\n") }
     }
 
-    /// A line of the tree; one that is too long goes on below its own text.
+    /// A line of the tree; a long one is wrapped below its own text.
     private func wrapped(_ line: String) -> String {
         guard TerminalText.width(line) > wrap.columns else { return line }
         let branch = String(line.prefix { " └├─".contains($0) })
@@ -259,7 +259,8 @@ extension Session {
             $0 == object.classSchema.name || $0.hasPrefix(object.classSchema.name + ".")
                 || $0 == "a \(object.classSchema.name)"
         }
-        write("\(token.title) runs when what it reads changes: \(names.joined(separator: ", "))\n")
+        write(
+            "\(token.title) runs when one of its reads changes: \(names.joined(separator: ", "))\n")
         write(
             own.isEmpty
                 ? "It reads nothing of \(object.classSchema.name), so \(label) cannot make it run.\n"

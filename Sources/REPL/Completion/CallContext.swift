@@ -1,15 +1,15 @@
 import Reference
 
-/// The call in whose arguments the cursor stands: `dogs:where "na`, `dogs:observe(handler, { keypaths = { "na`.
+/// The call whose arguments contain the cursor: `dogs:where "na`, `dogs:observe(handler, { keypaths = { "na`.
 struct CallContext {
     /// The function's name.
     let function: String
-    /// What stands before the name, with the `.` or `:`.
+    /// The tokens before the name, with the `.` or `:`.
     let receiver: [LuaToken]
-    /// Whether nothing stands between the name and the cursor but a parenthesis.
+    /// Whether only a parenthesis is between the name and the cursor.
     let isFirstArgument: Bool
 
-    /// Nil where the cursor stands in no call.
+    /// Nil if the cursor is not in a call.
     init?(_ tokens: [LuaToken]) {
         if let last = tokens.last, last.kind == .name {
             self.init(tokens, name: tokens.count - 1, isFirstArgument: true)

@@ -3,7 +3,7 @@ import ObjectStore
 import Reference
 import StoreBindings
 
-/// What stands before a dot or a colon, as far as it is known without running anything.
+/// The value before a dot or a colon, as far as it is known without running code.
 enum Subject {
     case value(LuaValue)
     case known(KnownType)
@@ -104,7 +104,7 @@ struct ChainResolver {
             guard let name = tokens.popLast(), name.kind == .name else { return nil }
             let access = tokens.last
             guard access?.isSymbol(".") == true || access?.isSymbol(":") == true else {
-                // A function called by its bare name: nobody knows what it returns.
+                // A function called by its bare name: its result is unknown.
                 return isCall ? nil : follow(steps.reversed(), from: name.text)
             }
             tokens.removeLast()

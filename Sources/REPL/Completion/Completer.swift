@@ -4,7 +4,7 @@ import ObjectStore
 import Reference
 import StoreBindings
 
-/// Finds what may stand at the cursor.
+/// Finds the completions at the cursor.
 ///
 /// Looks into tables raw and into schemas; runs no code of a script, reads no object.
 ///
@@ -12,14 +12,14 @@ import StoreBindings
 struct Completer {
     let session: Session
 
-    /// How many candidates are told.
+    /// The most candidates that are listed.
     static let limit = 500
     /// How many names are gathered from one table.
     static let gathered = 2_000
     /// How many keys of one table are looked at.
     static let scanned = 100_000
 
-    /// The candidates for what stands before the cursor.
+    /// The candidates for the text before the cursor.
     func complete(_ before: String) -> Completion? {
         if EntryText.isCommand(before) || before == "." { return command(before) }
         let tokens = LuaLexer.allTokens(of: before)

@@ -1,14 +1,14 @@
 import ObjectStore
 import Reference
 
-/// The table constructor that the cursor stands in, where its names are properties: `store:create("Dog", { na`.
+/// The table constructor around the cursor, if its names are properties: `store:create("Dog", { na`.
 struct TableContext {
     /// The class whose properties are meant.
     let classSchema: ClassSchema
     /// The names that are there already.
     let used: Set<String>
 
-    /// Nil where the cursor stands in no such table, or behind the `=` of one of its fields.
+    /// Nil if the cursor is not in such a table, or is after the `=` of one of its fields.
     init?(_ tokens: [LuaToken], _ session: Session) {
         guard let last = tokens.last, last.isSymbol("{") || last.isSymbol(",") else { return nil }
         var depth = 0

@@ -1,6 +1,6 @@
 import EventLoops
 
-/// Reloads modules and loaded files as soon as somebody has written them.
+/// Reloads modules and loaded files as soon as they are written.
 ///
 /// Watches their folders, because editors put a new file in the place of the old one. What is written in pieces is waited
 /// for until nothing has come for a moment; nothing is reloaded while an entry runs. On the script's thread.
@@ -9,7 +9,7 @@ final class AutomaticReload {
     private let loop: EventLoop
     private var watches: [String: FileWatch] = [:]
     private var timer: LoopTimer?
-    /// The texts that failed: they are told of once.
+    /// The texts that failed: each is reported once.
     private var failed: [String: String] = [:]
     /// Whether something has been written while an entry runs, and is reloaded behind it.
     private(set) var isDue = false
@@ -61,7 +61,7 @@ final class AutomaticReload {
             let stamp = session.modules.stamp(of: name)
             failed[name] = session.reloadOne(name) ? nil : stamp
         }
-        // What they require now may lie elsewhere.
+        // Modules that they require now may be in other folders.
         session.modules.noteLoaded()
         watchFolders()
     }

@@ -5,8 +5,8 @@ import StoreBindings
 
 /// Runs changed files of a session again, with the observers and timers of their new text in place of the old ones.
 ///
-/// A file that cannot be compiled, or whose main part fails, changes nothing: the old observers go on, also where the new
-/// text has let go of their tokens, and globals are what they were.
+/// A file that cannot be compiled, or whose main part fails, changes nothing: the old observers continue, even if the
+/// new text has released their tokens, and globals keep their values.
 ///
 /// On the script's thread.
 final class ModuleReloader {

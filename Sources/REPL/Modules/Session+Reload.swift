@@ -16,8 +16,10 @@ extension Session {
         }
     }
 
-    /// Reloads a module and tells what came of it; true if it went well.
-    @discardableResult  // because only who tries again asks
+    /// Reloads a module and reports the outcome.
+    ///
+    /// Returns whether it succeeded.
+    @discardableResult  // because only a retry needs the outcome
     func reloadOne(_ name: String) -> Bool {
         do {
             let (before, after) = try modules.reload(name)

@@ -1,11 +1,11 @@
 import DataFormats
 import Reference
 
-/// A row as JSON has it, for formats that lay it out in their own way.
+/// A row of a JSON text, for formats that show it in their own way.
 struct JSONRow {
     /// The JSON.
     let text: String
-    /// The names of its members; none for what is no object.
+    /// The names of its members; empty for a value that is not an object.
     private(set) var names: [String] = []
     private var cells: [String: String] = [:]
     private var value: String?
@@ -29,7 +29,7 @@ struct JSONRow {
         (self.names, self.cells, self.value) = (names, cells, value)
     }
 
-    /// What stands in a column; nil for nothing at all.
+    /// The value in a column; nil if it is missing.
     ///
     /// A row without names has one column.
     func cell(_ column: String) -> String? { names.isEmpty ? value : cells[column] }

@@ -27,7 +27,7 @@ final class ResultScreen {
     private var waitingPage: (text: String, command: String?)?
     private var waitingCommand: String?
 
-    /// More than this is printed as it comes: nobody reads it in a pager.
+    /// A longer output is printed directly: it is too long to read in a pager.
     private static let longestPage = 4 << 20
 
     init(_ output: SessionOutput) { self.output = output }
@@ -46,7 +46,8 @@ final class ResultScreen {
                 pictureText += text
             } else if let message = ProcessServices.write(text, to: file, appending: true) {
                 self.file = nil
-                output.write("cannot write \(file): \(message); what follows comes here\n")
+                output.write(
+                    "cannot write \(file): \(message); the rest of the output is printed here\n")
                 output.write(text)
             }
         } else {

@@ -46,11 +46,11 @@ final class HistoryPanel: Panel {
     }
 
     func lines(columns: Int, rows: Int) -> [String] {
-        let room = rows == .max ? versions.count : max(3, (rows - 4) / (detail.isEmpty ? 1 : 2))
+        let visible = rows == .max ? versions.count : max(3, (rows - 4) / (detail.isEmpty ? 1 : 2))
         if selected < first { first = selected }
-        if selected >= first + room { first = selected - room + 1 }
+        if selected >= first + visible { first = selected - visible + 1 }
         let present = session.visitedVersion ?? handle.store.version
-        let shown = versions[min(first, versions.count)...].prefix(room)
+        let shown = versions[min(first, versions.count)...].prefix(visible)
         let width = shown.map { "\($0.version)".count }.max() ?? 1
         let origins = shown.map { text.origin(handle.store.commit(of: $0.version)) }
         let originWidth = origins.map { TerminalText.width($0) }.max() ?? 0

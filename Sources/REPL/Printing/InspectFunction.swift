@@ -2,7 +2,7 @@ import LuaHost
 import ScriptHost
 import StoreBindings
 
-/// `moonpool.inspect(value, options)`: what the prompt would show of a value, without colours, for scripts.
+/// `moonpool.inspect(value, options)`: the prompt's text of a value, without colors, for scripts.
 package enum InspectFunction {
     private static let options = ["depth", "items", "rows", "string", "width"]
     /// Deeper tables would take more of a thread's stack than it has.

@@ -1,6 +1,6 @@
 import LineEditing
 
-/// Text with its width: colours take no room.
+/// Text with its width, not counting colors.
 struct Piece {
     var text: String
     var width: Int
@@ -14,7 +14,7 @@ struct Piece {
 /// A value laid out: on one line where it fits, else one item per line.
 indirect enum Layout {
     case piece(Piece)
-    /// `{ a, b }`: brackets, what stands before each item (its key), the items, and a remark after the last.
+    /// `{ a, b }`: brackets, the text before each item (its key), the items, and a remark after the last.
     case group(open: Piece, items: [(key: Piece?, value: Layout)], rest: Piece?, close: Piece)
     /// Text of several lines that nothing can be put beside.
     case block([String])

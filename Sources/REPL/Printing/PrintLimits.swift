@@ -11,25 +11,25 @@ package struct PrintLimits: Sendable, Equatable {
     /// The window's width.
     package var columns: Int
     /// How many bytes the whole text takes, about: what a table inside of tables may be shown again and again.
-    package var room: Int
+    package var bytes: Int
 
     /// What fits into a window; the first look at a value.
     package init(
         depth: Int = 6, items: Int = 60, string: Int = 400, rows: Int = 20, columns: Int = 80,
-        room: Int = 256 << 10
+        bytes: Int = 256 << 10
     ) {
         self.depth = depth
         self.items = items
         self.string = string
         self.rows = rows
         self.columns = columns
-        self.room = room
+        self.bytes = bytes
     }
 
     /// Everything, within reason: `.last`.
     package func generous() -> PrintLimits {
         PrintLimits(
             depth: 16, items: 10_000, string: 100_000, rows: 10_000, columns: columns,
-            room: 8 << 20)
+            bytes: 8 << 20)
     }
 }

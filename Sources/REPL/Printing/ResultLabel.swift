@@ -7,7 +7,7 @@ enum ResultLabel {
     /// Erases to the end of the line, where nothing is.
     private static let mark = "\u{1B}[K"
 
-    /// Adds the label to the first line of a text that has room for it, or to the last one.
+    /// Adds the label to the first line of a text that has space for it, or to the last one.
     static func adding(_ number: Int, to text: String, columns: Int, style: Style) -> String {
         let label = "_\(number)"
         var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)

@@ -1,6 +1,7 @@
 import ObjectStore
 
-/// Classes and their properties as a tree: links point to their class, embedded classes stand where they are held.
+/// Classes and their properties as a tree: links point to their class, embedded classes are below the property that
+/// holds them.
 struct SchemaTree {
     let schema: Schema
     let style: Style

@@ -12,7 +12,7 @@ struct StoreValues {
     /// What a value is for the printer; nil for what the store does not know.
     func describe(_ value: LuaValue, limits: PrintLimits) -> Described? {
         if case .table(let table) = value {
-            // because: only sections have errors, and they are no tables.
+            // because: only sections have errors, and they are not tables.
             if let chart = try? module.chart(of: value) { return .chart(chart) }
             return grid(of: table, limits)
         }
@@ -198,7 +198,7 @@ struct StoreValues {
             name: "map", fields: fields, remark: rest > 0 ? "\(ValueText.count(rest)) more" : nil)
     }
 
-    /// An object in a few words: its class, its key, and the first text that is no key.
+    /// A short label of an object: its class, its key, and the first text other than the key.
     private func label(_ reference: ObjectReference, _ source: ObjectSource) -> String {
         guard let object = source.object(reference) else { return "an object" }
         let schema = object.classSchema

@@ -1,7 +1,7 @@
 import Charts
 import LineEditing
 
-/// Colours of the prompt and of printed values; plain where nobody wants them.
+/// Colors of the prompt and of printed values; plain where colors are off.
 package struct Style: Sendable {
     /// What a piece of text is.
     enum Role: Sendable {
@@ -9,13 +9,13 @@ package struct Style: Sendable {
         case added, changed, removed, struck
     }
 
-    /// Whether anything is coloured at all.
+    /// Whether colors are on.
     let isColored: Bool
 
-    /// Colours, or none.
+    /// Creates a style with or without colors.
     package init(isColored: Bool) { self.isColored = isColored }
 
-    /// No colours: files, pipes, `NO_COLOR`, tests.
+    /// No colors: files, pipes, `NO_COLOR`, tests.
     package static let plain = Style(isColored: false)
 
     /// The text as the terminal gets it.
@@ -44,10 +44,10 @@ package struct Style: Sendable {
         }
     }
 
-    /// The numbers of a colour's SGR sequence; nil where nothing is coloured.
+    /// The numbers of a color's SGR sequence; nil without colors.
     func code(_ role: Role) -> String? { isColored ? Self.code(role) : nil }
 
-    // The eight basic colours follow the user's own scheme, light or dark.
+    // The eight basic colors follow the user's own scheme, light or dark.
     private static func code(_ role: Role) -> String? {
         switch role {
         case .plain: nil

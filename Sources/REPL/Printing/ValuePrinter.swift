@@ -49,14 +49,14 @@ struct ValuePrinter {
         /// Whether `.last` would show more.
         var isShortened = false
         /// In bytes: what tables that are shown in each other many times over cannot exceed.
-        var room: Int
+        var bytes: Int
 
-        init(room: Int) { self.room = room }
+        init(bytes: Int) { self.bytes = bytes }
     }
 
     /// The value's text, and whether something was left out.
     func print(_ value: LuaValue) -> (text: String, isShortened: Bool) {
-        let report = Report(room: limits.room)
+        let report = Report(bytes: limits.bytes)
         if case .string(let string) = value,
             let text = ValueText.longBracket(string, limit: limits.string)
         {
@@ -72,13 +72,13 @@ struct ValuePrinter {
 
     /// What `tostring` makes of it; an error in a script's `__tostring` is shown in its place.
     private func text(of value: LuaValue, _ report: Report) -> String {
-        guard report.room > 0 else {
+        guard report.bytes > 0 else {
             report.isShortened = true
             return value.typeName
         }
         do {
             let text = try state.describe(value).description
-            report.room -= text.utf8.count
+            report.bytes -= text.utf8.count
             return text
         } catch {
             return "<\(value.typeName): \(error.message)>"
@@ -87,7 +87,7 @@ struct ValuePrinter {
 
     private func layout(_ value: LuaValue, depth: Int, path: [LuaTable], _ report: Report) -> Layout
     {
-        report.room -= 16
+        report.bytes -= 16
         return switch value {
         case .nil: .piece(piece("nil", .word))
         case .boolean(let flag): .piece(piece(flag ? "true" : "false", .word))
@@ -102,8 +102,8 @@ struct ValuePrinter {
 
     private func string_(_ string: LuaString, _ report: Report) -> Layout {
         let (text, hidden) = ValueText.quoted(
-            string, limit: min(limits.string, max(report.room, 0)))
-        report.room -= text.utf8.count
+            string, limit: min(limits.string, max(report.bytes, 0)))
+        report.bytes -= text.utf8.count
         guard hidden > 0 else { return .piece(piece(text, .string)) }
         report.isShortened = true
         var piece = piece(text, .string)
@@ -122,11 +122,11 @@ struct ValuePrinter {
         -> Layout
     {
         var limits = limits
-        if depth >= limits.depth || report.room <= 0 { limits.rows = 1 }
-        limits.string = min(limits.string, max(report.room, 0))
+        if depth >= limits.depth || report.bytes <= 0 { limits.rows = 1 }
+        limits.string = min(limits.string, max(report.bytes, 0))
         let described = describe(value, limits)
         if case .record(_, let fields, _) = described {
-            report.room -= fields.reduce(0) { $0 + $1.text.utf8.count + 16 }
+            report.bytes -= fields.reduce(0) { $0 + $1.text.utf8.count + 16 }
         }
         switch described {
         case nil: return .piece(piece(text(of: value, report), .type))
@@ -181,16 +181,16 @@ struct ValuePrinter {
         guard content.count > 0 else {
             return .piece(piece(named.map { $0 + " {}" } ?? "{}"))
         }
-        guard depth < limits.depth, report.room > 0 else {
+        guard depth < limits.depth, report.bytes > 0 else {
             report.isShortened = true
             return .piece(piece("{ … \(ValueText.count(content.count, "item")) }", .dim))
         }
         let path = path + [table]
         var items: [(key: Piece?, value: Layout)] = []
-        for value in content.elements where report.room > 0 {
+        for value in content.elements where report.bytes > 0 {
             items.append((nil, layout(value, depth: depth + 1, path: path, report)))
         }
-        for (key, value) in content.fields where report.room > 0 {
+        for (key, value) in content.fields where report.bytes > 0 {
             items.append(
                 (
                     piece(self.key(key, report), .key),
@@ -250,15 +250,15 @@ struct TableContent {
         let length = table.count
         for index in 0..<min(length, limit) { elements.append(table[index + 1]) }
         count = length
-        // A big array is not walked for the few keys that may stand beside it.
+        // The keys of a big array's hash part are not searched for.
         if length > 100_000 { return }
         let others = table.pairs.filter { pair in
             guard case .integer(let key) = pair.key else { return true }
             return key < 1 || key > Int64(length)
         }
         count += others.count
-        let room = limit - elements.count
-        fields = Array(others.sorted { Self.order($0.key) < Self.order($1.key) }.prefix(room))
+        let free = limit - elements.count
+        fields = Array(others.sorted { Self.order($0.key) < Self.order($1.key) }.prefix(free))
     }
 
     private struct Order: Comparable {

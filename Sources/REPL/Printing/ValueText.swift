@@ -37,7 +37,7 @@ enum ValueText {
         return "[\(quoted(string, limit: 60).text)]"
     }
 
-    /// A text of several lines as it stands, between brackets; nil for any other string.
+    /// A text of several lines, unchanged, between brackets; nil for any other string.
     static func longBracket(_ string: LuaString, limit: Int) -> String? {
         guard let text = string.text, text.utf8.contains(UInt8(ascii: "\n")),
             text.utf8.count <= limit * 4, !text.contains("]]"), text.last != "]",
@@ -65,7 +65,7 @@ enum ValueText {
         return digits.count == 1 ? "0" + digits : digits
     }
 
-    /// Whether a key can stand before `=` as it is.
+    /// Whether a key is a name, which can be written before `=` without brackets.
     static func isName(_ text: String) -> Bool {
         guard let first = text.utf8.first, !(0x30...0x39).contains(first) else { return false }
         return text.utf8.allSatisfy(LuaLexer.isNameByte) && !LuaToken.keywords.contains(text)

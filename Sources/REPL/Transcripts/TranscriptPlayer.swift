@@ -10,7 +10,7 @@ import Synchronization
 package final class TranscriptPlayer {
     /// A step that has shown something else.
     package struct Difference: Sendable {
-        /// Where the entry stands in the file.
+        /// The entry's line in the file.
         package let line: Int
         /// Entry, expected and shown text, ready to be printed.
         package let text: String
@@ -56,7 +56,7 @@ package final class TranscriptPlayer {
         output.setTap { [shown] in shown.add($0) }
     }
 
-    /// Runs a session; on a thread that is no script's.
+    /// Runs a session, on a thread without a script.
     ///
     /// Throws what the system refuses: threads, file descriptors.
     package func play(_ text: String) throws -> Outcome {

@@ -6,8 +6,8 @@
 ///     1
 ///     2
 ///
-/// The prompt may be any that the program shows, such as `zoo v4 1 observer>`; with a version in it, it is compared as
-/// well. In what was shown, `…` stands for any text in a line, and a line `...` for any lines.
+/// The prompt may be any that the program shows, such as `zoo v4 1 observer>`; a version in it is compared as well. In
+/// the output, `…` matches any text in a line, and a line `...` any lines.
 struct TranscriptText {
     /// An entry and what it is expected to show.
     struct Step: Equatable {
@@ -15,7 +15,7 @@ struct TranscriptText {
         /// The prompt in front of it, without its `>`.
         var prompt: String
         var expected: [String]
-        /// Where it stands in the file, from 1 on.
+        /// Its line in the file, from 1 on.
         var line: Int
 
         /// What the entry had shown when Ctrl-C ended it; nil if it was not interrupted.
@@ -170,7 +170,7 @@ struct TranscriptText {
         return shown.isEmpty
     }
 
-    /// Whether a line is the expected one, in which `…` stands for any text.
+    /// Whether a line is the expected one, in which `…` matches any text.
     static func matches(line expected: String, _ shown: String) -> Bool {
         let parts = expected.split(separator: "…", omittingEmptySubsequences: false)
         guard let first = parts.first, let last = parts.last, parts.count > 1 else {

@@ -15,7 +15,7 @@ package struct AppliedMigration {
     package let file: MigrationFile
     /// What the engine reports.
     package let report: MigrationReport
-    /// How many objects failed: only a rehearsal goes on after one.
+    /// How many objects failed: only a rehearsal continues after a failure.
     package let failureCount: Int
     /// The first of them.
     package let failures: [Failure]
@@ -23,7 +23,7 @@ package struct AppliedMigration {
     package let backup: String?
     /// How long it took.
     package let seconds: Double
-    /// Of `down`: how many dropped values, by place, were written since the migration; nil if the history does not tell.
+    /// Of `down`: how many dropped values, by place, were written since the migration; nil if the history is not known.
     package var writtenSince: [String: Int]?
 
     /// How many values and objects were dropped.
@@ -156,7 +156,7 @@ final class MigrationAttempt {
     var hasMadeBackup = false
     /// The object that was being migrated when it failed.
     var object: String?
-    /// Of `down`: how many values, by place, were written since the migration; nil if the history does not tell.
+    /// Of `down`: how many values, by place, were written since the migration; nil if the history is not known.
     var writtenSince: [String: Int]?
     private let file: MigrationFile
     private let start = ContinuousClock.now

@@ -41,7 +41,7 @@ enum LuaTableText {
         return nil
     }
 
-    /// Where the value of a key of the returned table stands.
+    /// The range of the value of a key of the returned table.
     private static func range(of key: String, in source: String) -> Range<String.Index>? {
         guard let start = tableStart(in: source) else { return nil }
         var scanner = Scanner(source, from: start)

@@ -3,8 +3,8 @@ import ObjectStore
 
 /// The record of a store beside the files of a folder: which file each recorded migration is now, and what is pending.
 ///
-/// A migration that was renumbered is recognized by its content, by the checksums that `migrate merge` has written
-/// into it, or by its name and code. A file that replaces several (`migrate squash`) stands for all of them.
+/// A migration that was renumbered is recognized by its content, by the checksums that `migrate merge` has written into
+/// it, or by its name and code. A file that replaces several (`migrate squash`) counts as all of them.
 struct MigrationHistory {
     /// Something that keeps a store and a folder apart.
     enum Problem {

@@ -39,7 +39,7 @@ package struct MigrationMerge {
         return left.isEmpty || Self.gap(in: left) != nil || Self.gap(in: others) != nil ? nil : left
     }
 
-    /// The migrations of a name or a path each; one alone stands for its branch from there on, as far as the files
+    /// The migrations of a name or a path each; a single one represents its branch from there on, as far as the files
     /// record their parents.
     ///
     /// Throws `invalid_argument` if there is none.

@@ -31,7 +31,7 @@ final class MigrationScripts {
         return loaded
     }
 
-    /// The schema after a migration; empty for nil, which stands for a store before the first.
+    /// The schema after a migration; empty for nil, which means a store before the first.
     func schema(after file: MigrationFile?) throws -> [ClassSchema] {
         try file.map { try script($0).schema } ?? []
     }

@@ -12,7 +12,7 @@ enum SourceChecksum {
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 
-    /// The bytes that count; one space stands for what separates words.
+    /// The significant bytes; one space replaces the white space between words.
     static func significant(_ source: [UInt8]) -> [UInt8] {
         var result: [UInt8] = []
         var place = 0

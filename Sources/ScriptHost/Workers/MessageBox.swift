@@ -21,7 +21,7 @@ final class MessageBox {
 
     init(_ context: ScriptContext) { self.context = context }
 
-    /// Who has sent messages that nobody has read, each once, and how many those are.
+    /// The number of unread messages, and their senders, each once.
     var unread: (count: Int, senders: [String]) {
         var senders: [String] = []
         for message in waiting {

@@ -10,7 +10,7 @@ struct ParentLink: Sendable {
     /// Runs a job on the parent's thread, between its callbacks.
     ///
     /// False when the parent has ended.
-    @discardableResult  // because nobody is left to tell
+    @discardableResult  // because no receiver may be left
     func post(_ job: @escaping @Sendable (ScriptContext) -> Void) -> Bool {
         script.postToScript(job)
     }

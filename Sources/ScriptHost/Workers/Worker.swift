@@ -50,7 +50,7 @@ final class Worker {
         starter?.messages.settle(self)
     }
 
-    /// Lets go of the handler of an ended worker, which may refer to the worker.
+    /// Releases the handler of an ended worker, which may refer to the worker.
     func forgetHandler() { handler = nil }
 
     private func setHandler(_ function: LuaFunction?) {

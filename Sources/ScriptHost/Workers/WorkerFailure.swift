@@ -1,7 +1,7 @@
 import LuaHost
 import StoreBindings
 
-/// An error of a worker that nobody there has taken, on its way to the script that started it.
+/// An unhandled error of a worker, on its way to the script that started it.
 struct WorkerFailure: Sendable {
     /// What raised it: `worker 'cache'`, `worker 'cache', timer (cache.lua:3)`.
     let source: String

@@ -108,9 +108,9 @@ extension ScriptContext {
         }
     }
 
-    /// Hands an error of a worker to whoever started it.
+    /// Passes an error of a worker to the script that started it.
     ///
-    /// False in a script that nobody has started.
+    /// Returns false in a script that is not a worker.
     @discardableResult  // because a worker knows that it is one
     func sendToParent(_ error: any Error, from source: String?) -> Bool {
         guard let parent = configuration.parent else { return false }
@@ -157,7 +157,7 @@ extension ScriptContext {
         workers = [:]
     }
 
-    /// Tells of messages that nobody has read, at the end of the script.
+    /// Reports unread messages at the end of the script.
     func hintAtUnreadMessages() {
         let (count, senders) = messages.unread
         guard count > 0 else { return }
