@@ -3,7 +3,7 @@
 -- Prints:
 --
 --     6 rows with the columns Customer No, Name, E-mail, Balance, Since
---     as it stands: line 2, column 1: 'Customer.id' expects int, got "C-001"
+--     unchanged: line 2, column 1: 'Customer.id' expects int, got "C-001"
 --     cleaned: 4 of 6 rows; an exact double was dropped
 --     dry run: 4 would be created, 0 updated, 1 left out
 --     taken: 3 created, 0 updated, 1 left out
@@ -44,10 +44,10 @@ local store = moonpool.open {
 local rows, names = moonpool.csv.read(raw)
 print(("%d rows with the columns %s"):format(#rows, table.concat(names, ", ")))
 
--- 2. Try it as it stands. Nothing is taken: an import is all or nothing.
+-- 2. Try it unchanged. No row is imported: an import is all or nothing.
 local map = { ["Customer No"] = "id", Name = "name", ["E-mail"] = "email", Balance = "balance", Since = "since" }
 local ok, err = pcall(store.import, store, raw, { format = "csv", class = "Customer", map = map })
-print("as it stands: " .. err.message:match("line .*"))
+print("unchanged: " .. err.message:match("line .*"))
 
 -- 3. Clean it, row by row, into another file. Dates become ISO 8601, numbers lose their decoration.
 local cleaners = {

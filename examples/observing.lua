@@ -1,4 +1,4 @@
--- Observing: collections, objects, single values and the store tell what changed in them, and where.
+-- Observing: collections, objects, single values and the store report what changed in them, and where.
 --
 -- Prints:
 --
@@ -17,7 +17,7 @@
 --     age: 10 -> 11
 --     the store did change
 --     people: 1 modified, because of dogs.age
---     silent: nothing was heard
+--     silent: no call
 --     debounced: 3 changes in one call
 --     queued: wrote as soon as the chunk was done
 --     depends on Dog, Dog.name
@@ -67,7 +67,7 @@ end)
 store:refresh()
 token:invalidate()
 
--- An object tells which of its properties changed, with the old and the new value.
+-- An object reports which of its properties changed, with the old and the new value.
 local max, cleo = store:object("Dog", "Max"), store:object("Dog", "Cleo")
 do
   -- `<close>` ends the observation at the end of the block.
@@ -80,7 +80,7 @@ do
   store:refresh()
 end
 
--- A list tells its edits: what was inserted, removed, replaced and moved.
+-- A list reports its edits: what was inserted, removed, replaced and moved.
 local ann = store:write(function() return store:create("Person", { name = "Ann" }) end)
 do
   local list_token <close> = ann.dogs:observe(function(change)
@@ -102,7 +102,7 @@ do
   store:refresh()
 end
 
--- A list of plain values has no objects, so it tells the values.
+-- A list of plain values has no objects, so it reports the values.
 store:write(function() max.marks = { 1 } end)
 do
   local marks_token <close> = max.marks:observe(function(change)
@@ -165,7 +165,7 @@ do
   -- A silent write spares the observers it names.
   store:write(function() store:create("Person", { name = "Bob" }) end, { without_notifying = { people } })
   store:refresh()
-  print("silent: " .. (calls == 2 and "nothing was heard" or "something was heard"))
+  print("silent: " .. (calls == 2 and "no call" or "a call"))
 end
 
 -- `debounce` waits until nothing has changed for a while, `throttle` between two calls.

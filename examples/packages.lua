@@ -209,7 +209,7 @@ local function create_packages(stanzas)
   for _, stanza in ipairs(stanzas) do
     local name = stanza.Package
     local is_installed = not stanza.Status or stanza.Status:find(" installed", 1, true)
-    -- The same name again is another architecture or version; the first one stands for all.
+    -- The same name again is another architecture or version; the first one represents all.
     if is_installed and not versions[name] then
       versions[name] = stanza.Version or "0"
       packages[name] = store:create("Package", {
@@ -366,8 +366,8 @@ for i = 1, math.min(5, #ranking) do
   printf("    %5d  %-32s %s", ranking[i].count, package.name, short(note))
 end
 
---- Everything that must be there for `package`, itself not counted. Of the providers of a virtual
---- package the first one stands for all.
+--- Everything that must be there for `package`, itself not counted. Of the providers of a virtual package, only the
+--- first one is listed.
 local function pulled_in(package)
   local found, seen, queue = {}, { [package.name] = true }, { package }
   local function add(needed)

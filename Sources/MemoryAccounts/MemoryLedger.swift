@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What several scripts take together, such as a store in memory that they share: who makes it grow is charged.
+/// The shared memory of several scripts, such as a store in memory: the script that makes it grow is charged.
 package final class MemoryLedger: Sendable {
     fileprivate struct Entry {
         let account: MemoryAccount?

@@ -30,7 +30,7 @@ package final class RealmFile {
     package let format: Int
     /// Whether the file was written as a copy and never written to since.
     package let isStreaming: Bool
-    /// The number of the last commit; nil if the file does not tell.
+    /// The number of the last commit; nil if the file does not state it.
     package let commit: Int?
     /// How the history is kept; `syncClient` for a synchronized file.
     package let history: History
@@ -66,7 +66,7 @@ package final class RealmFile {
 
     /// Opens a file.
     ///
-    /// `rescue` opens a damaged file as far as possible; ``damage`` tells what is missing.
+    /// `rescue` opens a damaged file as far as possible; ``damage`` lists what is missing.
     ///
     /// Throws `RealmFileError`.
     package init(_ path: String, key: RealmKey? = nil, rescue: Bool = false) throws {

@@ -1,6 +1,6 @@
 import ObjectStore
 
-/// What a store publishes or follows, and how far that has come, as any process can see it.
+/// The stream that a store publishes or follows, and its progress, readable by any process.
 package struct ReplicationReport: Sendable {
     /// Whether the store publishes or follows.
     package let role: ReplicationRole

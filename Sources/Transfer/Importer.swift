@@ -288,7 +288,7 @@ package final class Importer {
     }
 
     /// Returns the object with this primary key, or with this number in the file if its class has no primary key; nil
-    /// if there is no such object.
+    /// if the object does not exist.
     func find(_ key: Value, of classSchema: ClassSchema) throws -> LiveObject? {
         if classSchema.primaryKey != nil {
             return try store.object(classSchema.name, primaryKey: key)

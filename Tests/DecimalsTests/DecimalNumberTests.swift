@@ -53,7 +53,7 @@ struct DecimalNumberTests {
         }
     }
 
-    @Test("whole numbers are exact, others are no int")
+    @Test("whole numbers are exact, others are not ints")
     func ints() throws {
         for number in [0, 1, -1, .max, .min, 10, -1000, 922_337_203_685_477_580] as [Int64] {
             #expect(DecimalValue(number).exactInt == number)

@@ -28,7 +28,7 @@ struct DecimalTextTests {
     }
 
     @Test(
-        "what is no number, or too large, is refused",
+        "text that is not a number, or is too large, is refused",
         arguments: [
             "", " ", "1 ", " 1", "1,5", "0x10", "1e", "1e+", ".", "-", "--1", "1.2.3", "1e5.5",
             "infinit", "nan1", "one", "1e6145", "9e99999999999999999999", "1e\u{0}5", "１",

@@ -35,7 +35,7 @@ import Testing
         #expect(pread(file, &byte, 1, 0) == 1)
     }
 
-    @Test func `notices what somebody reads, again and again, and not after its end`() throws {
+    @Test func `reports each read of the file until the watch ends`() throws {
         let watch = try watch()
         #expect(!loop.isAlive)
         for _ in 1...3 {

@@ -84,7 +84,7 @@ import Testing
         #expect(!loop.isAlive)
     }
 
-    @Test func `lets go when a hold is dropped`() {
+    @Test func `ends when the last hold is dropped`() {
         var hold: LoopHold? = loop.hold()
         #expect(loop.isAlive)
         _ = hold

@@ -8,7 +8,7 @@ import Testing
 #endif
 
 @Suite struct FileWatchTests {
-    @Test func `notices what somebody writes to the file`() throws {
+    @Test func `reports a write to the file`() throws {
         let path = "/tmp/moonpool-watch-\(getpid())-\(UInt32.random(in: 0 ... .max))"
         let file = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
         defer {

@@ -9,7 +9,7 @@ import Testing
 #endif
 
 @Suite struct LoopThreadTests {
-    @Test func `runs jobs from another thread and ends when let go`() throws {
+    @Test func `runs jobs from another thread and ends when released`() throws {
         let log = Log()
         let hold = Mutex<LoopHold?>(nil)
         let thread = try LoopThread(name: "worker-0123456789") { loop in

@@ -163,7 +163,7 @@ import Testing
         "id", "name", "age", "owner", "toys", "breed", "tags", "marks", "notes", "extra", "city",
     ]
 
-    /// What is answered without a declared member, has a default of nil, or stands in errors.
+    /// Members that are computed without a declaration, have a default of nil, or occur in errors.
     static let computed: Set = [
         "object.store", "object.class", "unmanaged object.store", "unmanaged object.class",
         "unmanaged object.is_frozen", "unmanaged object.project", "unmanaged object.thaw",

@@ -79,8 +79,8 @@ import Testing
     }
 
     @Test func `the parts of a help page can be colored`() throws {
-        let coloured = HelpText { "<\($1):\($0)>" }
-        let page = try #require(coloured.page(on: "token.invalidate"))
+        let colored = HelpText { "<\($1):\($0)>" }
+        let page = try #require(colored.page(on: "token.invalidate"))
         #expect(page.hasPrefix("<signature:token:invalidate()>\n"))
         #expect(page.contains("    <example:local token = "))
     }

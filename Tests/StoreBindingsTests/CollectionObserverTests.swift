@@ -107,7 +107,7 @@ import Testing
                 toys = "Dog[]", best = "Dog{}" }
         """#,
     ])
-    func `a collection whose property is gone is told once, and its token ends`(schema: String)
+    func `a collection whose property is gone is reported once, and its token ends`(schema: String)
         throws
     {
         let session = try Session(
@@ -189,7 +189,7 @@ import Testing
             """)
     }
 
-    @Test func `single values are told one by one, collections as a whole`() {
+    @Test func `single values are reported one by one, collections as a whole`() {
         session.expect(
             """
             local rex, log = dog { age = 1 }, {}
@@ -207,7 +207,7 @@ import Testing
             """)
     }
 
-    @Test func `why and stats tell what happened, what it depends on and what it costs`() {
+    @Test func `why and stats show what happened, what it depends on and what it costs`() {
         session.expect(
             """
             local rex = dog { owner = { name = "Ann" } }
@@ -230,7 +230,7 @@ import Testing
             """)
     }
 
-    @Test func `why also tells of the last call, and of a store's`() {
+    @Test func `why also explains the last call, and a store's`() {
         session.expect(
             """
             local rex, max = dog { id = 1 }, dog { id = 2 }
@@ -276,7 +276,7 @@ import Testing
             """)
     }
 
-    @Test func `4.32 a collection assigned to itself has not changed`() throws {
+    @Test func `a collection assigned to itself has not changed`() throws {
         let session = try Session(
             "A = { id = 'int primary', list = 'int[]', links = 'A[]', set = 'int<>', map = 'int{}' }"
         )
@@ -352,7 +352,7 @@ import Testing
         #expect(session.holds == 0)
     }
 
-    @Test func `a queued write whose store is closed first is told so`() {
+    @Test func `a queued write whose store is closed first receives the error`() {
         session.expect(
             """
             local other = moonpool.open { in_memory = "queued-and-closed", schema = { Toy = { label = "string" } } }

@@ -223,7 +223,7 @@ import Testing
             """)
     }
 
-    @Test func `4.59 and 11.40 sets and maps of objects lose what is deleted`() throws {
+    @Test func `sets and maps of objects lose what is deleted`() throws {
         let session = try session()
         session.expect(
             """
@@ -450,7 +450,7 @@ import Testing
             """)
     }
 
-    @Test func `a table with names is no set of values`() throws {
+    @Test func `a table with names is not a set of values`() throws {
         let session = try session()
         session.expect(
             """
@@ -465,7 +465,7 @@ import Testing
             """)
     }
 
-    @Test func `11.53 aggregates of values leave nil out`() throws {
+    @Test func `aggregates of values leave nil out`() throws {
         let session = try session()
         session.expect(
             """

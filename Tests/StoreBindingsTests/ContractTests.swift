@@ -20,18 +20,18 @@ import Testing
                 local p = store:create("P", { id = 1, n = 1, st = { 1 }, x = { 1, { a = 2 } } })
                 return p, store:create("P", { id = 2, p = p, l = { p }, x = p })
             end)
-            nobody = store:objects("P"):where "id == 77"
+            none = store:objects("P"):where "id == 77"
             """)
     }
 
-    @Test func `An operation that changes nothing needs a write transaction all the same`() {
+    @Test func `An operation that changes nothing still needs a write transaction`() {
         session.expect(
             """
             local operations = {
                 add = function() store:add(p) end,
-                ["delete no results"] = function() store:delete(nobody) end,
+                ["delete no results"] = function() store:delete(none) end,
                 ["delete an empty class"] = function() store:delete_all "Empty" end,
-                ["update no results"] = function() nobody:update { n = 1 } end,
+                ["update no results"] = function() none:update { n = 1 } end,
                 ["update a list of nothing"] = function() p.l:update { n = 1 } end,
                 ["update with nothing"] = function() p:update {} end,
                 ["add what the set has"] = function() p.st:add(1) end,
@@ -217,7 +217,7 @@ import Testing
             local calls = {}
             store:write(function() for i = 1, 3 do store:create("Empty", { x = i }) end end)
             store:define({ N = { id = "int primary" }, P = { { "id", "int primary" }, { "n", "int?" } } }, function(m)
-                m:each("N", function() error "there are none yet" end)
+                m:each("N", function() error "not called: the class is empty" end)
                 for i = 1, 3 do m:create("N", { id = i }) end
                 m:each("N", function(old, new) calls[#calls + 1] = tostring(old) .. new.id if new.id == 1 then m:delete(m.new:object("N", 2)) end end)
                 m:delete_class "Empty"

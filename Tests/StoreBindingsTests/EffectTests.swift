@@ -24,7 +24,7 @@ import Testing
             assert(#seen == 2)
             store:write(function() rex.name = rex.name end)
             turn()
-            assert(#seen == 2, "an equal value is no change")
+            assert(#seen == 2, "an equal value is not a change")
             assert(effect.name == "summary" and effect.is_valid and effect:stats().calls == 2)
             effect:dispose()
             store:write(function() rex.name = "no" end)

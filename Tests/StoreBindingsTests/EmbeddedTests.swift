@@ -48,7 +48,7 @@ import Testing
             """)
     }
 
-    @Test func `11.43 and 11.44 embedded objects are made by assigning values`() {
+    @Test func `embedded objects are made by assigning values`() {
         session.expect(
             """
             local ann = store:write(function()
@@ -90,7 +90,7 @@ import Testing
             """)
     }
 
-    @Test func `4.30 a list of embedded objects is observed as any list`() {
+    @Test func `a list of embedded objects is observed as any list`() {
         session.expect(
             """
             local ann = store:write(function()

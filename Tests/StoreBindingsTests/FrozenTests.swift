@@ -6,7 +6,7 @@ import Testing
 
     init() throws { session = try Session() }
 
-    @Test func `10.20 to 10.28 objects, lists and results freeze and thaw`() {
+    @Test func `objects, lists and results freeze and thaw`() {
         session.expect(
             """
             local rex = dog { id = 1, name = "Rex", age = 3, marks = { 1, 2 }, owner = { name = "Ann" } }
@@ -38,7 +38,7 @@ import Testing
             """)
     }
 
-    @Test func `10.25 a store freezes to one store for each version`() {
+    @Test func `a store freezes to one store for each version`() {
         session.expect(
             """
             local rex = dog { id = 1, age = 3 }
@@ -68,7 +68,7 @@ import Testing
             """)
     }
 
-    @Test func `10.23 freezing inside a write shows the version before it`() {
+    @Test func `freezing inside a write shows the version before it`() {
         session.expect(
             """
             local rex = dog { id = 1, age = 1 }
@@ -149,7 +149,7 @@ import Testing
             """)
     }
 
-    @Test func `1.46 max_live_versions refuses a write that would keep more`() {
+    @Test func `max_live_versions refuses a write that would keep more`() {
         session.expect(
             """
             local limited = moonpool.open { in_memory = "limited of " .. tostring(store), max_live_versions = 3, schema = { Dog = { id = "int primary" } } }

@@ -31,7 +31,7 @@ import Testing
             """)
     }
 
-    @Test func `undo and redo go back and forth, and observers hear of it`() {
+    @Test func `undo and redo go back and forth, and observers receive them`() {
         session.expect(
             """
             local rex = dog { id = 1, age = 3 }
@@ -105,7 +105,7 @@ import Testing
             """)
     }
 
-    @Test func `versions tells what each has done`() {
+    @Test func `versions lists the changes of each`() {
         session.expect(
             """
             local rex = dog { id = 1 }
@@ -174,7 +174,7 @@ import Testing
             """)
     }
 
-    @Test func `what is wrong with a recording is told with its line`() {
+    @Test func `a fault in a recording is reported with its line`() {
         session.expect(
             """
             local path = os.tmpname()

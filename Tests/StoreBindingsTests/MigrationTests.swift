@@ -29,7 +29,7 @@ import Testing
             """)
     }
 
-    @Test func `12.20 each runs over old and new objects, links included`() {
+    @Test func `each runs over old and new objects, links included`() {
         session.expect(
             """
             fill()
@@ -63,7 +63,7 @@ import Testing
             """)
     }
 
-    @Test func `12.32 only a migration renames`() {
+    @Test func `only a migration renames`() {
         session.expect(
             """
             fill()
@@ -105,7 +105,7 @@ import Testing
             """)
     }
 
-    @Test func `12.40 an error in the function is raised again, and nothing has changed`() {
+    @Test func `an error in the function is raised again, and nothing has changed`() {
         session.expect(
             """
             fill()
@@ -127,7 +127,7 @@ import Testing
             """)
     }
 
-    @Test func `12.21 a migration cannot commit, cancel, begin, define or observe`() {
+    @Test func `a migration cannot commit, cancel, begin, define or observe`() {
         session.expect(
             """
             fill()
@@ -254,7 +254,7 @@ import Testing
             """)
     }
 
-    @Test func `12.61 a file may be emptied instead`() {
+    @Test func `a file may be emptied instead`() {
         session.expect(
             """
             fill()

@@ -322,7 +322,7 @@ import Testing
     }
 
     @Test
-    func `The type of a stored value can be told, so that a script copies every object exactly`() {
+    func `a script can read the type of a stored value, and so copy every object exactly`() {
         session.expect(
             """
             local values = {

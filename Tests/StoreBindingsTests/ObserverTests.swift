@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test
-    func `5.27 a single property is told with its old and new value, and only once committed`() {
+    func `a single property is reported with its old and new value, and only once committed`() {
         session.expect(
             """
             local rex, log = dog { age = 3 }, {}

@@ -40,7 +40,8 @@ import Testing
             "attempt to perform arithmetic on a boolean value (decimal expected)"
         ),
     ])
-    func `what does not fit an operator is told in Lua's words`(code: String, message: String) {
+    func `a wrong operand of an operator is reported in Lua's words`(code: String, message: String)
+    {
         session.expect(
             """
             local ok, why = pcall(function() return \(code) end)

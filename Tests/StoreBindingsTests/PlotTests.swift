@@ -34,7 +34,7 @@ import Testing
               assert(not pcall(dogs.plot, dogs, "age", name))
               assert(not pcall(dogs.plot, dogs, "age", "age", { by = name }), name)
             end
-            for _, options in ipairs { { colour = 1 }, { by = 1 }, { title = {} }, 3 } do
+            for _, options in ipairs { { hue = 1 }, { by = 1 }, { title = {} }, 3 } do
               assert(not pcall(dogs.plot, dogs, "age", "age", options))
             end
             assert(not pcall(dogs.plot, dogs, "age"))
@@ -73,7 +73,7 @@ import Testing
             """)
     }
 
-    @Test func `more groups than colors can tell apart are refused`() {
+    @Test func `more groups than there are distinct colors are refused`() {
         session.expect(
             """
             store:write(function()

@@ -56,7 +56,7 @@ import Testing
             local returned
             store:write(function() returned = dogs:where("id > 3"):update { age = moonpool.null, score = 0 } end)
             assert(#returned == 3 and ids(dogs:where "age == nil") == "4 5 6" and dogs:sum "score" == 3)
-            -- What leaves the query while it is updated is updated all the same.
+            -- Objects that leave the query during the update are updated as well.
             store:write(function() dogs:where("age != nil"):update { age = moonpool.null, name = "none" } end)
             assert(#dogs:where "age != nil" == 0 and #dogs:where "name == 'none'" == 3)
             assert(code(function() store:write(function() dogs:update { name = "x", nmae = 1 } end) end) == "unknown_property")

@@ -6,7 +6,7 @@ import Testing
 
     // MARK: - Functions as defaults
 
-    @Test func `11.06 a function gives each object its own default`() {
+    @Test func `a function gives each object its own default`() {
         session.expect(
             """
             local calls = 0
@@ -106,7 +106,7 @@ import Testing
             """)
     }
 
-    @Test func `12.70 names that meet in the file are refused`() {
+    @Test func `names that meet in the file are refused`() {
         session.expect(
             """
             local function refused(properties, text)
@@ -142,8 +142,7 @@ import Testing
             """)
     }
 
-    @Test func `12.70 a schema error names class, property, what is wrong and what would be right`()
-    {
+    @Test func `a schema error names class, property, what is wrong and what would be right`() {
         session.expect(
             """
             local function refused(properties, ...)

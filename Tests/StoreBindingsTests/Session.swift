@@ -4,7 +4,7 @@ import StoreBindings
 import Synchronization
 import Testing
 
-/// A loop that turns when it is told to.
+/// A loop that turns when the test requests it.
 final class ManualScheduler: Scheduler {
     private let handlers = Mutex<[Int: Entry]>([:])
     private let last = Mutex(0)

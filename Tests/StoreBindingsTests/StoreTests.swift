@@ -52,7 +52,7 @@ import Testing
             assert(code(moonpool.open, { path = "a", in_memory = "b" }) == "invalid_argument")
             assert(code(moonpool.open, { in_memory = "a", durability = "never" }) == "invalid_argument")
             assert(code(moonpool.open, { in_memory = "a", schema = {}, schema_version = -1 }) == "invalid_argument")
-            -- Nothing would be migrated, and nobody would notice.
+            -- A migration would do nothing, silently.
             assert(code(moonpool.open, { in_memory = "a", schema_version = 1 }) == "invalid_argument")
             assert(code(moonpool.open, { in_memory = "a", migration = print }) == "invalid_argument")
             assert(code(moonpool.open, { in_memory = "a", read_only = 1 }) == "invalid_argument")

@@ -15,7 +15,7 @@ import Testing
 
     init() throws { session = try Session(Self.schema) }
 
-    @Test func `11.14 an added object is the stored one from then on`() {
+    @Test func `an added object is the stored one from then on`() {
         session.expect(
             """
             local ann = moonpool.new("Person", { name = "Ann" })
@@ -35,7 +35,7 @@ import Testing
             """)
     }
 
-    @Test func `11.14 an object is added with all it leads to, in circles too`() {
+    @Test func `an object is added with all it leads to, in circles too`() {
         session.expect(
             """
             local ann = moonpool.new("Person", { name = "Ann" })
@@ -79,7 +79,7 @@ import Testing
 
     @Test
     func
-        `1.17 an unmanaged object that is assigned is stored, and gone when the write is rolled back`()
+        `an unmanaged object that is assigned is stored, and gone when the write is rolled back`()
     {
         session.expect(
             """
@@ -107,7 +107,7 @@ import Testing
             """)
     }
 
-    @Test func `11.21 an update with an unmanaged object writes all of it`() {
+    @Test func `an update with an unmanaged object writes all of it`() {
         session.expect(
             """
             store:write(function()
@@ -137,7 +137,7 @@ import Testing
             end)
             assert(ann.pets[1] == pet)
             store:write(function()
-                assert(code(store.add, store, moonpool.new("Nobody", {})) == "unknown_class")
+                assert(code(store.add, store, moonpool.new("Missing", {})) == "unknown_class")
                 assert(code(store.add, store, moonpool.new("Person", { nam = "x" })) == "unknown_property")
                 assert(code(store.add, store, moonpool.new("Home", { street = "x" })) == "invalid_argument")
                 assert(code(function() ann.friend = moonpool.new("Pet", { kind = "x" }) end) == "type_mismatch")
@@ -151,7 +151,7 @@ import Testing
             """)
     }
 
-    @Test func `13.14 an unmanaged object equals nothing that is stored`() {
+    @Test func `an unmanaged object equals nothing that is stored`() {
         session.expect(
             """
             store:write(function() store:create("Person", { name = "Ann", friend = { name = "Bob" } }) end)
@@ -161,7 +161,7 @@ import Testing
             """)
     }
 
-    @Test func `11.14 an object of another store is copied by create and refused by add`() {
+    @Test func `an object of another store is copied by create and refused by add`() {
         session.expect(
             """
             local other = moonpool.open { in_memory = "other of " .. tostring(store), schema = store:schema() }
@@ -185,7 +185,7 @@ import Testing
             """)
     }
 
-    @Test func `11.16 a deleted object cannot be given`() {
+    @Test func `a deleted object cannot be given`() {
         session.expect(
             """
             local ann, bob = store:write(function()

@@ -10,7 +10,7 @@
 /// wraps it, wide characters take two cells and wrap as a whole, erased cells are blank.
 public struct TerminalScreen: Sendable {
     private var cells: [[Cell]]
-    /// The numbers of the last colour sequence; empty for the terminal's own colour.
+    /// The numbers of the last color sequence; empty for the terminal's own color.
     private var color = ""
     private var isWrapping = false
     private var pending: [UInt8] = []
@@ -34,7 +34,7 @@ public struct TerminalScreen: Sendable {
         var color = ""
     }
 
-    /// Stands for the right half of a wide character.
+    /// Marks the right half of a wide character.
     private static let filler: Character = "\u{0}"
 
     /// An empty screen.
@@ -58,7 +58,7 @@ public struct TerminalScreen: Sendable {
     /// All lines, joined.
     public var text: String { lines.joined(separator: "\n") }
 
-    /// What of a row is shown in a colour, by its numbers such as `32`.
+    /// The part of a row that is shown in a color, by its numbers such as `32`.
     public func colors(of row: Int, _ color: String) -> String {
         guard cells.indices.contains(row) else { return "" }
         return String(
@@ -66,7 +66,7 @@ public struct TerminalScreen: Sendable {
                 .map(\.character))
     }
 
-    /// Makes the window another size: lines are cut or padded, not wrapped anew, and the cursor stays on its line.
+    /// Resizes the window: lines are cut or padded, not wrapped again, and the cursor stays on its line.
     public mutating func resize(columns: Int, rows: Int) {
         for index in cells.indices {
             if cells[index].count > columns {

@@ -2,7 +2,7 @@ import Glibc
 
 /// A thread of the system that a test has started.
 ///
-/// Ends on its own if nobody waits for it.
+/// Ends on its own if it is not waited for.
 public final class RunningThread {
     private var thread: pthread_t?
 

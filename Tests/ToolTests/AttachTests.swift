@@ -68,7 +68,7 @@ import Testing
             """)
         try script.process.wait { script.process.output.contains("stuck") }
         let client = try Subprocess(Tool.path, ["attach", script.socket, "-e", "ticks >= 0"])
-        try client.wait { client.error.contains("the script is busy; Ctrl-C stops what it runs") }
+        try client.wait { client.error.contains("the script is busy; Ctrl-C stops its code") }
         client.send(SIGINT)
         let outcome = try client.finish()
         #expect(outcome.output.hasSuffix("true\n"))

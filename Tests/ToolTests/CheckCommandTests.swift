@@ -107,7 +107,7 @@ import Testing
     @Test func `a damaged schema is reported with the file's name`() throws {
         let folder = try TemporaryFolder()
         var bytes = try makeWhole(folder)
-        // Wherever the name of the class stands behind its length, as it does in the schema.
+        // Wherever the name of the class follows its length, as it does in the schema.
         let name = [3] + Array("Dog".utf8)
         for place in bytes.indices.dropLast(name.count)
         where bytes[place] == 3 && Array(bytes[place..<place + name.count]) == name {

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// Every command on files tells what is wrong in one line, ends with exit code 1, and leaves everything as it was.
+/// Every command on files reports the error in one line, ends with exit code 1, and leaves everything unchanged.
 @Suite struct CommandFailureTests {
     let folder = try! TemporaryFolder()
     var store: String { folder.path + "/zoo.moonpool" }
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: commands)
-    func `a file that is no store is named, and stays as it is`(command: [String]) throws {
+    func `a file that is not a store is named, and stays unchanged`(command: [String]) throws {
         let text = String(repeating: "this is a letter\n", count: 600)
         let letter = try folder.write(text, to: "letter")
         _ = try folder.write(Self.rows, to: "IN.jsonl")
@@ -159,7 +159,7 @@ import Testing
     @Test(
         .enabled(
             if: FileCommandTests.unprivileged != nil,
-            "needs setpriv and a build folder that everybody may read"))
+            "needs setpriv and a build folder that all users may read"))
     func `what may not be read or written is named`() throws {
         try makeStore()
         let secret = try folder.write(Self.rows, to: "secret.jsonl")

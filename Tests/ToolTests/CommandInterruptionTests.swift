@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Commands that find no room, are interrupted or are killed leave files as they were.
+/// Commands that run out of space, are interrupted or are killed leave files unchanged.
 @Suite struct CommandInterruptionTests {
     let folder = try! TemporaryFolder()
     var store: String { folder.path + "/zoo.moonpool" }
@@ -41,7 +41,7 @@ import Testing
     // MARK: A full disk
 
     @Test(arguments: ["jsonl", "json", "csv", "sqlite", "lua"])
-    func `an export that finds no room leaves the file that was there`(format: String) throws {
+    func `an export that runs out of space leaves the old file`(format: String) throws {
         try makeStore(20_000)
         let file = try folder.write("before", to: "out.\(format)")
         let outcome = try Tool.run(

@@ -70,8 +70,8 @@ import Testing
         Case("unknown_property", "Dog", "aeg", "age", by: "return rex.aeg"),
         Case("unknown_property", "nmae", "name", by: "write(function() rex.nmae = 'x' end)"),
         Case(
-            "unknown_property", "colour",
-            by: "write(function() store:create('Dog', { id = 2, name = 'x', colour = 1 }) end)"),
+            "unknown_property", "hue",
+            by: "write(function() store:create('Dog', { id = 2, name = 'x', hue = 1 }) end)"),
         Case(
             "invalid_object", "Dog", "deleted",
             by: "write(function() store:delete(rex) end) return rex.name"),
@@ -133,7 +133,7 @@ import Testing
             "file_corrupt", "text.moonpool",
             by: """
                 local file = io.open("text.moonpool", "w")
-                file:write(("this is no store\\n"):rep(1000))
+                file:write(("this is not a store\\n"):rep(1000))
                 file:close()
                 moonpool.open "text.moonpool"
                 """),
@@ -193,7 +193,7 @@ import Testing
         #expect(outcome.output.hasPrefix("Rex\t1\tfalse\n"), "\(outcome.output)")
     }
 
-    @Test func `handlers that set each other off for ever are stopped and named`() throws {
+    @Test func `handlers that trigger each other endlessly are stopped and named`() throws {
         let outcome = try Tool.run(
             script: """
                 local store = moonpool.open { in_memory = "endless", schema = { Count = { id = "int primary", n = "int" } } }

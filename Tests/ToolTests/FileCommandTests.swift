@@ -209,7 +209,7 @@ import Testing
 
     @Test(
         .enabled(
-            if: unprivileged != nil, "needs setpriv and a build folder that everybody may read"))
+            if: unprivileged != nil, "needs setpriv and a build folder that all users may read"))
     func `a store that may not be written is read in a folder that may not be written`() throws {
         try makeSparse()
         unlink(store + "-lock")

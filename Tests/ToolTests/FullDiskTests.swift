@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// A change of the schema for which the disk has no room: nothing of it is kept, and everything goes on.
+/// A change of the schema on a full disk changes nothing, and the script continues.
 @Suite struct FullDiskTests {
     private static let people = """
         return {
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: [[], ["--backup"], ["--json"]])
-    func `a migration that finds no room leaves the store as it was`(options: [String]) throws {
+    func `a migration that runs out of space leaves the store unchanged`(options: [String]) throws {
         let shop = try MigrationShop([Self.people, Self.wider])
         #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
         let content = """

@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: commands)
-    func `a file that is no store is named`(command: [String]) throws {
+    func `a file that is not a store is named`(command: [String]) throws {
         let text = String(repeating: "this is a letter\n", count: 600)
         let letter = try folder.write(text, to: "letter")
         try expectFailure(command, store: "letter", "letter")
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: commands)
-    func `a folder is no store`(command: [String]) throws {
+    func `a folder is not a store`(command: [String]) throws {
         try expectFailure(command, store: ".", "'.'")
     }
 

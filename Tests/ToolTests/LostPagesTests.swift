@@ -11,7 +11,7 @@ import Testing
         print(store:objects("Dog"):count())
         io.open(path, "w"):close()
         local function look() return store:objects("Dog"):where("name endswith '7'"):sum("age") end
-        print("went on", pcall(look))
+        print("continued", pcall(look))
         """
 
     @Test func `ends with a word that names the file, and no crash`() throws {

@@ -115,7 +115,7 @@ import Testing
         ("return { up = function() end }", "expected either 'schema', the whole schema"),
         ("return { schema = {}, up = 3 }", "expected 'up' to be a function, got a number"),
         ("return { schema = { Dog = { id = 'itn' } } }", "'itn' is not a type"),
-        ("return { schema = { Dog = { owner = 'Nobody' } } }", "Nobody"),
+        ("return { schema = { Dog = { owner = 'Missing' } } }", "Missing"),
     ])
     func `a file that is no migration`(source: String, complaint: String) throws {
         let shop = try MigrationShop([source])
@@ -187,7 +187,7 @@ import Testing
     @Test(
         .enabled(
             if: FileCommandTests.unprivileged != nil,
-            "needs setpriv and a build folder that everybody may read"))
+            "needs setpriv and a build folder that all users may read"))
     func `a store that may not be written`() throws {
         let shop = try MigrationShop()
         #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
@@ -305,7 +305,7 @@ import Testing
 
     @Test
     func
-        `a migration that finds no room is rolled back, and so is one without room for its backup`()
+        `a migration that runs out of space is rolled back, and so is one without space for its backup`()
         throws
     {
         let shop = try MigrationShop([

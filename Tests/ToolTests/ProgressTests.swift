@@ -19,7 +19,7 @@ import Testing
         return text.split(separator: "\r\u{1B}[K").map(String.init).filter { $0.contains("%") }
     }
 
-    /// The number that stands before a word of a line.
+    /// The number before a word of a line.
     private func number(before word: String, in line: String) -> Int? {
         guard let end = line.firstRange(of: " \(word)")?.lowerBound else { return nil }
         return line[..<end].split(whereSeparator: { !$0.isNumber }).last.flatMap { Int($0) }

@@ -1,11 +1,12 @@
-/// The scripts of ``RandomObserverTests``: writers that change anything, and observers that check every call against what the
-/// collection was and is.
+/// The scripts of ``RandomObserverTests``: writers that change anything, and observers that compare every report with
+/// the collection before and after it.
 ///
-/// All meet several times: nobody goes on before everybody has heard of everybody's last commit, so that one that somebody was not
-/// told of is not made good by the next. Handlers and writes sleep at times, because a commit that comes then is heard of in another way.
+/// All scripts meet several times. A script continues only after each one has received the last commits of all, so that
+/// a missed report is not hidden by the next. Handlers and writes sleep at times, because a commit at that time is
+/// delivered in another way.
 ///
-/// They take what they need from the environment: `STORE`, `SEED`, `CHANGES` (of each writer), `PARTIES` (scripts in all), `ROUNDS`
-/// (how often they meet) and `SECONDS` (how long they wait for one another).
+/// They read their parameters from the environment: `STORE`, `SEED`, `CHANGES` (of each writer), `PARTIES` (scripts in
+/// all), `ROUNDS` (number of meetings) and `SECONDS` (how long they wait for one another).
 enum RandomObserverScripts {
     static let prelude = """
         local seed = tonumber(os.getenv "SEED")
@@ -30,7 +31,7 @@ enum RandomObserverScripts {
           if die == 1 then moonpool.sleep(0) elseif die == 2 then moonpool.sleep(0.003) end
         end
 
-        -- Waits until everybody has heard in the store that everybody has come so far; false when that takes too long.
+        -- Waits until each script has recorded in the store that all have come this far; false after the timeout.
         local me = moonpool.uuid()
         -- Many are asleep when the last one comes.
         local sleeper = store:objects("Party"):observe(function() doze(2) end)
@@ -145,10 +146,10 @@ enum RandomObserverScripts {
             local function nap()
               local version = store.version
               doze(30)
-              if store.version ~= version then problem("store", "went on while a handler slept") end
+              if store.version ~= version then problem("store", "changed while a handler slept") end
             end
 
-            -- What a row is, as far as an observer is to hear of it.
+            -- The properties of a row that an observer reports.
             local function own(obj)
               local targets = {}
               for i, target in ipairs(obj.targets) do targets[i] = target.id end
@@ -207,7 +208,7 @@ enum RandomObserverScripts {
                 shadow.rows = now
                 nap()
               end
-              -- What differs from what it was told, if anything does.
+              -- Describes a difference between the reports and the objects; nil if there is none.
               function shadow.difference()
                 if shadow.over or not collection:is_valid() then return end
                 local now = read()
@@ -354,7 +355,7 @@ enum RandomObserverScripts {
                     if p.old ~= seen[p.name] then
                       problem(name, "%s was %s, told as %s", p.name, tostring(seen[p.name]), tostring(p.old))
                     end
-                    if p.new ~= obj[p.name] then problem(name, "%s is told wrong", p.name) end
+                    if p.new ~= obj[p.name] then problem(name, "%s has a wrong new value", p.name) end
                     seen[p.name] = p.new
                   end
                 end
@@ -417,9 +418,9 @@ enum RandomObserverScripts {
                 problem("round " .. round, "only %d of %d are there", #store:objects("Party"):where("round >= $1", round), parties)
                 break
               end
-              -- What a handler has written the others hear of a moment later, and so do those that wait before they tell.
+              -- Other observers receive a handler's writes a moment later, and so do delayed ones.
               if not moonpool.wait_until(function() return not difference() end, 20) then
-                problem("round " .. round, "not heard of: %s", difference())
+                problem("round " .. round, "not reported: %s", difference())
               end
             end
             for _, text in ipairs(problems) do print("PROBLEM " .. text) end

@@ -42,7 +42,7 @@ import Testing
         #expect(checked.exitCode == 0, "seed \(seed): \(checked.output)\(checked.error)")
     }
 
-    @Test func `killed processes leave no reader, no lock, and no observer that waits for ever`()
+    @Test func `killed processes leave no reader, no lock, and no observer that waits permanently`()
         throws
     {
         let folder = try TemporaryFolder()
@@ -63,7 +63,7 @@ import Testing
                   assert(seen + #change.insertions == #entries, "missed one")
                   seen = #entries
                   if store:object("Entry", -1) then
-                    -- Whoever died holds nothing any more; the last one still lives, at its commit or before it.
+                    -- A killed process holds nothing any more; the last one still lives, at its commit or before it.
                     for _, pin in ipairs(store:pins()) do
                       if pin.version < store.version - 1 then print(pin.kind, pin.version) end
                     end

@@ -40,7 +40,7 @@ import Testing
         #expect(outcome.lines.sorted() == ["reader\t3", "writer\ttrue"])
     }
 
-    @Test func `the exit code is that of the first script that fails, and the others go on`() throws
+    @Test func `the exit code is that of the first failing script, and the others continue`() throws
     {
         let outcome = try run([
             ("good", "moonpool.after(0.05, function() print 'good is done' end)"),
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: [("os.exit(3)", 3), ("error 'x'", 1)])
-    func `a worker inside native code keeps nobody from ending`(end: String, code: Int32) throws {
+    func `a worker inside native code does not delay the end`(end: String, code: Int32) throws {
         let outcome = try Tool.run(
             script: """
                 local w = moonpool.worker("stuck", function()
@@ -181,11 +181,11 @@ import Testing
         #expect(try ask([]).output == "this is 'first'; --script shows second\n\"first\"\n")
         #expect(try ask(["--script", "second"]).output == "\"second\"\n")
         #expect(try ask(["--script", "1"]).output == "\"first\"\n")
-        let nobody = try ask(["--script", "third"])
-        #expect(nobody.exitCode == 1)
+        let unknown = try ask(["--script", "third"])
+        #expect(unknown.exitCode == 1)
         #expect(
-            nobody.error
-                == "moonpool: no script is called 'third'; first, second can be had\n")
+            unknown.error
+                == "moonpool: no script is called 'third'; running scripts: first, second\n")
         _ = try Tool.run(["attach", socket, "--script", "first", "-e", "moonpool.stop()"])
         var left = try ask(["--script", "first"])
         while left.exitCode == 0 { left = try ask(["--script", "first"]) }
@@ -223,7 +223,7 @@ import Testing
 
     /// The test's own threads block all signals, as those of a program with a thread pool do; children inherit that.
     @Test(arguments: [SIGTERM, SIGHUP])
-    func `kill ends scripts and their workers, whoever has started them`(signal: Int32) throws {
+    func `kill ends scripts and their workers`(signal: Int32) throws {
         let folder = try TemporaryFolder()
         let script = try folder.write(
             """
@@ -246,10 +246,10 @@ import Testing
                     error "broken"
                 end)
                 w:join()
-                print "goes on"
+                print "continues"
                 """)
         #expect(outcome.exitCode == 1)
-        #expect(outcome.output == "goes on\n")
+        #expect(outcome.output == "continues\n")
         #expect(outcome.error.contains("error in worker 'cache': "))
         #expect(outcome.error.contains("script.lua:2: broken"))
         #expect(outcome.error.contains("> 2 |     error \"broken\""))

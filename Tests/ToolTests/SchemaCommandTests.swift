@@ -127,7 +127,7 @@ import Testing
         try fails([store], "newer")
     }
 
-    @Test func `a class that is not there, a form that is none, words that are unknown`() throws {
+    @Test func `a missing class, an unknown form and unknown words are errors`() throws {
         try fill()
         let unknown = try Tool.run(["schema", store, "--class", "Dgo"])
         #expect(unknown.exitCode == 1)

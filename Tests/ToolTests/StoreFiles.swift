@@ -1,6 +1,6 @@
 import Glibc
 
-/// The files of a store that nobody has open.
+/// The files of a store that is not open.
 enum StoreFiles {
     /// Copies a store and its log, if it has one, over another store.
     static func copy(_ store: String, to other: String) throws {

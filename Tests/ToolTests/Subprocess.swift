@@ -93,7 +93,9 @@ final class Subprocess {
     /// Reads until `condition` holds.
     func wait(within seconds: Double = 60, until condition: () -> Bool) throws {
         _ = try read(within: seconds, until: condition)
-        guard condition() else { throw Late(description: "no such output: \(output)\(error)") }
+        guard condition() else {
+            throw Late(description: "the output did not come: \(output)\(error)")
+        }
     }
 
     struct Late: Error, CustomStringConvertible { let description: String }

@@ -14,7 +14,7 @@ import Testing
         let copy = try folder.write(lines.output, to: "all.jsonl")
         let other = folder.path + "/copy.moonpool"
         #expect(try Tool.run(["import", other, copy]).exitCode == 0)
-        // Standard output is JSON Lines where nobody says.
+        // Standard output is JSON Lines by default.
         let again = try Tool.run(["export", other, "-"])
         #expect(again.output == lines.output)
         let some = try Tool.run([

@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: ["memory", "full"])
-    func `who opens a file that is being written cuts nothing off, whatever size it allows`(
+    func `opening a file during a write cuts nothing off, with any map size`(
         durability: String
     ) throws {
         let folder = try TemporaryFolder()
@@ -67,7 +67,7 @@ import Testing
             """, to: "writer.lua")
         let opener = try folder.write(
             """
-            -- The first of these stores may be too small for what the other process has written, and be told so.
+            -- The first of these stores may have too small a map for the other process's writes, which is an error.
             moonpool.on_error = function() end
             for round = 1, 40 do
               pcall(function()
@@ -128,7 +128,7 @@ import Testing
         #expect(ended.output.contains("false\tclosed"), "\(ended.output)\(ended.error)")
         #expect(ended.output.contains("'\(old)' was renamed, deleted or replaced"))
         guard change.contains("rename") else { return }
-        // When nobody has the old one open any more, the new one is what it was.
+        // When no process has the old one open any more, the new one is unchanged.
         let count = try folder.write(
             "print(#moonpool.open(arg[1]):objects 'Entry')", to: "count.lua")
         #expect(try Tool.run([count, old]).output == "3\n")

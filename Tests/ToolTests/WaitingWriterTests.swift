@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a write that need not wait in the queue comes first, and the queue goes on`(
+    func `a write that need not wait in the queue comes first, and the queue continues`(
         isKilled: Bool
     ) throws {
         let holder = try holder()

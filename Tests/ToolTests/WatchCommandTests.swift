@@ -35,7 +35,7 @@ import Testing
         let store = try makeStore(folder)
         let watch = try Subprocess(Tool.path, ["watch", store])
         try watch.wait { watch.output.contains("at version") }
-        // One after the other, or they may be told together.
+        // One after the other, or they may be reported together.
         for (code, sign) in zip(Self.changes.split(separator: "\n"), ["+", "~", "-"]) {
             try change(folder, store, String(code))
             try watch.wait { watch.output.contains("  \(sign) Dog 1") }

@@ -3,8 +3,7 @@ import Testing
 /// `scripts/check-words` keeps the language of the project's texts.
 @Suite struct WordCheckTests {
     private func check(_ files: [String] = []) throws -> Tool.Outcome {
-        try Subprocess("/bin/bash", [Tool.root + "/scripts/check-words"] + files, in: Tool.root)
-            .finish()
+        try Subprocess(Tool.root + "/scripts/check-words", files, in: Tool.root).finish()
     }
 
     @Test func `the project uses none of the listed words`() throws {
@@ -15,7 +14,7 @@ import Testing
     @Test func `a listed word is reported with its line and the preferred word`() throws {
         let folder = try TemporaryFolder()
         let words = [
-            "a" + "new", "some" + "body", "Goes" + " on", "is " + "told of", "there is " + "no way",
+            "a" + "new", "some" + "body", "Goes" + " on", "is t" + "old of", "there is " + "no way",
         ]
         let text = words.map { "-- The script \($0) here.\n" }.joined()
         let path = try folder.write(text, to: "script.lua")
@@ -28,6 +27,19 @@ import Testing
             #expect(line.contains("'\(word.prefix(4))"), "\(line)")
             #expect(line.contains(": write "), "\(line)")
         }
+    }
+
+    @Test func `the patterns for messages apply to string literals only`() throws {
+        let folder = try TemporaryFolder()
+        let text = """
+            // the argument is \("no") decimal
+            let message = "'x' is \("no") decimal"
+            """
+        let path = try folder.write(text, to: "message.swift")
+        let outcome = try check([path])
+        #expect(outcome.exitCode == 1)
+        #expect(outcome.lines.count == 1, "\(outcome.output)")
+        #expect(outcome.output.hasPrefix("\(path):2: "), "\(outcome.output)")
     }
 
     @Test func `parts of longer words are not reported`() throws {

@@ -224,8 +224,8 @@ import Testing
         }
     }
 
-    /// The class that links stands before the class that comes again.
-    @Test func `a deletion that was undone is replayed with the links to what came again`() throws {
+    /// The class that links precedes the class of the restored object.
+    @Test func `replaying an undone deletion restores the links to the object`() throws {
         let classes = [
             ClassSchema("Link", [Property("to", .object, target: "Part")]),
             ClassSchema("Part", [Property("name", .string)]),

@@ -66,7 +66,7 @@ import Transfer
         ("Dog {id = 1 + 1}", "expected ',' or '}'"), ("Dog {id = 1", "no closing brace"),
         ("Dog {id = 1, 2}", "a list or named values, not both"),
         ("Dog {name = \"a", "no closing quote"),
-        ("Dog {name = [[a", "no end"), ("Dog {name = '\\q'}", "an escape that is none"),
+        ("Dog {name = [[a", "no end"), ("Dog {name = '\\q'}", "an invalid escape"),
         ("Dog {name = '\\255'}", "not UTF-8"), ("Dog {id = 1x}", "'1x' is not a valid number"),
         ("Dog {id = -}", "is not a valid number"), ("Dog {id = 0x}", "is not a valid number"),
         ("Dog {[1] = 2}", "expected a string"), ("return 5", "expected a table"),
@@ -98,7 +98,7 @@ import Transfer
             ])
     }
 
-    @Test func `rows stand in functions of a thousand`() throws {
+    @Test func `rows are in functions of a thousand`() throws {
         let world = try TransferWorld(["T": ["id": "int primary"], "end": ["data": "int"]])
         try world.store.write {
             for id in 0..<2500 { try world.store.create("T", .dictionary(["id": .int(Int64(id))])) }

@@ -112,7 +112,7 @@ import Transfer
         #expect(try world.values("Dog", "name") == [.string("Rex"), .string("Max")])
     }
 
-    @Test func `the objects of a query stand alone`() throws {
+    @Test func `a query exports only its objects`() throws {
         let world = try zoo()
         let path = world.path("a.sqlite")
         let dogs = try world.store.objects("Dog").filtered("id == 1")
@@ -150,7 +150,7 @@ import Transfer
         #expect(back.count == moments.count)
     }
 
-    @Test func `names that differ in case only are told apart`() throws {
+    @Test func `names that differ in case only are distinguished`() throws {
         let world = try TransferWorld()
         try world.store.define([
             ClassSchema(

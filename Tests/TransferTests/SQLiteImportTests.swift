@@ -72,7 +72,7 @@ import Transfer
             CREATE TABLE dogs (id INTEGER PRIMARY KEY, owner_id INTEGER REFERENCES People(ID),
                                mother INTEGER REFERENCES dogs, ownerId TEXT);
             CREATE TABLE people (id INTEGER PRIMARY KEY, name TEXT UNIQUE,
-                                 favourite INT REFERENCES dogs(id), friend TEXT REFERENCES people(name));
+                                 favorite INT REFERENCES dogs(id), friend TEXT REFERENCES people(name));
             INSERT INTO dogs VALUES (1, 7, 2, 'x'), (2, NULL, NULL, 'y');
             INSERT INTO people VALUES (7, 'Ann', 2, NULL), (8, 'Bob', NULL, 'Ann');
             """)
@@ -82,15 +82,15 @@ import Transfer
             ])
         #expect(
             try world.types("People") == [
-                "id int primary", "name string? indexed", "favourite Dogs", "friend string?",
+                "id int primary", "name string? indexed", "favorite Dogs", "friend string?",
             ])
         #expect(
             try world.store.objects("Dogs").filtered("owner.name == 'Ann' and mother.id == 2")
                 .count() == 1)
-        #expect(try world.store.objects("People").filtered("favourite.id == 2").count() == 1)
+        #expect(try world.store.objects("People").filtered("favorite.id == 2").count() == 1)
     }
 
-    @Test func `keys of several columns become an index, and keys that cannot be one are told`()
+    @Test func `keys of several columns become an index, and other keys are reported`()
         throws
     {
         let world = try TransferWorld([:])
@@ -307,7 +307,7 @@ import Transfer
         }
     }
 
-    @Test func `what is no database, and what is locked or damaged, is told`() throws {
+    @Test func `a file that is not a database, or is locked or damaged, is reported`() throws {
         let world = try TransferWorld([:])
         let importer = Importer(into: world.store)
         let text = try world.write(String(repeating: "no database ", count: 100), to: "in.txt")

@@ -1,6 +1,6 @@
 -- A shop's data over five migrations: tried out, applied, taken back.
 --
--- The migrations and their tests lie in `migrations/` beside this file. What is done here with functions, the command
+-- The migrations and their tests are in `migrations/` beside this file. What is done here with functions, the command
 -- does as well: `moonpool migrate test migrations`, `moonpool migrate up shop.moonpool --dir migrations` and so on.
 --
 -- Prints:

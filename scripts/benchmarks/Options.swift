@@ -23,17 +23,17 @@ struct Options {
 
             scripts/bench [--quick] [--size N] [--repeat N] [--only W1,W4] [--folder PATH]
 
-        --size N        objects, 1,000,000 unless told
-        --repeat N      repetitions of each step, 5 unless told; medians are shown
+        --size N        objects, 1,000,000 by default
+        --repeat N      repetitions of each step, 5 by default; medians are shown
         --quick         100,000 objects and 3 repetitions: a minute or two
         --only W1,W4    only these workloads
         --row TEXT      only rows whose title contains TEXT, such as "no flush"
         --among A,B     only these contestants: Swift, Lua, SQLite, LMDB
         --cpu           processor time instead of the clock's, on a busy machine; says nothing
-                        about durable commits, and W8 goes by the clock all the same
+                        about durable commits, and W8 still uses the clock
         --soak SECONDS  no table: 1,000 commits a second with 100 observers; prints memory, file and
                         deliveries each minute; fails if something grows or is missed
-        --folder PATH   where the files go, /var/tmp unless told; must be on a real disk for W2
+        --folder PATH   where the files go, /var/tmp by default; must be on a real disk for W2
 
         "Swift ×" and "Lua ×" after a peer: how many times better Moonpool is than that peer.
         """

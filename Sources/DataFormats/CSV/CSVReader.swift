@@ -223,7 +223,7 @@ package final class CSVReader {
     // MARK: Fields
 
     private func field(at index: Int) -> Field {
-        precondition(index >= 0 && index < count, "the record has no such field")
+        precondition(index >= 0 && index < count, "the field is outside the record")
         return fieldsOfRecord[index]
     }
 

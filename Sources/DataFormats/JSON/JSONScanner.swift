@@ -1,7 +1,7 @@
 /// Parses one JSON value, strictly by RFC 8259, from memory onto a tape.
 ///
 /// No library fits: yajl accepts lone surrogates and cannot resume after an error, simdjson is C++ with exceptions, and
-/// Foundation's parser does not tell integers from doubles.
+/// Foundation's parser does not distinguish integers from doubles.
 struct JSONScanner {
     /// The result of a scan.
     enum Outcome {

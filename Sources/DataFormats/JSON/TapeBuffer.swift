@@ -39,7 +39,7 @@ struct TapeBuffer {
     /// The token at an index, which must exist.
     subscript(index: Int) -> Token {
         @inline(__always) get {
-            precondition(index >= 0 && index < count, "the tape has no such token")
+            precondition(index >= 0 && index < count, "the token is outside the tape")
             return tokens[index]
         }
     }
@@ -111,7 +111,7 @@ struct TapeBuffer {
 
     /// Changes the kind of an open container.
     mutating func become(_ kind: JSONTape.Kind, at start: Int) {
-        precondition(start >= 0 && start < count, "the tape has no such token")
+        precondition(start >= 0 && start < count, "the token is outside the tape")
         tokens[start].kind = kind
     }
 
@@ -121,7 +121,7 @@ struct TapeBuffer {
     @discardableResult  // because readers that recurse need no link to the parent
     mutating func close(_ start: Int, offset: Int = 0) -> Int64 {
         add(.end, offset: offset)
-        precondition(start >= 0 && start < count, "the tape has no such token")
+        precondition(start >= 0 && start < count, "the token is outside the tape")
         let parent = tokens[start].payload
         tokens[start].payload = Int64(count)
         return parent

@@ -79,7 +79,7 @@ struct LuaStringReader {
         return Character(Unicode.Scalar(byte)).hexDigitValue
     }
 
-    private func badEscape() -> FormatError { fault("a string has an escape that is none") }
+    private func badEscape() -> FormatError { fault("a string has an invalid escape") }
 
     // MARK: Brackets
 

@@ -192,7 +192,7 @@ package final class TypedDescription<M: ObjectModel>: ModelDescription {
             M.self, fields: fields, size: MemoryLayout<M>.size, compositeIndexes: composite)
     }
 
-    /// The default as the schema stores it; nil where the engine has that default without being told.
+    /// The default as the schema stores it; nil if the engine uses that default anyway.
     private static func constant(_ value: Value, _ type: StoredType) -> Value? {
         switch value {
         case .null, .object: nil

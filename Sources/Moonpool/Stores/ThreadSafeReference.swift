@@ -44,7 +44,7 @@ public struct ConfinedValue {
 }
 
 extension Store {
-    /// Returns what a reference stands for, in this store; nil if it was deleted, or belongs to another file.
+    /// Returns the referenced value in this store; nil if it was deleted, or belongs to another file.
     ///
     /// The store refreshes first if it has not reached the version of the reference. Throws `invalid_argument` for a reference that was
     /// resolved already, `already_in_write` for something that an open write of another store has created, `closed`.

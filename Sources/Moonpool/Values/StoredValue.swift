@@ -143,7 +143,7 @@ extension StoredValue {
     public static func _live(_ cell: StoredCell) throws -> LiveForm {
         try _live(StoredElement(cell.value()), in: cell.context)
     }
-    /// No stand-in.
+    /// No substitute.
     public static var _placeholder: Self? { nil }
     /// Creates the plain value from the stored form.
     public static func _plain(_ element: StoredElement, in context: StoredContext) throws -> Self {

@@ -8,7 +8,7 @@ struct CollectionReader {
         self.classes = classes
     }
 
-    /// The value of a collection property of one object; 0 stands for an empty collection.
+    /// The value of a collection property of one object; 0 means an empty collection.
     func value(_ reference: Int64, _ property: RealmProperty) throws -> RealmValue {
         if property.collection == .dictionary {
             return .dictionary(try entries(reference, depth: 0))
@@ -81,7 +81,7 @@ struct CollectionReader {
         return zip(keys, values).map { RealmEntry(key: $0, value: $1) }
     }
 
-    /// The keys of a leaf: integers or strings, which the form of the leaf tells.
+    /// The keys of a leaf: integers or strings, depending on the form of the leaf.
     private func keys(_ node: Node) throws -> [RealmValue] {
         let isInteger = !node.hasReferences && node.encoding == .integers
         let form = ElementForm(isInteger ? .int : .string, isNullable: !isInteger)

@@ -115,7 +115,7 @@ final class LeafValues {
         node.payload.decodeIntegers(width: node.width, count: node.count, into: &numbers)
     }
 
-    /// Integers, the first of which stands for null.
+    /// Integers, the first of which means null.
     private func decodeNullable(_ node: Node, _ limit: Int) throws {
         try decodePlain(node, limit + 1)
         guard count > 0 else { return }

@@ -1,7 +1,8 @@
 /// Opens the nodes of a file, and limits how many nodes and elements one reading of the file may take.
 ///
-/// In a sound file every node belongs to one place, so a reading opens at most one node for every 8 bytes. In a damaged
-/// file nodes may lead to each other in circles, or stand for thousands of elements in 8 bytes. Confined to one thread.
+/// In a sound file every node belongs to one place, so that one reading opens at most one node for every 8 bytes. In a
+/// damaged file nodes may refer to each other in circles, or claim thousands of elements in 8 bytes. Confined to one
+/// thread.
 final class NodeReader {
     /// The greatest depth of a tree.
     static let maximumDepth = 20

@@ -79,7 +79,7 @@ package final class RealmLookup {
         generation = file.bytes.generation
     }
 
-    /// The rows among which an object is, and its position; nil if there is no such object.
+    /// The rows that contain an object, and its position; nil if the object does not exist.
     package func find(_ key: Int64) throws -> (rows: RealmRows, row: Int)? {
         guard realmClass.rows != 0, !realmClass.isOld else { return nil }
         if generation != file.bytes.generation {

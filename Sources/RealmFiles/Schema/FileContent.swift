@@ -102,7 +102,7 @@ struct FileContent {
         var newest: [Int: (address: Int64, version: Int64)] = [:]
         let reader = NodeReader(bytes, end: bytes.count)
         for address in Self.nodes(bytes, counts: 12...14) {
-            // because most nodes of this shape are no tables
+            // because most nodes of this shape are not tables
             guard let top = try? reader.references(Int64(address), atLeast: 12),
                 top.slot(3) & 1 == 1,
                 let table = try? NewTable(reader, "", Int64(address), 0, 0),

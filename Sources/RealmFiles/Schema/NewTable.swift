@@ -1,6 +1,6 @@
 /// A table of formats 10 to 24: its rows are in clusters.
 struct NewTable {
-    /// What type codes stand for.
+    /// The meanings of type codes.
     static func type(_ code: Int) -> RealmType? {
         switch code {
         case 0: .int
@@ -54,7 +54,7 @@ struct NewTable {
         self.key = key & 1 == 1 ? Node.untagged(key) & 0x7FFF_FFFF : Int64(tableIndex)
     }
 
-    /// Stands for a table that cannot be read.
+    /// Replaces a table that cannot be read.
     var emptyClass: RealmClass {
         RealmClass(
             index: index, name: name, kind: .object, properties: [], primaryKey: nil, count: 0,

@@ -47,7 +47,7 @@ struct ColumnStorage: Hashable, Sendable {
     var position: Int
     /// The type code.
     var code: Int
-    /// The address of the distinct strings that integers stand for; 0 if there are none.
+    /// The address of the distinct strings that integers refer to; 0 if there are none.
     var enumeration: Int64 = 0
     /// Whether the layout is that of formats below 10.
     var isOld = false
@@ -57,7 +57,7 @@ struct ColumnStorage: Hashable, Sendable {
 package struct RealmBacklinks: Hashable, Sendable {
     /// The index of the linking class in ``RealmFile/classes``.
     package let origin: Int
-    /// The index of the linking property in its class; nil if the file does not tell.
+    /// The index of the linking property in its class; nil if the file does not state it.
     package internal(set) var property: Int?
     let position: Int
     let originColumn: Int64

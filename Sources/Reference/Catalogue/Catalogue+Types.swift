@@ -223,7 +223,7 @@ extension Catalogue {
     static let data = CatalogueType(
         "data", "Data", "Bytes for a data property; tostring returns them as a string.")
     static let null = CatalogueType(
-        "null", "Null", "Stands for nil in tables, where a nil value would remove the key.")
+        "null", "Null", "Represents nil in tables, where a nil value would remove the key.")
     static let migration = CatalogueType(
         "migration", "Migration",
         "The argument of a migration function: reads old objects and writes new ones.")

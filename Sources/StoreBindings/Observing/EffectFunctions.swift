@@ -67,7 +67,8 @@ private final class EffectRun {
         }
         let store = effect.stores.first
         let value = module.adopt(
-            observation, number: module.nextTokenNumber(), title: (name, "what it reads"),
+            observation, number: module.nextTokenNumber(),
+            title: (name, "the values that it reads"),
             module.handles.first { $0.store === store })
         token = value.userdata?.object(as: TokenHandle.type)
         if let token, token.isValid {

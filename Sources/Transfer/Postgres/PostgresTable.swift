@@ -8,7 +8,7 @@ struct PostgresTable {
         let number: Int
         /// The type as SQL writes it, such as `character varying(20)`.
         let typeName: String
-        /// The type that a domain stands for, or its elements have.
+        /// The type of a domain, or of its elements.
         let base: BaseType
         let isArray: Bool
         let isRequired: Bool

@@ -108,7 +108,7 @@ struct RealmPlan {
         let others = file.classes.filter { users.contains($0.index) && !kept.contains($0.index) }
         if !others.isEmpty {
             notes.append(
-                "classes that were not asked for: " + Self.list(others.map(Self.plainName)))
+                "classes that were not requested: " + Self.list(others.map(Self.plainName)))
         }
         for source in chosen where source.kind == .asymmetric {
             notes.append(

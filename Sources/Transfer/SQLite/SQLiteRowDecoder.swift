@@ -10,7 +10,7 @@ struct SQLiteRowDecoder {
     private let typePositions: [Int: Int]
     private let milliseconds: Set<Int>
 
-    /// `typePositions` are the columns that tell whether a mixed value is JSON; `milliseconds` are columns of dates.
+    /// `typePositions` are the columns that say whether a mixed value is JSON; `milliseconds` are columns of dates.
     init(
         _ importer: Importer, _ cell: SQLiteCell, _ classSchema: ClassSchema,
         _ columns: [FieldTable.Field], typePositions: [Int: Int], milliseconds: Set<Int>
@@ -91,7 +91,7 @@ struct SQLiteRowDecoder {
             guard !(cell.dates ?? .julian).isExact(number, moment) else { return moment }
             guard importer.options.isRounding else {
                 throw FormatError(
-                    "column '\(row.name(column))' holds \(number), which is no whole number of microseconds; "
+                    "column '\(row.name(column))' holds \(number), which is not a whole number of microseconds; "
                         + "add --round to take the nearest date")
             }
             importer.noteChange()

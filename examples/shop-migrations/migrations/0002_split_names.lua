@@ -12,7 +12,7 @@ return {
 
   up = function(m)
     m:each("Customer", function(old, new)
-      -- Who has one name only has a last name.
+      -- A single name is the last name.
       local first, last = old.name:match "^(.*)%s+(%S+)$"
       new.first_name, new.last_name = first or "", last or old.name
     end)

@@ -88,7 +88,7 @@ final class ChildCommitter: Committer {
             if words == ["began"] {
                 let answer = Array("\(try beginning())\n".utf8)
                 guard write(STDOUT_FILENO, answer, answer.count) == answer.count else {
-                    throw BenchmarkError("nobody reads the answers")
+                    throw BenchmarkError("the reader of the answers has ended")
                 }
                 continue
             }

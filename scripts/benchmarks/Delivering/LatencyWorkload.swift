@@ -87,7 +87,7 @@ enum LatencyWorkload {
             try observation.end()
             guard calls.allRows == waits.count else {
                 throw BenchmarkError(
-                    "\(contestant.name): \(waits.count) commits, but the observer was told of "
+                    "\(contestant.name): \(waits.count) commits, but the observer received "
                         + "\(calls.allRows) changes")
             }
             return waits

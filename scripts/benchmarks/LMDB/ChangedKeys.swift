@@ -63,7 +63,7 @@ final class PipedKeys: ChangedKeys {
 
     func send(_ key: Int64) {
         var key = key
-        precondition(write(pipe, &key, 8) == 8, "nobody reads the changed keys")
+        precondition(write(pipe, &key, 8) == 8, "the reader of the changed keys has ended")
     }
 
     func receive() -> [Int64]? {

@@ -90,7 +90,7 @@ final class Soak {
         try store.refresh()
         for follower in followers where try follower.isWrong() {
             wrong += 1
-            print("\(follower.title): what it was told is not what there is")
+            print("\(follower.title): its reported elements differ from the store's")
         }
         let statistics = try store.statistics()
         let sample = SoakSample(

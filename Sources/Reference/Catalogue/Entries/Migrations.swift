@@ -37,7 +37,7 @@ extension Catalogue {
                 """),
         .method(
             "delete_property", of: [migration], ["(class: string, name: string): boolean"],
-            "Declares that a property and its values disappear. Returns false if there is no such property.",
+            "Declares that a property and its values disappear. Returns false if the property does not exist.",
             errors: [.unknownClass, .invalidSchema, .invalidArgument, .closed],
             example: """
                 store:define({ Toy = { name = "string" } }, function(m)

@@ -67,7 +67,7 @@ extension Catalogue {
                 "(map: Map|MixedMap, key: string): string?",
             ],
             "Returns the type of a stored value: nil, bool, int, float, double, string, data, date, uuid, object_id, "
-                + "decimal, object, list, set, map or backlinks. It tells apart what Lua shows alike, such as data and "
+                + "decimal, object, list, set, map or backlinks. It distinguishes values that Lua shows alike, such as data and "
                 + "strings. Returns nil for an index or key that is not there.",
             errors: [.unknownProperty, .invalidObject, .invalidArgument],
             example: """
@@ -78,7 +78,7 @@ extension Catalogue {
                 """),
         .field(
             "null", of: [moonpool], "Null",
-            "Stands for nil in tables, where a nil value would remove the key.",
+            "Represents nil in tables, where a nil value would remove the key.",
             example: """
                 store:write(function() rex:update { age = moonpool.null } end)
                 print(rex.age)  --> nil
