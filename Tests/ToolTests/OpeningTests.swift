@@ -49,7 +49,7 @@ import Testing
         #expect(outcome.output == "0\tscript.lua\ta\ta\n")
     }
 
-    @Test func `Options may stand before and after a store`() throws {
+    @Test func `Options before and after a store are read`() throws {
         let folder = try TemporaryFolder()
         _ = try folder.write("id,name\n1,Rex\n2,Ada\n", to: "dogs.csv")
         _ = try folder.write("print(n, arg[0], arg[-4], ...)", to: "script.lua")

@@ -40,7 +40,7 @@ extension Catalogue {
     private static let servingFields: [CatalogueEntry] = [
         .field(
             "subject", of: [serveOptions], "string",
-            "The subject: words between dots. `*` stands for any word, `>` at the end for one or more words."
+            "The subject: words between dots. `*` means any word, and `>` at the end one or more words."
         ),
         .field(
             "handler", of: [serveOptions], "fun(request: ServiceRequest): any",
