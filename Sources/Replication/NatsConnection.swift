@@ -148,8 +148,11 @@ final class NatsConnection {
         let text = text(of: status, functions)
         var code: Int32 = 0
         guard let details = functions.last_error(&code), code == status else { return text }
+        // It begins with a place in the source of the library: `(conn.c:2088): `.
         let whole = String(cString: details)
-        return whole.isEmpty || whole == text ? text : "\(text): \(whole)"
+        let end = whole.hasPrefix("(") ? whole.firstRange(of: "): ")?.upperBound : nil
+        let reason = whole[(end ?? whole.startIndex)...]
+        return reason.isEmpty || reason == text ? text : "\(text): \(reason)"
     }
 
     deinit { functions.destroy(handle) }

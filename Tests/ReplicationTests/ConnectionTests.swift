@@ -1,0 +1,184 @@
+import ObjectStore
+import Replication
+import TestServers
+import Testing
+
+/// How publishers and followers connect: TLS, users, tokens, and servers that go away.
+@Suite(.enabled(if: NatsServer.isInstalled, NatsServer.missing))
+struct ConnectionTests {
+    private func store(_ world: ReplicationWorld) throws {
+        let store = try world.open("a", ReplicationWorld.schema(["Dog": ["id": "int primary"]]))
+        defer { store.close() }
+        try store.write { try store.create("Dog", .dictionary(["id": .int(1)])) }
+    }
+
+    /// Publishes and follows; both connect in the same way.
+    private func copy(
+        _ address: String, _ change: (inout NatsOptions) -> Void = { _ in }
+    ) throws {
+        var servers = NatsOptions(address)
+        change(&servers)
+        let world = ReplicationWorld()
+        let stream = "zoo-\(UUIDValue.random())"
+        try store(world)
+        var publishing = Publisher.Options()
+        publishing.stopsAtEnd = true
+        publishing.failsFast = true
+        let publisher = try Publisher(world.path("a"), servers, stream: stream, options: publishing)
+        defer { publisher.close() }
+        try publisher.run()
+        var following = Follower.Options()
+        following.stopsAtEnd = true
+        following.failsFast = true
+        let follower = try Follower(world.path("b"), servers, stream: stream, options: following)
+        defer { follower.close() }
+        try follower.run()
+        #expect(try world.export("b") == world.export("a"))
+    }
+
+    private func tlsAddress(_ server: NatsServer) -> String { "tls://localhost:\(server.port)" }
+
+    // MARK: TLS
+
+    @Test(.enabled(if: Certificates.canMake))
+    func `a server with a certificate of a trusted authority is accepted, and no other`() throws {
+        let certificates = try Certificates()
+        let server = try NatsServer(
+            "tls { cert_file: \"\(certificates.server)\", key_file: \"\(certificates.serverKey)\" }"
+        )
+        try copy(tlsAddress(server)) { $0.authority = certificates.authority }
+        // The scheme does not matter where an authority is given.
+        try copy("nats://localhost:\(server.port)") { $0.authority = certificates.authority }
+        let distrusted = message { try copy(tlsAddress(server)) }
+        #expect(distrusted.hasPrefix("cannot connect to tls://localhost:"), "\(distrusted)")
+        #expect(distrusted.contains("certificate"), "\(distrusted)")
+        let other = try Certificates()
+        let wrong = message { try copy(tlsAddress(server)) { $0.authority = other.authority } }
+        #expect(wrong.contains("certificate"), "\(wrong)")
+        let plain = message { try copy("nats://localhost:\(server.port)") }
+        #expect(plain.contains("cannot connect to"), "\(plain)")
+    }
+
+    @Test(.enabled(if: Certificates.canMake))
+    func `a server that asks for a certificate accepts that of its authority`() throws {
+        let certificates = try Certificates()
+        let server = try NatsServer(
+            """
+            tls {
+              cert_file: "\(certificates.server)", key_file: "\(certificates.serverKey)"
+              ca_file: "\(certificates.authority)", verify: true
+            }
+            """)
+        try copy(tlsAddress(server)) {
+            $0.authority = certificates.authority
+            $0.certificate = .init(certificates.client, key: certificates.clientKey)
+        }
+        let missing = message {
+            try copy(tlsAddress(server)) { $0.authority = certificates.authority }
+        }
+        #expect(missing.contains("cannot connect to") || missing.contains("failed"), "\(missing)")
+    }
+
+    @Test func `files that cannot be read are errors that name them`() throws {
+        let server = try NatsServer()
+        let missing = "/nowhere/ca.pem"
+        #expect(message { try copy(server.address) { $0.authority = missing } }.contains(missing))
+        #expect(
+            message {
+                try copy(server.address) { $0.certificate = .init(missing, key: missing) }
+            }.contains(missing))
+        #expect(message { try copy(server.address) { $0.credentials = missing } }.contains(missing))
+    }
+
+    // MARK: Users
+
+    @Test func `a user and a password are checked`() throws {
+        let server = try NatsServer("authorization { user: ann, password: secret }")
+        let place = "127.0.0.1:\(server.port)"
+        try copy("nats://ann:secret@\(place)")
+        try copy("nats://\(place)") {
+            $0.user = "ann"
+            $0.password = "secret"
+        }
+        let refusal = "nats://\(place) refused the client: check user and password"
+        #expect(message { try copy("nats://ann:wrong@\(place)") }.hasPrefix(refusal))
+        #expect(message { try copy("nats://\(place)") }.hasPrefix(refusal))
+        #expect(
+            message {
+                try copy("nats://\(place)") {
+                    $0.user = "bob"
+                    $0.password = "secret"
+                }
+            }.hasPrefix(refusal))
+    }
+
+    @Test func `a token is checked`() throws {
+        let server = try NatsServer("authorization { token: t0ken }")
+        let place = "127.0.0.1:\(server.port)"
+        try copy("nats://t0ken@\(place)")
+        try copy("nats://\(place)") { $0.token = "t0ken" }
+        let wrong = message { try copy("nats://\(place)") { $0.token = "other" } }
+        #expect(wrong.hasPrefix("nats://\(place) refused the client"), "\(wrong)")
+        #expect(!wrong.contains("other"))
+    }
+
+    @Test func `a wrong password ends a publisher that would retry other failures`() throws {
+        let server = try NatsServer("authorization { user: ann, password: secret }")
+        let world = ReplicationWorld()
+        try store(world)
+        let task = try ReplicationTask.publish(
+            world.path("a"), NatsOptions("nats://ann:wrong@127.0.0.1:\(server.port)"), stream: "zoo"
+        )
+        #expect(task.status.wait(atMost: .seconds(60), until: \.hasEnded))
+        #expect(task.status.snapshot.lastError?.contains("refused the client") == true)
+        task.stop()
+    }
+
+    // MARK: Servers that go away
+
+    @Test func `publisher and follower connect again, and nothing is lost`() throws {
+        let server = try NatsServer()
+        let world = ReplicationWorld()
+        try store(world)
+        let servers = NatsOptions(server.address)
+        let publishing = try ReplicationTask.publish(world.path("a"), servers, stream: "zoo")
+        let following = try ReplicationTask.follow(world.path("b"), servers, stream: "zoo")
+        defer {
+            publishing.stop()
+            following.stop()
+        }
+        let source = try world.open("a")
+        func isThere(_ version: UInt64) -> Bool {
+            following.status.wait(atMost: .seconds(60)) { $0.version >= version }
+        }
+        #expect(isThere(source.version))
+        for round in 1...2 {
+            server.stop()
+            #expect(publishing.status.wait(atMost: .seconds(60)) { !$0.isConnected })
+            // Writing does not wait for the server.
+            for id in 1...20 {
+                try source.write {
+                    try source.create("Dog", .dictionary(["id": .int(Int64(round * 100 + id))]))
+                }
+            }
+            #expect(publishing.isRunning && following.isRunning)
+            #expect(publishing.status.snapshot.lastError != nil)
+            try server.start()
+            #expect(isThere(source.version), "\(following.status.snapshot)")
+        }
+        publishing.stop()
+        following.stop()
+        source.close()
+        #expect(try world.export("b") == world.export("a"))
+    }
+
+    @Test func `stopping does not wait for the next attempt to connect`() throws {
+        let world = ReplicationWorld()
+        try store(world)
+        let task = try ReplicationTask.publish(
+            world.path("a"), NatsOptions("nats://127.0.0.1:1"), stream: "zoo")
+        #expect(task.status.wait(atMost: .seconds(60)) { $0.lastError != nil })
+        task.stop()
+        #expect(!task.isRunning)
+    }
+}
