@@ -122,6 +122,18 @@ struct ConnectionTests {
         #expect(!wrong.contains("other"))
     }
 
+    @Test func `a credentials file is checked`() throws {
+        let credentials = try NatsCredentials()
+        let server = try NatsServer(credentials.configuration)
+        try copy(server.address) { $0.credentials = credentials.file }
+        let refusal = "\(server.address) refused the client"
+        let forged = message {
+            try copy(server.address) { $0.credentials = credentials.forgedFile }
+        }
+        #expect(forged.hasPrefix(refusal), "\(forged)")
+        #expect(message { try copy(server.address) }.hasPrefix(refusal))
+    }
+
     @Test func `a wrong password ends a publisher that would retry other failures`() throws {
         let server = try NatsServer("authorization { user: ann, password: secret }")
         let world = ReplicationWorld()

@@ -5,6 +5,8 @@ import Glibc
 package final class NatsCredentials {
     private let folder: String
     private let operatorKey = NatsKey(.operator)
+    /// JetStream needs an account for the server itself.
+    private let system = NatsKey(.account)
     private let account = NatsKey(.account)
     private let user = NatsKey(.user)
 
@@ -54,19 +56,28 @@ package final class NatsCredentials {
     package var configuration: String {
         let operatorClaims = """
             {"jti":"o","iat":1700000000,"iss":"\(operatorKey.name)","name":"o","sub":"\(operatorKey.name)",\
-            "nats":{"type":"operator","version":2}}
-            """
-        let accountClaims = """
-            {"jti":"a","iat":1700000000,"iss":"\(operatorKey.name)","name":"a","sub":"\(account.name)",\
-            "nats":{"limits":{"subs":-1,"data":-1,"payload":-1,"imports":-1,"exports":-1,"wildcards":true,\
-            "conn":-1,"leaf":-1,"mem_storage":-1,"disk_storage":-1,"streams":-1,"consumer":-1},\
-            "default_permissions":{"pub":{},"sub":{}},"type":"account","version":2}}
+            "nats":{"system_account":"\(system.name)","type":"operator","version":2}}
             """
         return """
             operator: "\(operatorKey.token(operatorClaims))"
             resolver: MEMORY
-            resolver_preload: { \(account.name): "\(operatorKey.token(accountClaims))" }
+            resolver_preload: {
+              \(system.name): "\(token(of: system, limits: ""))"
+              \(account.name): "\(token(of: account, limits: Self.jetStream))"
+            }
             """
+    }
+
+    private static let jetStream =
+        #","mem_storage":-1,"disk_storage":-1,"streams":-1,"consumer":-1"#
+
+    private func token(of account: NatsKey, limits: String) -> String {
+        operatorKey.token(
+            """
+            {"jti":"\(account.name)","iat":1700000000,"iss":"\(operatorKey.name)","name":"a","sub":"\(account.name)",\
+            "nats":{"limits":{"subs":-1,"data":-1,"payload":-1,"imports":-1,"exports":-1,"wildcards":true,\
+            "conn":-1,"leaf":-1\(limits)},"default_permissions":{"pub":{},"sub":{}},"type":"account","version":2}}
+            """)
     }
 }
 

@@ -96,7 +96,8 @@ package final class NatsServer {
             let log = Self.contents(of: folder + "/out")
             if log.contains("Server is ready") { return }
             let isPortTaken = log.contains("address already in use")
-            guard !isPortTaken, ContinuousClock.now < deadline else {
+            // The server says why it ends.
+            guard !isPortTaken, !log.contains("[FTL]"), ContinuousClock.now < deadline else {
                 throw NotStarted(isPortTaken: isPortTaken, log: log)
             }
             usleep(20_000)
