@@ -128,8 +128,8 @@ let package = Package(
         .target(
             name: "MoonpoolScripting",
             dependencies: [
-                "Moonpool", "ScriptHost", "StoreBindings", "ObjectStore", "LuaHost", "EventLoops",
-                "MemoryAccounts",
+                "Moonpool", "ScriptHost", "Reference", "StoreBindings", "ObjectStore", "LuaHost",
+                "EventLoops", "MemoryAccounts",
             ],
             swiftSettings: safe),
 

@@ -14,6 +14,9 @@ struct GlobalName: Sendable {
         self.name = name
     }
 
+    /// The whole name: `app.add`.
+    var text: String { (tables + [name]).joined(separator: ".") }
+
     private static let reserved: Set = [
         "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if",
         "in", "local", "nil", "not", "or", "repeat", "return", "then", "true", "until", "while",

@@ -146,7 +146,9 @@ extension ScriptEngine {
         _ body: @escaping @Sendable (ScriptCall<State>, repeat each Argument) throws -> Value
     ) throws {
         try checkState(State.self)
-        try registerCall(signature) { (call, signature) in
+        try registerCall(
+            signature, annotations(of: repeat (each Argument).self), annotations(of: Value.self)
+        ) { (call, signature) in
             let (arguments, context) = try call.reader(signature)
             let value = try body(
                 ScriptCall(context, arguments.values),
@@ -161,7 +163,9 @@ extension ScriptEngine {
         _ body: @escaping @Sendable (ScriptCall<State>, repeat each Argument) throws -> Void
     ) throws {
         try checkState(State.self)
-        try registerCall(signature) { (call, signature) in
+        try registerCall(
+            signature, annotations(of: repeat (each Argument).self), { [] }
+        ) { (call, signature) in
             let (arguments, context) = try call.reader(signature)
             try body(
                 ScriptCall(context, arguments.values),

@@ -22,6 +22,7 @@ public final class ScriptClass<Object: AnyObject & Sendable>: Sendable {
     public let name: String
     let lua: LuaClass<Object>
     let constructor: (@Sendable (borrowing LuaCall) throws -> Object)?
+    let stub: ClassStub
 
     /// A declaration: at most one `.new`, methods and properties.
     public init(_ name: String, _ members: [ScriptMember<Object>]) {
@@ -38,6 +39,7 @@ public final class ScriptClass<Object: AnyObject & Sendable>: Sendable {
         }
         lua = LuaClass(name: name, methods: methods, properties: properties)
         self.constructor = constructor
+        stub = ClassStub(name, members: members.map(\.stub))
     }
 }
 
@@ -49,6 +51,7 @@ public struct ScriptMember<Object: AnyObject & Sendable>: Sendable {
         case property(LuaProperty<Object>)
     }
     let kind: Kind
+    let stub: MemberStub
 
     /// How objects are created: `Counter(1)`, and also `Counter.new(1)`.
     public static func new<each Argument: ScriptValue>(
@@ -60,7 +63,7 @@ public struct ScriptMember<Object: AnyObject & Sendable>: Sendable {
             kind: .constructor { call in
                 let (arguments, _) = try call.reader(signature)
                 return try body(repeat arguments.next((each Argument).self))
-            })
+            }, stub: .constructor(FunctionStub(signature, repeat (each Argument).self)))
     }
 
     /// A method: `counter:add(1)`.
@@ -68,7 +71,9 @@ public struct ScriptMember<Object: AnyObject & Sendable>: Sendable {
         _ signature: String,
         _ body: @escaping @Sendable (Object, repeat each Argument) throws -> Value
     ) -> Self {
-        method(signature) { (object, call, signature) in
+        method(signature, annotations(of: repeat (each Argument).self), annotations(of: Value.self))
+        {
+            (object, call, signature) in
             let (arguments, context) = try call.reader(from: 2, signature)
             let value = try body(object, repeat arguments.next((each Argument).self))
             return call.answer(try value.toLua(in: context))
@@ -80,7 +85,8 @@ public struct ScriptMember<Object: AnyObject & Sendable>: Sendable {
         _ signature: String,
         _ body: @escaping @Sendable (Object, repeat each Argument) throws -> Void
     ) -> Self {
-        method(signature) { (object, call, signature) in
+        method(signature, annotations(of: repeat (each Argument).self), { [] }) {
+            (object, call, signature) in
             let (arguments, _) = try call.reader(from: 2, signature)
             try body(object, repeat arguments.next((each Argument).self))
             return .none
@@ -92,7 +98,9 @@ public struct ScriptMember<Object: AnyObject & Sendable>: Sendable {
         _ signature: String,
         _ body: @escaping @Sendable (Object, repeat each Argument) async throws -> Value
     ) -> Self {
-        method(signature) { (object, call, signature) in
+        method(signature, annotations(of: repeat (each Argument).self), annotations(of: Value.self))
+        {
+            (object, call, signature) in
             let (arguments, context) = try call.reader(from: 2, signature)
             let values = (repeat try arguments.next((each Argument).self))
             let value = try context.wait { try await body(object, repeat each values) }
@@ -117,7 +125,8 @@ public struct ScriptMember<Object: AnyObject & Sendable>: Sendable {
                 let context = try ScriptContext.of(result.state)
                 result.set(try get(object).toLua(in: context))
             }, set: setter)
-        return Self(kind: .property(property))
+        return Self(
+            kind: .property(property), stub: .property(name, annotations(of: Value.self)))
     }
 
     private static func assigned<Value: ScriptValue>(
@@ -132,7 +141,8 @@ public struct ScriptMember<Object: AnyObject & Sendable>: Sendable {
     }
 
     private static func method(
-        _ signature: String,
+        _ signature: String, _ types: @escaping Annotations,
+        _ results: @escaping Annotations,
         _ body:
             @escaping @Sendable (Object, borrowing LuaCall, FunctionSignature) throws -> LuaAnswer
     ) -> Self {
@@ -141,13 +151,15 @@ public struct ScriptMember<Object: AnyObject & Sendable>: Sendable {
             kind: .method(
                 LuaMethod(signature.name) { object, call in
                     try body(object, call, signature)
-                }))
+                }), stub: .method(FunctionStub(signature, types: types, results: results)))
     }
 }
 
 extension ScriptObject {
     /// The class's name.
     public static var scriptTypeName: String { scriptClass.name }
+    /// The class's name.
+    public static var scriptAnnotation: String { scriptClass.name }
 
     /// An object of this class.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
@@ -172,6 +184,7 @@ extension ScriptEngine {
     public func register<Object: ScriptObject>(_ type: Object.Type) throws {
         let scriptClass = type.scriptClass
         let name = try GlobalName(scriptClass.name)
+        stubRegistry.declare(scriptClass.stub.declaration, as: scriptClass.name)
         script.post { context in
             let state = context.state
             let table = state.makeTable()

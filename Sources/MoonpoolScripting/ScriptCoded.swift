@@ -19,6 +19,8 @@ public struct ScriptCoded<Value: Codable & Sendable>: ScriptValue {
 
     /// `table`.
     public static var scriptTypeName: String { "\(Value.self)" }
+    /// `table`.
+    public static var scriptAnnotation: String { "table" }
     /// Decodes a table; a mismatch names the field.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> ScriptCoded

@@ -13,7 +13,9 @@ extension ScriptEngine {
     public func register<each Argument: ScriptConvertible, Value: ScriptConvertible>(
         _ signature: String, _ body: @escaping @Sendable (repeat each Argument) throws -> Value
     ) throws {
-        try registerCall(signature) { (call, signature) in
+        try registerCall(
+            signature, annotations(of: repeat (each Argument).self), annotations(of: Value.self)
+        ) { (call, signature) in
             let (arguments, context) = try call.reader(signature)
             let value = try body(repeat arguments.next((each Argument).self))
             return call.answer(try value.toLua(in: context))
@@ -24,7 +26,9 @@ extension ScriptEngine {
     public func register<each Argument: ScriptConvertible>(
         _ signature: String, _ body: @escaping @Sendable (repeat each Argument) throws -> Void
     ) throws {
-        try registerCall(signature) { (call, signature) in
+        try registerCall(
+            signature, annotations(of: repeat (each Argument).self), { [] }
+        ) { (call, signature) in
             let (arguments, _) = try call.reader(signature)
             try body(repeat arguments.next((each Argument).self))
             return .none
@@ -35,11 +39,16 @@ extension ScriptEngine {
     ///
     /// The script waits as in `moonpool.sleep`: its observers, timers and other runs continue meanwhile. When the
     /// script is stopped, the function's task is canceled.
+    ///
+    /// The function runs outside of the engine's thread. It cannot take or return live objects; the compiler refuses them. Use an
+    /// ``/Moonpool/ObjectID`` and a store of the function's own.
     public func register<each Argument: ScriptValue, Value: ScriptValue>(
         _ signature: String,
         _ body: @escaping @Sendable (repeat each Argument) async throws -> Value
     ) throws {
-        try registerCall(signature) { (call, signature) in
+        try registerCall(
+            signature, annotations(of: repeat (each Argument).self), annotations(of: Value.self)
+        ) { (call, signature) in
             let (arguments, context) = try call.reader(signature)
             let values = (repeat try arguments.next((each Argument).self))
             let value = try context.wait { try await body(repeat each values) }
@@ -52,7 +61,9 @@ extension ScriptEngine {
         _ signature: String,
         _ body: @escaping @Sendable (repeat each Argument) async throws -> Void
     ) throws {
-        try registerCall(signature) { (call, signature) in
+        try registerCall(
+            signature, annotations(of: repeat (each Argument).self), { [] }
+        ) { (call, signature) in
             let (arguments, context) = try call.reader(signature)
             let values = (repeat try arguments.next((each Argument).self))
             try context.wait { try await body(repeat each values) }
@@ -61,11 +72,13 @@ extension ScriptEngine {
     }
 
     func registerCall(
-        _ signature: String,
+        _ signature: String, _ types: @escaping Annotations,
+        _ results: @escaping Annotations,
         _ body: @escaping @Sendable (borrowing LuaCall, FunctionSignature) throws -> LuaAnswer
     ) throws {
         let signature = try FunctionSignature(signature)
         let name = try GlobalName(signature.name)
+        stubRegistry.declare(FunctionStub(signature, types: types, results: results))
         script.post { context in
             let function = context.state.makeFunction(name.name) { call in
                 let answer = try body(call, signature)

@@ -63,6 +63,7 @@ extension ScriptEngine {
     public func set(_ name: String, encoding value: some Encodable) throws {
         let name = try GlobalName(name)
         let tree = try ScriptTree.encode(value)
+        stubRegistry.declare(variable: name.text, type: "table")
         script.post { context in
             context[name] = context.storeModule.luaValue(plain: tree)
         }

@@ -30,6 +30,8 @@ public final class ScriptEngine: Sendable {
     let script: Script
     /// The type of the host's state; nil without one.
     let stateType: Any.Type?
+    /// What the host has given the scripts.
+    let stubRegistry = StubRegistry()
     private let counter = UsageCounter()
 
     /// Starts an engine: `.sandboxed` for scripts of strangers; by default they may do what `lua` may.
@@ -168,10 +170,15 @@ public final class ScriptEngine: Sendable {
     /// Takes effect before the next run. Throws `invalid_argument` for an invalid name.
     public func set(_ name: String, to value: some ScriptValue) throws {
         let name = try GlobalName(name)
+        stubRegistry.declare(variable: name.text, type: Self.annotation(of: value))
         script.post { context in
             // A value without a Lua form is one of a deleted object: nil.
             context[name] = (try? value.toLua(in: context)) ?? .nil
         }
+    }
+
+    private static func annotation<Value: ScriptValue>(of value: Value) -> String {
+        Value.scriptAnnotation
     }
 
     /// Opens a store for the scripts as a global, whatever their own rights.
@@ -188,6 +195,7 @@ public final class ScriptEngine: Sendable {
             let handle = try context.storeModule.open(configuration)
             context[name] = context.storeModule.value(of: handle)
         }
+        stubRegistry.declare(variable: name.text, type: "moonpool.Store")
     }
 
     // MARK: - The end

@@ -15,17 +15,13 @@ import StoreBindings
 ///
 /// In Lua: `dog:years(7)`, `dog.isOld`, `Dog.named("rex")`. A property of the model, and a method that every object has, comes first.
 public struct ScriptModel<M: Model> {
-    fileprivate enum Kind {
-        case method(FunctionSignature)
-        case function(FunctionSignature)
-        case property(String)
-    }
     fileprivate typealias Body =
         @Sendable (borrowing LuaCall, FunctionSignature) throws -> LuaAnswer
     fileprivate typealias Getter = @Sendable (LiveObject, ScriptContext) throws -> LuaValue
 
     fileprivate var functions: [(signature: FunctionSignature, isMethod: Bool, body: Body)] = []
     fileprivate var properties: [(name: String, get: Getter)] = []
+    fileprivate var stubs: [MemberStub] = []
 
     fileprivate init() {}
 
@@ -34,7 +30,10 @@ public struct ScriptModel<M: Model> {
         _ signature: String,
         _ body: @escaping @Sendable (Live<M>, repeat each Argument) throws -> Value
     ) {
-        add(signature, isMethod: true) { call, signature in
+        add(
+            signature, isMethod: true, annotations(of: repeat (each Argument).self),
+            annotations(of: Value.self)
+        ) { call, signature in
             let (arguments, context) = try call.reader(signature.withReceiver)
             let object = try arguments.next(Live<M>.self)
             let value = try body(object, repeat arguments.next((each Argument).self))
@@ -47,7 +46,8 @@ public struct ScriptModel<M: Model> {
         _ signature: String,
         _ body: @escaping @Sendable (Live<M>, repeat each Argument) throws -> Void
     ) {
-        add(signature, isMethod: true) { call, signature in
+        add(signature, isMethod: true, annotations(of: repeat (each Argument).self), { [] }) {
+            call, signature in
             let (arguments, _) = try call.reader(signature.withReceiver)
             let object = try arguments.next(Live<M>.self)
             try body(object, repeat arguments.next((each Argument).self))
@@ -59,7 +59,10 @@ public struct ScriptModel<M: Model> {
     public mutating func function<each Argument: ScriptConvertible, Value: ScriptConvertible>(
         _ signature: String, _ body: @escaping @Sendable (repeat each Argument) throws -> Value
     ) {
-        add(signature, isMethod: false) { call, signature in
+        add(
+            signature, isMethod: false, annotations(of: repeat (each Argument).self),
+            annotations(of: Value.self)
+        ) { call, signature in
             let (arguments, context) = try call.reader(signature)
             let value = try body(repeat arguments.next((each Argument).self))
             return call.answer(try value.toLua(in: context))
@@ -70,6 +73,7 @@ public struct ScriptModel<M: Model> {
     public mutating func property<Value: ScriptConvertible>(
         _ name: String, _ get: @escaping @Sendable (Live<M>) throws -> Value
     ) {
+        stubs.append(.property(name, annotations(of: Value.self)))
         properties.append(
             (
                 name,
@@ -86,8 +90,15 @@ public struct ScriptModel<M: Model> {
             ))
     }
 
-    private mutating func add(_ signature: String, isMethod: Bool, _ body: @escaping Body) {
-        functions.append((FunctionSignature(lenient: signature), isMethod, body))
+    private mutating func add(
+        _ signature: String, isMethod: Bool, _ types: @escaping Annotations,
+        _ results: @escaping Annotations,
+        _ body: @escaping Body
+    ) {
+        let signature = FunctionSignature(lenient: signature)
+        let stub = FunctionStub(signature, types: types, results: results)
+        stubs.append(isMethod ? .method(stub) : .function(stub))
+        functions.append((signature, isMethod, body))
     }
 }
 
@@ -112,6 +123,8 @@ extension ScriptEngine {
         for name in functions.map(\.signature.name) + properties.map(\.name) {
             _ = try GlobalName(name)
         }
+        stubRegistry.declare(
+            ClassStub(M.className, members: model.stubs).extension, as: M.className)
         script.post { context in
             let module = context.storeModule
             var own: [(String, LuaValue)] = []

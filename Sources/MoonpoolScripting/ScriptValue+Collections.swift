@@ -7,6 +7,11 @@ extension Dictionary: ScriptValue where Key == String, Value: ScriptValue {}
 extension Optional: ScriptConvertible where Wrapped: ScriptConvertible {
     /// `integer or nil`.
     public static var scriptTypeName: String { "\(Wrapped.scriptTypeName) or nil" }
+    /// `integer?`.
+    public static var scriptAnnotation: String {
+        let wrapped = Wrapped.scriptAnnotation
+        return wrapped == "any" || wrapped.hasSuffix("?") ? wrapped : wrapped + "?"
+    }
     /// Nil, or the value.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> Wrapped?
@@ -22,6 +27,11 @@ extension Optional: ScriptConvertible where Wrapped: ScriptConvertible {
 extension Array: ScriptConvertible where Element: ScriptConvertible {
     /// `table`.
     public static var scriptTypeName: String { "table" }
+    /// `integer[]`.
+    public static var scriptAnnotation: String {
+        let element = Element.scriptAnnotation
+        return element.hasSuffix("?") ? "(\(element.dropLast())|nil)[]" : element + "[]"
+    }
     /// The elements 1 to `#t` of a table.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> [Element]
@@ -52,6 +62,8 @@ extension Array: ScriptConvertible where Element: ScriptConvertible {
 extension Dictionary: ScriptConvertible where Key == String, Value: ScriptConvertible {
     /// `table`.
     public static var scriptTypeName: String { "table" }
+    /// `table<string, integer>`.
+    public static var scriptAnnotation: String { "table<string, \(Value.scriptAnnotation)>" }
     /// The pairs of a table whose keys are all strings.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> [String: Value]

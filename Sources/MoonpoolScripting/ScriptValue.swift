@@ -1,4 +1,5 @@
 import LuaHost
+import StoreBindings
 
 /// A Swift value that can be passed to scripts and received from them.
 ///
@@ -39,7 +40,16 @@ extension ScriptConvertible {
     static func fromLua(_ value: LuaValue, in context: ScriptContext)
         throws(ScriptTypeMismatch) -> Self
     {
-        try fromScript(ScriptOperand(value), in: ScriptConversion(context))
+        do throws(ScriptTypeMismatch) {
+            return try fromScript(ScriptOperand(value), in: ScriptConversion(context))
+        } catch {
+            guard error.path.isEmpty, error.found == "userdata",
+                let name = context.storeModule.inspect(value)?.name
+            else { throw error }
+            var mismatch = error
+            mismatch.found = name
+            throw mismatch
+        }
     }
 
     func toLua(in context: ScriptContext) throws -> LuaValue {
@@ -200,5 +210,26 @@ extension LuaString: ScriptValue {
     /// A string.
     public func toScript(in conversion: ScriptConversion) -> ScriptOperand {
         ScriptOperand(.string(self))
+    }
+}
+
+extension Inspection {
+    /// What a message calls the value; nil for dates, identifiers and data.
+    fileprivate var name: String? {
+        switch self {
+        case .object(let object): object.classSchema.name
+        case .results: "results"
+        case .sections: "sections"
+        case .list: "list"
+        case .set: "set"
+        case .map: "map"
+        case .values: "values of a collection"
+        case .nested: "collection in a mixed value"
+        case .projection: "projection"
+        case .projectedResults: "projected results"
+        case .store: "store"
+        case .token: "token"
+        case .text: nil
+        }
     }
 }

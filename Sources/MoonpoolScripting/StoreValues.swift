@@ -17,6 +17,8 @@ public protocol StoredScriptValue: ScriptValue, StoredValue {}
 extension StoredScriptValue {
     /// The name of the type in the schema.
     public static var scriptTypeName: String { storedType.scriptName }
+    /// The class of the API: `moonpool.Date`.
+    public static var scriptAnnotation: String { storedType.scriptAnnotation }
     /// Converts a value of the type.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> Self
@@ -34,6 +36,17 @@ extension StoredScriptValue {
 
 extension StoredType {
     fileprivate var scriptName: String { type.rawValue }
+
+    var scriptAnnotation: String {
+        switch type {
+        case .date: "moonpool.Date"
+        case .uuid: "moonpool.UUID"
+        case .objectID: "moonpool.ObjectID"
+        case .decimal: "moonpool.Decimal|number"
+        case .data: "string"
+        default: "any"
+        }
+    }
 
     /// Text is also data.
     fileprivate func coerced(_ value: Value) -> Mixed {
@@ -73,6 +86,33 @@ extension ScriptValue where Self: RawRepresentable, RawValue: ScriptValue {
         try rawValue.toScript(in: conversion)
     }
 }
+
+// MARK: - Identifiers
+
+extension ObjectID: ScriptConvertible where M: Model {
+    /// The name of the class.
+    public static var scriptTypeName: String { M.className }
+    /// The name of the class: scripts pass and receive the object itself.
+    public static var scriptAnnotation: String { M.className }
+    /// The identifier of an object of the class.
+    public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
+        throws(ScriptTypeMismatch) -> ObjectID
+    {
+        guard case .object(let object)? = conversion.context.storeModule.inspect(operand.lua),
+            object.classSchema.name == M.className
+        else { throw ScriptTypeMismatch(expected: scriptTypeName, found: operand.lua) }
+        return ObjectID(of: object)
+    }
+    /// The object in the script's store that has the class.
+    ///
+    /// Throws `invalid_argument` if several of the script's stores have it, or none.
+    public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
+        ScriptOperand(
+            try conversion.context.storeModule.luaValue(of: keyForHosts, ofClass: M.className))
+    }
+}
+
+extension ObjectID: ScriptValue where M: Model {}
 
 // MARK: - Live values
 
@@ -114,6 +154,8 @@ extension ScriptContext {
 extension Live: ScriptConvertible {
     /// The name of the class.
     public static var scriptTypeName: String { M.className }
+    /// The name of the class.
+    public static var scriptAnnotation: String { M.className }
     /// A valid object of the class; not a frozen one.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> Live
@@ -150,6 +192,8 @@ extension Live: ScriptConvertible {
 extension Moonpool.Results: ScriptConvertible {
     /// `results`.
     public static var scriptTypeName: String { "results of \(M.className)" }
+    /// `moonpool.Results<Dog>`.
+    public static var scriptAnnotation: String { "moonpool.Results<\(M.className)>" }
     /// Results of the class; not those of a frozen version.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> Moonpool.Results<M>

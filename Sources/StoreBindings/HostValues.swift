@@ -83,6 +83,43 @@ extension StoreModule {
         try handle(of: object.source).userdata(object.reference)
     }
 
+    /// The Lua value of an object by its class and key.
+    ///
+    /// Throws `invalid_argument` unless exactly one of the script's stores has the class.
+    package func luaValue(of key: ObjectKey, ofClass name: String) throws -> LuaValue {
+        let candidates = handles.filter { $0.store.schema.find(name) != nil }
+        guard candidates.count == 1, let handle = candidates.first,
+            let classSchema = handle.store.schema.find(name)
+        else {
+            throw StoreError(
+                .invalidArgument,
+                "\(candidates.count) stores of the script have the class '\(name)'; an identifier needs exactly one"
+            )
+        }
+        return handle.userdata(ObjectReference(table: classSchema.table, key: key))
+    }
+
+    /// The Lua value of a list of one of the script's stores.
+    ///
+    /// Throws `invalid_argument` for a list of another store.
+    package func luaValue(of list: LiveList) throws -> LuaValue {
+        state.userdata(ListHandle(list, try handle(of: list.source), nil), ListHandle.type)
+    }
+
+    /// The Lua value of a set of one of the script's stores.
+    ///
+    /// Throws `invalid_argument` for a set of another store.
+    package func luaValue(of set: LiveSet) throws -> LuaValue {
+        state.userdata(SetHandle(set, try handle(of: set.source), nil), SetHandle.type)
+    }
+
+    /// The Lua value of a map of one of the script's stores.
+    ///
+    /// Throws `invalid_argument` for a map of another store.
+    package func luaValue(of map: LiveMap) throws -> LuaValue {
+        state.userdata(MapHandle(map, try handle(of: map.source), nil), MapHandle.type)
+    }
+
     /// The Lua value of results of one of the script's stores.
     ///
     /// Throws `invalid_argument` for results of another store.

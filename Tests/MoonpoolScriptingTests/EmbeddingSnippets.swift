@@ -137,6 +137,28 @@ extension EmbeddingSnippets {
         return [offer.percent, offer.years]
     }
 
+    static func identifiers(_ engine: ScriptEngine, _ path: String) async throws -> Int {
+        try await engine.open(.file(path), models: Dog.self, as: "kennel")
+        try engine.register("age(dog)") { (dog: ObjectID<Dog>) async throws -> Int? in
+            let store = try await Store.open(.file(path), models: Dog.self)
+            defer { store.close() }
+            return store[dog]?.age
+        }
+        return try await engine.run(
+            """
+            local rex = kennel:write(function() return kennel:create('Dog', { age = 5 }) end)
+            return age(rex)
+            """)
+    }
+
+    static func stubs(_ engine: ScriptEngine) async throws -> String {
+        try engine.register("discount(dog, percent)") { (dog: Live<Dog>, percent: Int) in
+            Double(dog.age * percent) / 100
+        }
+        let stubs = try await engine.stubs()
+        return stubs
+    }
+
     static func state() async throws -> [Int] {
         let engine = try ScriptEngine(.sandboxed, state: Tenant(name: "Ann"))
         try await engine.open(.memory("zoo"), models: Dog.self)

@@ -80,6 +80,12 @@ import Testing
         #expect(try await EmbeddingSnippets.stores(engine, folder.path + "/zoo.moonpool") == 1)
         let other = try ScriptEngine(.sandboxed(limits: ScriptLimits(memory: 32 << 20)))
         #expect(try await EmbeddingSnippets.objects(other) == [10, 84])
+        #expect(
+            try await EmbeddingSnippets.identifiers(other, folder.path + "/kennel.moonpool") == 5)
+        let page = try lines(of: "Sources/MoonpoolScripting/MoonpoolScripting.docc/Embedding.md")
+        let begin = try #require(page.firstIndex(of: "```lua"))
+        let promised = page[(begin + 1)...].prefix { $0 != "```" }.joined(separator: "\n")
+        #expect(try await EmbeddingSnippets.stubs(other).contains(promised))
         #expect(try await EmbeddingSnippets.modules(other) == 100)
         #expect(try await EmbeddingSnippets.state() == [3, 2])
         #expect(try await EmbeddingSnippets.pool(folder.path) == 0)

@@ -66,7 +66,7 @@ private final class Gate: ScriptObject {
         async throws
     {
         let engine = try ScriptEngine(.sandboxed(limits: .none))
-        try await engine.open(.memory("zoo"), models: Pet.self)
+        try await engine.open(.memory("error pets"), models: Pet.self)
         try engine.register("direct(n)") { (n: Int) throws -> Int in throw Refused(what: "\(n)") }
         try engine.register("later(n)") { (n: Int) async throws -> Int in
             throw Refused(what: "\(n)")
@@ -113,7 +113,7 @@ private final class Gate: ScriptObject {
     {
         let engine = try ScriptEngine(
             .sandboxed(limits: ScriptLimits(memory: 8 << 20)), state: 0)
-        try await engine.open(.memory("zoo"), models: Pet.self)
+        try await engine.open(.memory("error pets"), models: Pet.self)
         let codes = Mutex<[ErrorCode]>([])
         try engine.register("fill()") { (call: ScriptCall<Int>) in
             do {

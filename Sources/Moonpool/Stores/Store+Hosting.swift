@@ -26,6 +26,39 @@ extension Store {
         Results(try checkedTable(M.self), results)
     }
 
+    /// Returns a list as a typed one.
+    ///
+    /// Throws `type_mismatch` for elements of another type.
+    package func hosted<E: StoredValue>(_ list: ObjectStore.LiveList) throws -> LiveList<E> {
+        try check(list.property, holds: E.storedType.collected(in: .list))
+        return LiveList(list, context)
+    }
+
+    /// Returns a set as a typed one.
+    ///
+    /// Throws `type_mismatch` for elements of another type.
+    package func hosted<E: StoredValue>(_ set: ObjectStore.LiveSet) throws -> LiveSet<E> {
+        try check(set.property, holds: E.storedType.collected(in: .set))
+        return LiveSet(set, context)
+    }
+
+    /// Returns a map as a typed one.
+    ///
+    /// Throws `type_mismatch` for values of another type.
+    package func hosted<E: StoredValue>(_ map: ObjectStore.LiveMap) throws -> LiveMap<E> {
+        try check(map.property, holds: E.storedType.collected(in: .map))
+        return LiveMap(map, context)
+    }
+
+    private func check(_ found: Property, holds type: StoredType) throws {
+        let expected = Property(
+            found.name, type.type, isOptional: type.isOptional, collection: type.collection,
+            target: type.target?.className)
+        guard found.typeName != expected.typeName else { return }
+        throw StoreError(
+            .typeMismatch, "'\(found.name)' is \(found.typeName), not \(expected.typeName)")
+    }
+
     /// The table of a model that was compared with the class of the store.
     private func checkedTable<M: ObjectModel>(_ type: M.Type) throws -> ModelTable {
         let table = try table(type)
@@ -68,4 +101,26 @@ extension Live {
 extension Results {
     /// The engine's results.
     package var engineForHosts: ObjectStore.Results { engineResults }
+}
+
+extension LiveList {
+    /// The engine's list.
+    package var engineForHosts: ObjectStore.LiveList { get throws { try engine } }
+}
+
+extension LiveSet {
+    /// The engine's set.
+    package var engineForHosts: ObjectStore.LiveSet { get throws { try engine } }
+}
+
+extension LiveMap {
+    /// The engine's map.
+    package var engineForHosts: ObjectStore.LiveMap { get throws { try engine } }
+}
+
+extension ObjectID {
+    /// The identifier of an engine's object.
+    package init(of object: LiveObject) { self.init(object.key) }
+    /// The engine's key.
+    package var keyForHosts: ObjectKey { key }
 }

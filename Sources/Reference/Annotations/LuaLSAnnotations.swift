@@ -1,10 +1,21 @@
+import ObjectStore
+
 /// The Lua API as annotations for LuaLS and other language servers, generated from the catalogue.
 package enum LuaLSAnnotations {
     /// A file that declares the module and all its types.
-    package static var api: String {
+    package static var api: String { file("Written by `moonpool luals`.", "") }
+
+    /// A file that also declares the classes of stores, and what a host program gives its scripts: `globals` as annotated Lua.
+    package static func api(of classes: [ClassSchema], and globals: String) -> String {
+        file(
+            "Written by `ScriptEngine.stubs()`, with what the program adds.",
+            LuaLSClasses(classes).declarations + "\n" + globals + "\n")
+    }
+
+    private static func file(_ origin: String, _ additions: String) -> String {
         var text = """
             ---@meta moonpool
-            -- The Lua API of Moonpool, for LuaLS. Written by `moonpool luals`.
+            -- The Lua API of Moonpool, for LuaLS. \(origin)
 
             ---@alias moonpool.ErrorCode \(ErrorCode.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: "|"))
 
@@ -14,7 +25,7 @@ package enum LuaLSAnnotations {
         for type in Catalogue.types where type != Catalogue.moonpool && type != Catalogue.prompt {
             text += TypeAnnotation(type).text + "\n"
         }
-        return text + TypeAnnotation(Catalogue.moonpool).text + "\nreturn moonpool\n"
+        return text + TypeAnnotation(Catalogue.moonpool).text + additions + "\nreturn moonpool\n"
     }
 }
 

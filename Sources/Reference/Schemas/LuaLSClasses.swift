@@ -9,7 +9,13 @@ struct LuaLSClasses {
     init(_ classes: [ClassSchema]) { self.classes = classes }
 
     var text: String {
-        var text = "---@meta\n-- The classes of a store, for LuaLS. Written by `moonpool luals`.\n"
+        "---@meta\n-- The classes of a store, for LuaLS. Written by `moonpool luals`.\n"
+            + declarations
+    }
+
+    /// The classes, each after an empty line.
+    var declarations: String {
+        var text = ""
         for classSchema in classes {
             text += "\n"
             text +=
