@@ -88,7 +88,8 @@ let package = Package(
         .target(
             name: "LuaHost", dependencies: ["CLuaShims", "MemoryAccounts"],
             swiftSettings: unsafeZone),
-        .target(name: "EventLoops", dependencies: ["CUV"], swiftSettings: unsafeZone),
+        .target(
+            name: "EventLoops", dependencies: ["CUV", "SystemCalls"], swiftSettings: unsafeZone),
         .target(name: "LineEditing", dependencies: ["CEdit"], swiftSettings: unsafeZone),
 
         .target(name: "CPostgres", dependencies: ["COptionalLibraries"]),

@@ -1,15 +1,9 @@
 import CUV
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import SystemCalls
 
 /// Delivers the events of inotify(7) to a loop.
 ///
-/// All watches of a loop share one instance: a user may have few instances (often 128) and many watches in each. It is
-/// released with the last watch. Use it on the loop's thread.
+/// All watches of a loop share one instance, which is released with the last watch. Use it on the loop's thread.
 final class AccessReports {
     private weak var loop: EventLoop?
     private let descriptor: Int32
@@ -28,7 +22,7 @@ final class AccessReports {
     }
 
     private init(_ loop: EventLoop) throws(LoopError) {
-        let descriptor = Self.open()
+        let descriptor = FileAccessEvents.open(isBlocking: false)
         try LoopError.check(descriptor, "inotify_init1")
         let handle = UnsafeMutablePointer<uv_poll_t>.allocate(capacity: 1)
         let status = uv_poll_init(loop.handle, handle, descriptor)
@@ -60,7 +54,7 @@ final class AccessReports {
 
     /// Adds a wake-up for every access of a file.
     func add(_ wakeup: LoopWakeup, _ path: String) throws(LoopError) {
-        let number = Self.watch(path, descriptor)
+        let number = FileAccessEvents.watch(path, in: descriptor)
         try LoopError.check(number, "inotify_add_watch", path: path)
         watchers.append((number, wakeup))
     }
@@ -69,69 +63,17 @@ final class AccessReports {
     func remove(_ wakeup: LoopWakeup) {
         guard let place = watchers.firstIndex(where: { $0.wakeup === wakeup }) else { return }
         let number = watchers.remove(at: place).number
-        if !watchers.contains(where: { $0.number == number }) { Self.unwatch(number, descriptor) }
+        if !watchers.contains(where: { $0.number == number }) {
+            FileAccessEvents.unwatch(number, in: descriptor)
+        }
     }
 
     /// Reads the pending events and marks the watches they belong to, or all watches if events were lost.
     private func take() {
-        withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
-            let count = systemRead(descriptor, buffer.baseAddress, buffer.count)
-            var offset = 0
-            while offset + Report.size <= count {
-                let report = Report(UnsafeRawBufferPointer(buffer), at: offset)
-                for watcher in watchers where report.concerns(watcher.number) {
-                    watcher.wakeup.note()
-                }
-                offset += Report.size + report.nameSize
+        _ = FileAccessEvents.read(from: descriptor) { number in
+            for watcher in watchers where number == nil || watcher.number == number {
+                watcher.wakeup.note()
             }
         }
     }
 }
-
-#if canImport(Glibc)
-    extension AccessReports {
-        private static func open() -> Int32 {
-            let descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
-            return descriptor < 0 ? -errno : descriptor
-        }
-
-        private static func watch(_ path: String, _ descriptor: Int32) -> Int32 {
-            let accesses = UInt32(IN_ACCESS | IN_CLOSE_WRITE | IN_CLOSE_NOWRITE)
-            let number = inotify_add_watch(descriptor, path, accesses)
-            return number < 0 ? -errno : number
-        }
-
-        private static func unwatch(_ number: Int32, _ descriptor: Int32) {
-            inotify_rm_watch(descriptor, number)
-        }
-
-        private struct Report {
-            static let size = MemoryLayout<inotify_event>.size
-            private let event: inotify_event
-
-            init(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
-                event = bytes.loadUnaligned(fromByteOffset: offset, as: inotify_event.self)
-            }
-
-            /// The length of the name that follows, in bytes.
-            var nameSize: Int { Int(event.len) }
-
-            func concerns(_ number: Int32) -> Bool {
-                event.wd == number || event.mask & UInt32(IN_Q_OVERFLOW) != 0
-            }
-        }
-    }
-#else
-    extension AccessReports {
-        private static func open() -> Int32 { -ENOSYS }
-        private static func watch(_ path: String, _ descriptor: Int32) -> Int32 { -ENOSYS }
-        private static func unwatch(_ number: Int32, _ descriptor: Int32) {}
-
-        private struct Report {
-            static let size = 1
-            init(_ bytes: UnsafeRawBufferPointer, at offset: Int) {}
-            var nameSize: Int { 0 }
-            func concerns(_ number: Int32) -> Bool { false }
-        }
-    }
-#endif
