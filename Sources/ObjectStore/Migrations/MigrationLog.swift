@@ -10,13 +10,14 @@ package struct MigrationLog: Hashable, Sendable {
         package var number: Int
         /// The name of its file, without number and ending.
         package var name: String
-        /// What its source came to, but for comments and white space.
+        /// The checksum of its source, without comments and white space.
         package var checksum: String
         /// When it was applied.
         package var appliedAt: Timestamp
         /// The copy of the file that was made before the migration, if there is one.
         package var backup: String?
-        /// What the migration has added, as `Class.property` or the name of a class: its `down` may remove that again.
+        /// The additions of the migration, as `Class.property` or the name of a class: its `down` may remove them
+        /// again.
         ///
         /// Nil where that is unknown: the migration was recorded without being run, or by an earlier build.
         package var added: [String]?
@@ -40,14 +41,34 @@ package struct MigrationLog: Hashable, Sendable {
     }
 
     /// The migrations, ascending by number.
-    package var entries: [Entry] = []
+    package private(set) var entries: [Entry] = []
     /// The copy that was made before the last migration was taken back; none once another was applied.
-    package var backupOfDown: String?
+    package private(set) var backupOfDown: String?
     /// The version of the data that `down` has committed; 0 if unknown.
-    package var versionOfDown: UInt64 = 0
+    package private(set) var versionOfDown: UInt64 = 0
 
     /// A log without entries.
     package init() {}
+
+    /// Records migrations that were applied, or are recorded without being run.
+    package mutating func apply(_ applied: [Entry]) {
+        replaceEntries(entries + applied)
+        backupOfDown = nil
+    }
+
+    /// Records that the last migration was taken back: `version` is that of the commit.
+    ///
+    /// Without a new backup, an earlier one stays the newest.
+    package mutating func revertLast(backup: String?, version: UInt64) {
+        _ = entries.popLast()
+        backupOfDown = backup ?? backupOfDown
+        versionOfDown = version
+    }
+
+    /// Replaces the entries, for example after migrations were renumbered or squashed.
+    package mutating func replaceEntries(_ new: [Entry]) {
+        entries = new.sorted { $0.number < $1.number }
+    }
 
     private static let blob = "migrations"
     private static let format: UInt64 = 2

@@ -2,7 +2,7 @@ import ObjectStore
 import StoreBindings
 
 extension MigrationRunner {
-    /// What `baseline` has done.
+    /// The changes of `baseline`.
     package struct BaselineReport {
         /// The store, as it was named.
         package let store: String
@@ -56,14 +56,14 @@ extension MigrationRunner {
                     return log.entries.last?.number == known
                 },
                 recording: { log, _ in
-                    log.backupOfDown = nil
-                    log.entries += files.map { file in
-                        var entry = MigrationLog.Entry(
-                            number: file.number, name: file.name, checksum: file.checksum,
-                            appliedAt: .now, backup: nil)
-                        entry.codeChecksum = SourceChecksum.ofCode(file.source)
-                        return entry
-                    }
+                    log.apply(
+                        files.map { file in
+                            var entry = MigrationLog.Entry(
+                                number: file.number, name: file.name, checksum: file.checksum,
+                                appliedAt: .now, backup: nil)
+                            entry.codeChecksum = SourceChecksum.ofCode(file.source)
+                            return entry
+                        })
                 })
             guard report != nil else { throw migratedMeanwhile }
             return BaselineReport(store: store, recorded: files)

@@ -2,7 +2,7 @@ import ObjectStore
 import StoreBindings
 
 extension MigrationRunner {
-    /// What `down` has done.
+    /// The changes of `down`.
     package struct DownReport {
         /// The store, as it was named.
         package let store: String
@@ -94,9 +94,9 @@ extension MigrationRunner {
                     return true
                 },
                 recording: { log, _ in
-                    _ = log.entries.popLast()
-                    log.backupOfDown = attempt.backup.map(Self.fileName) ?? log.backupOfDown
-                    log.versionOfDown = handle.store.version + 1
+                    log.revertLast(
+                        backup: attempt.backup.map(Self.fileName), version: handle.store.version + 1
+                    )
                 },
                 migration: migrating(script, script.down, handle, attempt))
         }

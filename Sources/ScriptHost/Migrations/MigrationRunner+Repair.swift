@@ -4,7 +4,7 @@ import Reference
 import StoreBindings
 
 extension MigrationRunner {
-    /// What brings the record of a store and the files of the folder together again, without touching the data.
+    /// Plans the changes that reconcile a store's record with the files of the folder, without changing the data.
     ///
     /// Edited files are accepted as they are, renumbered ones are recorded under their numbers, and withdrawn ones are
     /// removed from the record. What withdrawn migrations and changes by hand have done to the schema is adopted as a new
@@ -114,20 +114,21 @@ extension MigrationRunner {
                 recording: { log, _ in
                     let history = MigrationHistory(log, directory)
                     let indices = history.applied.indices.filter(kept.contains)
-                    log.entries = indices.map { index in
+                    var entries = indices.map { index in
                         let applied = history.applied[index]
                         guard let file = applied.file, file.squashedChecksum == nil else {
                             return applied.entry
                         }
                         return runner.accepted(applied.entry, as: file)
-                    }.sorted { $0.number < $1.number }
+                    }
                     if adopted != nil, let file = directory.files.last {
                         var entry = MigrationLog.Entry(
                             number: file.number, name: file.name, checksum: file.checksum,
                             appliedAt: .now)
                         entry.codeChecksum = SourceChecksum.ofCode(file.source)
-                        log.entries.append(entry)
+                        entries.append(entry)
                     }
+                    log.replaceEntries(entries)
                 })
         }
     }

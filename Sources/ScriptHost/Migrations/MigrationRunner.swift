@@ -188,10 +188,8 @@ package final class MigrationRunner {
                         return true
                     },
                     recording: { log, differences in
-                        log.backupOfDown = nil
-                        log.entries = MigrationHistory(log, directory).recorded
-                        log.entries.append(entry(file, attempt, differences, handle.store))
-                        log.entries.sort { $0.number < $1.number }
+                        log.replaceEntries(MigrationHistory(log, directory).recorded)
+                        log.apply([entry(file, attempt, differences, handle.store)])
                     },
                     migration: migrating(script, script.up, handle, attempt))
             }
@@ -263,7 +261,7 @@ package final class MigrationRunner {
                 return true
             },
             recording: { log, _ in
-                log.entries = MigrationHistory(log, directory).recorded
+                log.replaceEntries(MigrationHistory(log, directory).recorded)
             })
     }
 

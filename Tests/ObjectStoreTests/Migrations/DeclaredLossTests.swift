@@ -203,7 +203,7 @@ import Testing
         _ = try store.migrate(
             to: [person(Property("n", .int))], version: 1, if: { _ in true },
             recording: { log, _ in
-                log.entries.append(.init(number: 1, name: "first", checksum: "a", appliedAt: .now))
+                log.apply([.init(number: 1, name: "first", checksum: "a", appliedAt: .now)])
             })
         store.close()
         let error = storeError(.migrationNeeded) {

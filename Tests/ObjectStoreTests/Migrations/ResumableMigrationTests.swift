@@ -37,8 +37,7 @@ import Testing
                 to: [Self.after], version: 2, dropping: ["Person.old"], resumingAs: key,
                 if: { _ in true },
                 recording: { log, _ in
-                    log.entries.append(
-                        .init(number: 2, name: "x", checksum: key, appliedAt: .now))
+                    log.apply([.init(number: 2, name: "x", checksum: key, appliedAt: .now)])
                 },
                 migration: { migration in
                     try migration.renameClass("Person", to: "Member")

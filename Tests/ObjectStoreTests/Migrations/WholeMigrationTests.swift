@@ -13,10 +13,11 @@ import Testing
             to: classes, version: version, dropping: dropping,
             if: { log in !log.entries.contains { $0.number == Int(version) } },
             recording: { log, _ in
-                log.entries.append(
+                log.apply([
                     .init(
                         number: Int(version), name: "step", checksum: "abc",
-                        appliedAt: Timestamp(microseconds: 5), backup: "copy"))
+                        appliedAt: Timestamp(microseconds: 5), backup: "copy")
+                ])
             }, migration: body)
     }
 
