@@ -1,4 +1,4 @@
-/// What an observer of a collection receives.
+/// A report to an observer of a collection.
 ///
 /// Indexes start at 0 and ascend. A row that moved is deleted and inserted.
 ///
@@ -46,7 +46,7 @@ public enum CollectionChange<Rows: Sendable>: Sendable {
     }
 }
 
-/// What an observer of a map receives: keys instead of indexes.
+/// A report to an observer of a map: keys instead of indexes.
 public enum MapChange<Rows: Sendable>: Sendable {
     /// The map as it is: the first change.
     case initial(Rows)

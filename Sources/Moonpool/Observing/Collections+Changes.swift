@@ -1,30 +1,19 @@
 import ObjectStore
 
 extension LiveList {
-    /// What an observer of the list receives.
+    /// The report to an observer of the list.
     public typealias Change = CollectionChange<[Element.FrozenForm]>
 
     private func source() throws -> ChangeSource<Change> {
-        let (list, context) = (try engine, try context)
-        return ChangeSource(context: context) { keyPaths, handler in
-            try list.observe(keyPaths: keyPaths) { change in
-                handler(
-                    ChangeConversion.collection(change) {
-                        guard change.isCollectionValid else { return [] }
-                        let frozen = StoredContext(context)
-                        return try list.values().map {
-                            try Element._frozen(StoredElement($0), in: frozen)
-                        }
-                    }, !change.isCollectionValid)
-            }
-        }
+        let list = try engine
+        return ChangeSource(elementsOf: list, try context, as: Element.self) { try list.values() }
     }
 
     /// The changes of the list, first all elements.
     ///
     /// The sequence ends after the owner was deleted.
     public func changes() -> ChangeSequence<Change> {
-        do { return try source().sequence([]) } catch { ModelContext.trap(error) }
+        ChangeSource.sequence([], of: source)
     }
 
     /// Calls a handler on the caller's actor with the elements, and whenever they change.
@@ -49,9 +38,7 @@ extension LiveList {
 extension LiveList where Element: LinkElement {
     /// The changes of the list and of the named properties of its objects.
     public func changes(_ paths: FieldPath<Element.Linked>...) -> ChangeSequence<Change> {
-        do { return try source().sequence(paths.map { FieldPaths.text($0) }) } catch {
-            ModelContext.trap(error)
-        }
+        ChangeSource.sequence(paths.map { FieldPaths.text($0) }, of: source)
     }
 
     /// Calls a handler on the caller's actor with the elements, and whenever they or the named properties change.
@@ -74,30 +61,19 @@ extension LiveList where Element: LinkElement {
 }
 
 extension LiveSet {
-    /// What an observer of the set receives.
+    /// The report to an observer of the set.
     public typealias Change = CollectionChange<[Element.FrozenForm]>
 
     private func source() throws -> ChangeSource<Change> {
-        let (set, context) = (try engine, try context)
-        return ChangeSource(context: context) { keyPaths, handler in
-            try set.observe(keyPaths: keyPaths) { change in
-                handler(
-                    ChangeConversion.collection(change) {
-                        guard change.isCollectionValid else { return [] }
-                        let frozen = StoredContext(context)
-                        return try set.values().map {
-                            try Element._frozen(StoredElement($0), in: frozen)
-                        }
-                    }, !change.isCollectionValid)
-            }
-        }
+        let set = try engine
+        return ChangeSource(elementsOf: set, try context, as: Element.self) { try set.values() }
     }
 
     /// The changes of the set, first all elements.
     ///
     /// The sequence ends after the owner was deleted.
     public func changes() -> ChangeSequence<Change> {
-        do { return try source().sequence([]) } catch { ModelContext.trap(error) }
+        ChangeSource.sequence([], of: source)
     }
 
     /// Calls a handler on the caller's actor with the elements, and whenever they change.
@@ -122,9 +98,7 @@ extension LiveSet {
 extension LiveSet where Element: LinkElement {
     /// The changes of the set and of the named properties of its objects.
     public func changes(_ paths: FieldPath<Element.Linked>...) -> ChangeSequence<Change> {
-        do { return try source().sequence(paths.map { FieldPaths.text($0) }) } catch {
-            ModelContext.trap(error)
-        }
+        ChangeSource.sequence(paths.map { FieldPaths.text($0) }, of: source)
     }
 
     /// Calls a handler on the caller's actor with the elements, and whenever they or the named properties change.
@@ -147,7 +121,7 @@ extension LiveSet where Element: LinkElement {
 }
 
 extension LiveMap {
-    /// What an observer of the map receives.
+    /// The report to an observer of the map.
     public typealias Change = MapChange<[String: Element.FrozenForm]>
 
     private func source() throws -> ChangeSource<Change> {
@@ -177,7 +151,7 @@ extension LiveMap {
     ///
     /// The sequence ends after the owner was deleted.
     public func changes() -> ChangeSequence<Change> {
-        do { return try source().sequence([]) } catch { ModelContext.trap(error) }
+        ChangeSource.sequence([], of: source)
     }
 
     /// Calls a handler on the caller's actor with the entries, and whenever they change.
@@ -202,9 +176,7 @@ extension LiveMap {
 extension LiveMap where Element: LinkElement {
     /// The changes of the map and of the named properties of its objects.
     public func changes(_ paths: FieldPath<Element.Linked>...) -> ChangeSequence<Change> {
-        do { return try source().sequence(paths.map { FieldPaths.text($0) }) } catch {
-            ModelContext.trap(error)
-        }
+        ChangeSource.sequence(paths.map { FieldPaths.text($0) }, of: source)
     }
 
     /// Calls a handler on the caller's actor with the entries, and whenever they or the named properties change.
@@ -250,5 +222,33 @@ extension BacklinkResults where M: Model {
         _ handler: @escaping @Sendable (isolated A, Result<Results<M>.Change, any Error>) -> Void
     ) async throws -> NotificationToken {
         try await results.source.token(paths.map { FieldPaths.text($0) }, on: actor, handler)
+    }
+}
+
+extension ChangeSource {
+    /// The changes of a list or a set of the engine, with frozen elements.
+    fileprivate init<Element: StoredValue>(
+        elementsOf collection: some ObjectStore.LiveCollection, _ context: ModelContext,
+        as: Element.Type, _ values: @escaping () throws -> [Value]
+    ) where Change == CollectionChange<[Element.FrozenForm]> {
+        self.init(context: context) { keyPaths, handler in
+            try collection.observe(keyPaths: keyPaths) { change in
+                handler(
+                    ChangeConversion.collection(change) {
+                        guard change.isCollectionValid else { return [] }
+                        let frozen = StoredContext(context)
+                        return try values().map {
+                            try Element._frozen(StoredElement($0), in: frozen)
+                        }
+                    }, !change.isCollectionValid)
+            }
+        }
+    }
+
+    /// The sequence of a source; traps if the handle is not valid.
+    fileprivate static func sequence(
+        _ keyPaths: [String], of source: () throws -> Self
+    ) -> ChangeSequence<Change> {
+        do { return try source().sequence(keyPaths) } catch { ModelContext.trap(error) }
     }
 }

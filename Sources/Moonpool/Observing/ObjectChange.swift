@@ -10,7 +10,7 @@ public struct PropertyChange: Hashable, Sendable {
     public let new: Mixed
 }
 
-/// What an observer of an object receives.
+/// A report to an observer of an object.
 public enum ObjectChange<M: ObjectModel>: Sendable {
     /// Properties have changed; the object is in the version after the change.
     case change(Frozen<M>, [PropertyChange])

@@ -1,7 +1,7 @@
 import ObjectStore
 
 extension Results {
-    /// What an observer of the results receives.
+    /// The report to an observer of the results.
     public typealias Change = CollectionChange<FrozenResults<M>>
 
     var source: ChangeSource<Change> {
