@@ -107,7 +107,7 @@ package struct TableName: Sendable {
 package final class Environment: Sendable {
     /// The path of the file, with all symbolic links resolved.
     package var path: String { location.path }
-    /// What errors call the file: the path that it was first opened with.
+    /// The name of the file in errors: the path that it was first opened with.
     package var name: String { location.name }
     let location: FileLocation
     /// Whether the file cannot be written through this environment.
@@ -131,7 +131,7 @@ package final class Environment: Sendable {
     let seals: ValueSeals
     /// Whether this process has committed to the file without a flush.
     let isUnflushed = Atomic<Bool>(false)
-    /// What the open write changes, for the log.
+    /// The changes of the open write, for the log.
     let changes = ChangeRecorder()
     /// How commits reach the device.
     let commits: any CommitStrategy

@@ -20,10 +20,10 @@ package enum EnvironmentRegistry {
         var leases: Int
     }
 
-    /// What errors call the process that has a file open, where it is this one.
+    /// The name of this process in errors about a file that it has open.
     static let thisProcess = "this process"
 
-    /// What errors call the process, where the file has been renamed since.
+    /// The name of this process in errors, if the file has been renamed since.
     static let otherName = "this process, under another name"
 
     static let entries = Mutex<[Identity: Entry]>([:])

@@ -39,7 +39,7 @@ struct FileSeal: Equatable {
         }
     }
 
-    /// What the first page of a file says.
+    /// The content of a file's first page.
     enum Found: Equatable {
         case none
         case seal(FileSeal)

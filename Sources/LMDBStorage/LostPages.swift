@@ -1,6 +1,6 @@
 import CLMDB
 
-/// What becomes of the process when pages of a file that is open can no longer be read.
+/// Decides the fate of the process when pages of an open file can no longer be read.
 ///
 /// The file is mapped. If another program truncates it, or the device fails, the system answers the next read of such a
 /// page with SIGBUS, after which code cannot continue.

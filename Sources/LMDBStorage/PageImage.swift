@@ -103,7 +103,7 @@ struct PageImage {
     }
 }
 
-/// What a page says of a tree: LMDB's head of a table.
+/// The head of a tree: LMDB's record of a table.
 struct TreeHead {
     let flags: UInt16
     let depth: Int

@@ -67,7 +67,7 @@ struct PageTree: ~Copyable {
         taken.deallocate()
     }
 
-    /// What the pages of a tree are, and how many.
+    /// The pages of a tree, and their number.
     private struct Tree {
         let head: TreeHead
         let isIntegers: Bool

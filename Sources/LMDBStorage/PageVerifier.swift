@@ -9,7 +9,7 @@
 /// LMDB believes the pages that it maps: a damaged one ends the process by a signal, or by an assertion of LMDB's. What
 /// is meant to tell damage must therefore know that the pages are sound before LMDB sees them.
 package struct PageVerifier {
-    /// What a tree may be, and where in the file it is, in words.
+    /// The expected form of a tree, and its location in words.
     private struct Tree {
         let name: String
         let head: TreeHead
@@ -22,7 +22,7 @@ package struct PageVerifier {
         var seed: UInt64?
     }
 
-    /// What has been counted of a tree so far.
+    /// The pages and entries of a tree that are counted so far.
     private struct Count {
         var branchPages: UInt64 = 0
         var leafPages: UInt64 = 0
@@ -43,7 +43,7 @@ package struct PageVerifier {
     private var changed: [String] = []
     private var isOlder = false
 
-    /// What is wrong with the pages of a file, in words; an empty array for a sound one, and for an empty file.
+    /// The faults of a file's pages, in words; empty for a sound file and for an empty one.
     ///
     /// Reads every page in use once. Others may write meanwhile. At most `limit` faults are listed. Throws `notAStore`,
     /// `newerFormat`, `notFound`, `permission`, and `damaged` where the file's header is.
@@ -370,7 +370,7 @@ package struct PageVerifier {
         verifyFirstPage()
     }
 
-    /// What follows LMDB's header on the first page is a marker, a seal or nothing.
+    /// Verifies that a marker, a seal or nothing follows LMDB's header on the first page.
     private mutating func verifyFirstPage() {
         var bytes = [UInt8](repeating: 0, count: LogMarker.size)
         guard

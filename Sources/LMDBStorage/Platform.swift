@@ -28,7 +28,7 @@ import CLMDB
     }
 #endif
 
-/// What the systems spell differently.
+/// The calls that differ between the systems.
 enum Platform {
     /// A number for the calling thread, never 0.
     static var currentThread: UInt {

@@ -6,7 +6,7 @@ import CLMDB
     import Darwin
 #endif
 
-/// What went wrong in the file: one raw code, the call that failed, the file it concerns.
+/// An error of the file: one raw code, the call that failed, the file it concerns.
 ///
 /// LMDB's own codes are negative, the system's (`errno`) positive; ``Code`` names those that a
 /// caller can do something about.
@@ -69,7 +69,7 @@ package struct StorageError: Error, Equatable, Sendable {
         package static let system = Code(rawValue: "system")
     }
 
-    /// What kind of failure it is.
+    /// The kind of failure.
     package let code: Code
     /// The code as LMDB or the system reported it; 0 when the failure is found by us.
     package let rawCode: Int32
@@ -181,7 +181,7 @@ package struct StorageError: Error, Equatable, Sendable {
         }
     }
 
-    /// What is missing on the way to a file that was not found.
+    /// The missing part of the path to a file that was not found.
     private static func absence(of file: String) -> String {
         var status = stat()
         var folder = Platform.folder(of: file)

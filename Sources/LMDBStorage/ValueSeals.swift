@@ -69,7 +69,7 @@ final class ValueSeals: @unchecked Sendable {
     // Unchecked because: the seeds are constant, and what is known is atomic. The write lock guards what is lent.
     private let seeds: UnsafeMutablePointer<UInt64>
     private let tableCount: Int
-    /// What was verified: a mixture of address, length, key and checksum, which is another one for other content.
+    /// The verified values: a mixture of address, length, key and checksum, which differs for other content.
     private let known: UnsafeMutablePointer<Atomic<UInt64>>
     private static let capacity = 1 << 16
 

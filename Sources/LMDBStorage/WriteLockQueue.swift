@@ -65,7 +65,7 @@ final class WriteLockQueue: @unchecked Sendable {
         return true
     }
 
-    /// What the thread does: until the line is empty.
+    /// The thread's work, until the queue is empty.
     fileprivate func serve(_ environment: Environment) {
         monitor.lock()
         while !turns.isEmpty {
@@ -117,7 +117,7 @@ final class WriteLockQueue: @unchecked Sendable {
     }
 }
 
-/// What the thread of a line keeps alive.
+/// The objects that the queue's thread keeps alive.
 private final class LineService {
     let line: WriteLockQueue
     let lease: EnvironmentLease

@@ -37,7 +37,7 @@ package final class MemoryAccount: Sendable {
     private let pages = Atomic(0)
     private let highest = Atomic(0)
     private let afterCollection = Atomic(0)
-    /// What the process has taken beyond the charges, as of the last measurement.
+    /// The memory of the process beyond the charges, at the last measurement.
     private let missed = Atomic(0)
     private let measure: (@Sendable () -> Int?)?
     private let measuredBefore = Atomic(0)
@@ -152,7 +152,7 @@ package struct MemoryLimitReached: Error, Hashable, Sendable, CustomStringConver
     /// The error of an account with this limit.
     package init(limit: Int) { self.limit = limit }
 
-    /// What it is, in words that say how much was allowed.
+    /// The message, with the limit.
     package var description: String { "not enough memory: the limit of \(size) was reached" }
 
     /// The limit in the largest unit that shows it exactly, as `--memory` takes it.

@@ -2,7 +2,7 @@ import LMDBStorage
 
 /// The number of the layout that a file was written with.
 enum FileFormat {
-    /// What this version writes, and the newest that it reads.
+    /// The format that this version writes, and the newest one that it reads.
     static let current: UInt32 = 2
     static let name = "format"
     static let magic: UInt32 = 0x4C4F_4F50
@@ -53,7 +53,7 @@ enum FileFormat {
         return try result.get()
     }
 
-    /// What a new file says of its layout.
+    /// The format entry of a new file.
     static var entry: InitialEntry {
         InitialEntry(table: FileTables.metaIndex, key: Array(name.utf8), value: bytes)
     }

@@ -1,4 +1,4 @@
-/// What a character means for the terms of a text.
+/// The role of a character in the terms of a text.
 enum TermCharacter: UInt8 {
     case separator = 0
     case letter

@@ -28,7 +28,7 @@ package struct TextQuery: Hashable, Sendable {
     /// The most terms that a search may have.
     package static let mostTerms = 64
 
-    /// What must all be there, each once.
+    /// The terms that must all occur, each once.
     package let required: [Term]
     /// Groups of which none may be there as a whole.
     package let excluded: [[Term]]

@@ -91,7 +91,7 @@ package enum TextTerms {
 /// The term that is being read.
 private struct TermBuilder {
     private var bytes: [UInt8] = []
-    /// What the last character of the term was.
+    /// The kind of the term's last character.
     private var last: UInt8 = 0
     /// An apostrophe, point or comma that belongs to the term only if the right thing follows.
     private var held: UInt8 = 0

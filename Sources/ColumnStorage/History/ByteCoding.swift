@@ -1,6 +1,6 @@
 /// Bytes that cannot have been written by this library: a damaged file, or one of another format.
 struct DamagedEncoding: Error, Equatable {
-    /// What was being read, as part of a sentence: "a change set".
+    /// The decoded value, as part of a sentence: "a change set".
     let what: String
 }
 

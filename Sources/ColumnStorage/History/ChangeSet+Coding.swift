@@ -9,7 +9,7 @@ extension ChangeSet {
     /// In the first byte: something else follows the change set.
     static let isFollowed: UInt8 = 0x20
 
-    /// What the first byte of a stored form says of the schema.
+    /// Whether the first byte of a stored change set has the bit for a changed schema.
     static func isSchemaChanged(_ header: UInt8) -> Bool { header & schemaBit != 0 }
 
     /// The stored form of this change set; tables and columns without changes are left out.

@@ -1,4 +1,4 @@
-/// What happened to one table between two versions.
+/// The changes of one table between two versions.
 ///
 /// The three parts are disjoint: a row that was inserted or deleted is never named as modified, and
 /// a row that was inserted and deleted between the two versions is not named at all (keys are never
@@ -10,8 +10,7 @@ package struct TableChanges: Sendable, Hashable {
     package var deleted: KeySet
     /// Rows that both versions have, by the column that was set; setting an equal value counts.
     package var modified: SortedMap<ColumnID, KeySet>
-    /// What was done to the collections of modified rows, where it is known; without an entry the
-    /// two versions must be compared.
+    /// The known edits of the collections of modified rows; without an entry the two versions must be compared.
     package var edits: SortedMap<ColumnID, [ObjectKey: CollectionEdits]>
 
     /// Changes of a table, by default none.
@@ -87,8 +86,8 @@ package struct TableChanges: Sendable, Hashable {
     }
 }
 
-/// What happened to a file between two versions: by table, which rows came, went and changed in
-/// which columns.
+/// The changes of a file between two versions: by table, the rows that were inserted, deleted and modified, and the
+/// modified columns.
 ///
 /// A value like any other: copy it, send it to another thread, merge it with what came after. Its
 /// size follows what happened, not the size of the tables.

@@ -1,4 +1,4 @@
-/// What was done to one list, set or map between two versions: edits by position, in order.
+/// The edits of one list, set or map between two versions, by position, in order.
 ///
 /// Neighbouring edits of one kind are one edit, so that filling or emptying a collection stays
 /// small. Positions count as they were when the edit was made.

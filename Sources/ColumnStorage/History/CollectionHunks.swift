@@ -14,7 +14,7 @@ struct CollectionHunks: Equatable {
 
     let hunks: [Hunk]
 
-    /// What some edits have replaced of a collection of `count` elements; nil if they are not known or do not fit.
+    /// The replaced parts of a collection of `count` elements; nil if the edits are unknown or do not fit.
     ///
     /// Costs the square of their number, or of few elements, the number of elements.
     init?(_ edits: CollectionEdits, of count: Int) {

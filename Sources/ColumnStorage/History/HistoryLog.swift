@@ -15,7 +15,7 @@ package enum HistoryLog {
         changes.encode(after: shards)
     }
 
-    /// What a reader that passes over some versions must look at again.
+    /// The changes that a reader must check when it skips versions.
     struct Traces {
         /// The shards of leaves that were written to, a bit for each.
         var shards: UInt32
@@ -24,8 +24,8 @@ package enum HistoryLog {
         static let all = Traces(shards: .max, schemaChanged: true)
     }
 
-    /// What versions after `from`, up to and including `to`, have changed; everything when the log does not say or it
-    /// would take long.
+    /// The changes of the versions after `from`, up to and including `to`; everything if the log does not have them or
+    /// reading them would take long.
     static func traces(
         after from: UInt64, through to: UInt64, in table: Table, _ recent: DeltaBuffer,
         _ transaction: TransactionHandle
@@ -45,12 +45,12 @@ package enum HistoryLog {
     }
 
     static let shardBytes = 4
-    /// What the entries in the table may take before old ones go although they are wanted.
+    /// The space that entries may take before old ones are removed although they are wanted.
     private static let sizeLimit = 64 << 20
     /// A commit that records more than this looks whether that is too much at once.
     static let largeEntry = 1 << 20
 
-    /// What happened after version `from`, up to and including version `to`, as one change set.
+    /// The changes after version `from`, up to and including version `to`, as one change set.
     ///
     /// Nil when the log does not reach back to `from`. Throws `damaged` when an entry cannot be
     /// read. Costs the size of the entries times the logarithm of their number.

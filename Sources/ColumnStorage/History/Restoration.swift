@@ -1,5 +1,4 @@
-/// What a write says about itself in the history if it brought the data of an earlier version back: by undoing a write,
-/// or by undoing an undoing.
+/// The history's record of a write that restored the data of an earlier version, by undo or redo.
 ///
 /// Each process that opens the file derives from this alone which change is undone or redone next.
 package struct Restoration: Hashable, Sendable {
@@ -56,9 +55,9 @@ package struct VersionAuthor: Hashable, Sendable {
     }
 }
 
-/// What the history says about a version.
+/// The history's record of a version.
 package struct HistoryEntry: Sendable {
-    /// What was done.
+    /// The changes of the version.
     package let changes: ChangeSet
     /// Whose data the version brought back, if it did.
     package let restoration: Restoration?
@@ -68,7 +67,7 @@ package struct HistoryEntry: Sendable {
     package let author: VersionAuthor?
 }
 
-/// What follows the change set of an entry.
+/// The part of an entry after the change set.
 ///
 /// A byte of flags: 8 = the author: time, process and name of the script; 1 = a restoration: the version whose data it
 /// has, the number of redoable versions and these; 4 = the values that the change set has replaced, as ``OldValueEncoder`` writes them; 2 = the same as older files have them.

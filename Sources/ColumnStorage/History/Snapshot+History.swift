@@ -20,7 +20,7 @@ extension Snapshot {
         return oldest
     }
 
-    /// What the history says about a version, which is at most this snapshot's; nil if it says nothing any more.
+    /// The history's record of a version up to this snapshot's; nil if it is no longer kept.
     ///
     /// Costs the size of what was changed, not of the values before. Throws `damaged`, `closed`.
     package func historyEntry(_ version: UInt64) throws(StorageError) -> HistoryEntry? {

@@ -68,7 +68,7 @@ struct BytesBlock {
                 bitPattern: (keys + index &* keyWidth).loadUnaligned(as: UInt64.self) & keyMask)
     }
 
-    /// What an entry has after the common beginning.
+    /// The part of an entry after the common prefix.
     ///
     /// Damaged offsets give some bytes of the block, never others.
     @inline(__always)

@@ -1,6 +1,7 @@
-/// What a write has done to an index of bytes and has not yet merged into the blocks: a log of
-/// insertions and removals, a hash over it for look-ups, and its sums in order, each brought up to
-/// date only when asked for.
+/// The changes of a write to an index of bytes that are not merged into the blocks yet: a log of insertions and
+/// removals, a hash table over it for lookups, and its sums in order.
+///
+/// The latter two are updated on demand.
 ///
 /// As long as entries arrive in ascending order, as in a bulk load by ascending keys, the log is in
 /// order itself: look-ups bisect it, and one above everything ends at once.

@@ -1,4 +1,4 @@
-/// What a write has done to an integer index and has not yet merged into the blocks.
+/// The changes of a write to an integer index that are not merged into the blocks yet.
 ///
 /// Two parts. The `tail` takes entries greater than all others (ascending primary keys): a sorted
 /// array, nothing else. Everything else goes to the `log`, in the order of the calls; since an

@@ -25,7 +25,7 @@ package final class IntIndex {
 
     struct State {
         var directory: IntDirectory?
-        /// What ``IndexPages/generation`` was when the directory and the numbers below were made.
+        /// The value of ``IndexPages/generation`` when the directory and the numbers below were computed.
         var generation: UInt64 = 0
         var hint = 0
         var lookups = 0

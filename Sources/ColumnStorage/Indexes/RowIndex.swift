@@ -102,7 +102,7 @@ final class RowIndex {
     }
 }
 
-/// What a ``RowIndex`` holds of each row.
+/// The values of each row in a ``RowIndex``.
 enum RowIndexDefinition: Hashable {
     /// The terms of a column of strings, each once.
     case terms(ColumnID)

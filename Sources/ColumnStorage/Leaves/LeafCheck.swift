@@ -82,7 +82,7 @@ enum LeafDefaults {
         return UnsafeRawPointer(leaf)
     }
 
-    /// What rows of a column read as before they are set.
+    /// The leaf that rows of a column read as before they are set.
     static func leaf(for column: ColumnDefinition) -> UnsafeRawPointer {
         column.isOptional && column.kind != .link && column.kind != .list ? nulls : zeros
     }

@@ -44,7 +44,7 @@ enum LeafFormat {
     @inlinable static var hasLong: UInt8 { 2 }
     /// Values with more bytes than this are stored in a table of their own.
     @inlinable static var longValue: Int { 1024 }
-    /// What a leaf holds in the place of a long value: its length.
+    /// The part of a leaf that replaces a long value: its length.
     @inlinable static var longMarkSize: Int { 8 }
 }
 

@@ -39,7 +39,7 @@ struct UnpackedLeaf {
         }
     }
 
-    /// What a presence leaf holds.
+    /// The rows of a presence leaf.
     var presence: ClusterBits {
         get { address.loadUnaligned(as: ClusterBits.self) }
         nonmutating set { address.storeBytes(of: newValue, as: ClusterBits.self) }

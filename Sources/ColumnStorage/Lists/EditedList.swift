@@ -22,7 +22,7 @@ final class EditedList {
     var count: Int
     /// Labels of stored chunks that are to go.
     var removedLabels: [Int64] = []
-    /// What was done to the list since it was opened.
+    /// The edits of the list since it was opened.
     var edits = CollectionEdits()
 
     init(prefix: Int, chunks: [Chunk], count: Int) {

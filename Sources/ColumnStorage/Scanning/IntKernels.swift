@@ -90,7 +90,7 @@ enum IntKernels {
         return total(of: rows, least: leaf.minimum, offsets: offsets)
     }
 
-    /// What rows come to whose values are the least one and offsets of the given sum.
+    /// The sum of the values of rows, given the least value and the sum of the offsets.
     static func total(
         of rows: ClusterBits, least: Int64, offsets: UInt64
     ) -> (sum: Int64, overflow: Bool) {
@@ -153,7 +153,7 @@ enum DoubleKernels {
         }
     }
 
-    /// What keeps the values of some of four rows and makes zeros of the others, by four bits.
+    /// The masks that keep the values of some of four rows and clear the others, by four bits.
     private static let lanes: [SIMD4<UInt64>] = (0..<16).map { bits in
         var lanes = SIMD4<UInt64>.zero
         for lane in 0..<4 where bits >> lane & 1 != 0 { lanes[lane] = .max }

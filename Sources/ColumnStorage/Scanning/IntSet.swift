@@ -7,7 +7,7 @@ package struct IntSet: Sendable, Hashable {
     package let values: [Int64]
     private let bits: [UInt64]
     private let slots: [Int64]
-    /// What an empty slot holds: an integer that is not in the set.
+    /// The content of an empty slot: an integer that is not in the set.
     private let empty: Int64
     private let shift: UInt64
 

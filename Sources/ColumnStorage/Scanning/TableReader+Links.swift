@@ -66,7 +66,7 @@ extension TableReader {
     /// The value under a key of a row's map; nil without such a key, for a dead row and for another
     /// kind of column.
     ///
-    /// What cannot be read is noted in the snapshot's `damage` and counts as nothing.
+    /// An unreadable value is recorded in the snapshot's `damage` and counts as missing.
     package func mapValue(_ column: ColumnID, _ key: ObjectKey, _ name: [UInt8]) -> ListElement? {
         guard let map = map(column, key) else { return nil }
         do throws(StorageError) {
@@ -80,7 +80,7 @@ extension TableReader {
     /// One element of a row's list; nil past its end, for a dead row and for another kind of
     /// column.
     ///
-    /// What cannot be read is noted in the snapshot's `damage` and counts as nothing.
+    /// An unreadable value is recorded in the snapshot's `damage` and counts as missing.
     package func listElement(
         _ column: ColumnID, _ key: ObjectKey, at position: Int
     ) -> ListElement? {

@@ -157,7 +157,7 @@ package final class Snapshot {
         return Snapshot(file, try reader(), write?.definitionsBefore ?? source.definitions)
     }
 
-    /// What happened after version `from`, up to `to`, which is at most this snapshot's.
+    /// The changes after version `from`, up to `to`, which is at most this snapshot's.
     ///
     /// Nil when the history does not reach back that far.
     ///

@@ -1,6 +1,6 @@
 import LMDBStorage
 
-/// What the table readers of one snapshot share: the transaction they read and the write, if one is open.
+/// The shared state of the table readers of one snapshot: the transaction that they read and the write, if one is open.
 ///
 /// Table readers outlive nothing they need by holding this instead of the snapshot.
 package final class SnapshotSource {
@@ -18,7 +18,7 @@ package final class SnapshotSource {
     // The same again: what an index is read with is asked for at every look-up, which then counts no references.
     @exclusivity(unchecked) private var uncountedReader: Unmanaged<ReadTransaction>?
     @exclusivity(unchecked) private var uncountedWrite: Unmanaged<WriteTransaction>?
-    /// What tables look like.
+    /// The definitions of the tables.
     @exclusivity(unchecked) var definitions: [TableID: TableDefinition] = [:]
     /// The first thing in the file that made no sense.
     @exclusivity(unchecked) var damage: StorageError?
@@ -28,7 +28,7 @@ package final class SnapshotSource {
     @exclusivity(unchecked) private var knownRecent: DeltaBuffer?
     /// By shard; empty until one is asked for.
     @exclusivity(unchecked) private var indexPages: [IndexPages?] = []
-    /// What writes of this snapshot work with; kept between them.
+    /// The buffers of this snapshot's writes, kept between them.
     private(set) lazy var workspace = WriteWorkspace()
 
     init(_ file: ColumnFile, _ reader: ReadTransaction) {
@@ -39,7 +39,7 @@ package final class SnapshotSource {
 
     var version: UInt64 { reader?.version ?? 0 }
 
-    /// What reads of indexes and lists go through: the open write, or the version.
+    /// The transaction for reads of indexes and lists: the open write, or the version.
     var handle: TransactionHandle? {
         if let write = uncountedWrite,
             let handle = write._withUnsafeGuaranteedRef({ $0.isOpen ? $0.handle : nil })
@@ -125,7 +125,7 @@ package final class SnapshotSource {
         }
     }
 
-    /// What has been changed since an earlier version; what cannot be read counts as changed.
+    /// The changes since an earlier version; unreadable parts count as changed.
     func traces(since version: UInt64) -> HistoryLog.Traces {
         guard let reader else { return .all }
         do throws(StorageError) {

@@ -119,7 +119,7 @@ private struct TermSearch {
         return rows
     }
 
-    /// What two ascending lists have in common; leaps through the longer one.
+    /// The common keys of two ascending lists; skips ahead in the longer one.
     private static func common(_ few: [ObjectKey], _ many: [ObjectKey]) -> [ObjectKey] {
         var result: [ObjectKey] = []
         var place = 0

@@ -15,12 +15,12 @@ import LMDBStorage
 package final class TableReader {
     /// The table's number.
     package let id: TableID
-    /// What the columns are.
+    /// The definitions of the columns.
     @exclusivity(unchecked) package internal(set) var definition: TableDefinition
     @usableFromInline let state: UnsafeMutablePointer<TableState>
     package let source: SnapshotSource
     let leaves: Table
-    /// What the open write has done to this table.
+    /// The changes of the open write to this table.
     @exclusivity(unchecked) var overlay: TableOverlay?
     /// The newest cluster with the rows that wait in the tail, once something has asked for it.
     @exclusivity(unchecked) var tail: TailLeaves?
@@ -28,7 +28,7 @@ package final class TableReader {
     @exclusivity(unchecked) var tailBound: Int64 = 0
     @exclusivity(unchecked) var hasTailRows = false
     @exclusivity(unchecked) var tailStamp: UInt64 = 0
-    /// What a write of this table can use again.
+    /// The memory that the next write of this table can reuse.
     @exclusivity(unchecked) var spareOverlay: TableOverlay?
     /// By column; nil where there is none.
     @exclusivity(unchecked) var intIndexes: [IntIndex?] = []

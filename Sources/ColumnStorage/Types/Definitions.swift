@@ -1,4 +1,4 @@
-/// What a column holds.
+/// The type of a column's values.
 ///
 /// Dates are `int` (microseconds). A `list` column holds the number of elements of a list, a set or a
 /// map; see ``ColumnDefinition/collection``.
@@ -16,7 +16,7 @@ package enum ColumnKind: UInt8, Sendable, Hashable, CaseIterable {
     case list
 }
 
-/// What kind of collection a property holds.
+/// The kind of collection that a property holds.
 public enum CollectionKind: UInt8, Sendable, Hashable, CaseIterable {
     /// Elements in the order that they were given.
     case list = 1
@@ -49,7 +49,7 @@ package enum Comparison: UInt8, Sendable, Hashable, CaseIterable {
 package struct ColumnDefinition: Hashable, Sendable {
     /// Its place in the table.
     package var id: ColumnID
-    /// What it holds.
+    /// The type of the values.
     package var kind: ColumnKind
     /// Whether it can be null.
     ///
@@ -61,7 +61,7 @@ package struct ColumnDefinition: Hashable, Sendable {
     package var isFullText: Bool
     /// Which collection a column of kind `list` holds; nil for all other kinds.
     package var collection: CollectionKind?
-    /// What a collection's elements are.
+    /// The type of a collection's elements.
     package var elementKind: ColumnKind?
     /// Whether a collection's elements can be null.
     package var elementIsOptional: Bool

@@ -1,6 +1,6 @@
 import LMDBStorage
 
-/// What goes wrong in the file, for the modules above: they do not see LMDBStorage itself.
+/// The errors of the file, for the modules above, which do not import LMDBStorage.
 package typealias StorageError = LMDBStorage.StorageError
 
 /// A position in the queue for a file's write lock that does not block its thread.

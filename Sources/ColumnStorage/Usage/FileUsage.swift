@@ -1,4 +1,4 @@
-/// What one column takes in the file, in bytes of keys and values; the pages around them are not counted.
+/// The space of one column in the file, in bytes of keys and values, without the pages around them.
 package struct ColumnUsage: Hashable, Sendable {
     /// The packed leaves; of a collection the number of its elements for each row.
     package var values = 0
@@ -18,7 +18,7 @@ package struct ColumnUsage: Hashable, Sendable {
     package var total: Int { values + longValues + elements + index + fullText }
 }
 
-/// What one table takes in the file, in bytes of keys and values.
+/// The space of one table in the file, in bytes of keys and values.
 package struct TableUsage: Hashable, Sendable {
     /// The table.
     package let id: TableID
@@ -43,7 +43,7 @@ package struct TableUsage: Hashable, Sendable {
     }
 }
 
-/// What a version of a file consists of.
+/// The parts of a version of a file.
 package struct FileUsage: Hashable, Sendable {
     /// The tables that the snapshot knows, by number.
     package var tables: [TableUsage] = []

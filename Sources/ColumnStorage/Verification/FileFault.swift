@@ -6,7 +6,7 @@ package struct FileFault: Hashable, Sendable {
     package let column: ColumnID?
     /// The row; nil where it concerns no single one.
     package let key: ObjectKey?
-    /// What is wrong, in words.
+    /// The fault, in words.
     package let what: String
 
     init(_ what: String, table: TableID? = nil, column: ColumnID? = nil, key: ObjectKey? = nil) {

@@ -151,7 +151,7 @@ struct TableVerifier {
     }
 }
 
-/// What is wrong inside a leaf whose size is right.
+/// Finds faults inside a leaf whose size is correct.
 struct LeafVerifier {
     private let leaf: Leaf
     private let kind: ColumnKind

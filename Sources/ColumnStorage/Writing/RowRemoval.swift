@@ -2,8 +2,7 @@ import LMDBStorage
 
 /// Removes rows of one table.
 ///
-/// What that means for everything else - indexes, lists, long values, the links of other rows - is found out once for
-/// all of them.
+/// The effects on indexes, lists, long values and the links of other rows are found once for all of them.
 struct RowRemoval {
     private let session: WriteSession
     private let overlay: TableOverlay

@@ -9,7 +9,7 @@ package final class RowWriter {
     struct Cells {
         /// The key of the first row of the cluster whose leaves are at hand.
         var firstKey = Int64.min
-        /// What the session's generation was when they were taken.
+        /// The session's generation when the addresses were stored.
         var generation = 0
         /// Where the text of that cluster's rows goes.
         var arena: Unmanaged<TextArena>?
@@ -219,7 +219,7 @@ package final class RowWriter {
         return nil
     }
 
-    /// What indexes are read and changed with.
+    /// The transaction that reads and changes indexes.
     var handle: TransactionHandle { transaction._withUnsafeGuaranteedRef { $0.handle } }
 
     private func enterBytes(_ key: ObjectKey) {

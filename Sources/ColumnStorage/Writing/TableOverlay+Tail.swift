@@ -20,7 +20,7 @@ extension TableOverlay {
         keepsTail(cluster) ? reader.tailLeaves().arena : session.arena
     }
 
-    /// What the text of the newest cluster takes where the reader keeps it.
+    /// The size of the newest cluster's text in the reader's memory.
     var tailTextSize: Int { isTailPacked ? 0 : reader.tail?.arena.size ?? 0 }
 
     /// Stores the rows of the newest cluster that the write has touched as nodes, if that is cheap and

@@ -29,7 +29,7 @@ final class TableOverlay {
     @exclusivity(unchecked) var headAfter: TableHead?
     /// Whether the cluster that was the newest when the write began has become leaves.
     @exclusivity(unchecked) var isTailPacked = false
-    /// What the head is going to say about rows that wait in the tail, if the write has stored any.
+    /// The new head's value for rows in the tail, if the write has stored any.
     @exclusivity(unchecked) var tailRows: (stamp: UInt64, bound: Int64)?
     /// Whether the reader's own leaves of the newest cluster are what the write has made them.
     @exclusivity(unchecked) var keptTail = false

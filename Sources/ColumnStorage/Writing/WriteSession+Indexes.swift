@@ -56,7 +56,7 @@ extension WriteSession {
         return found
     }
 
-    /// What the index of integers holds for a row.
+    /// The value of a row in the index of integers.
     func indexed(_ reader: TableReader, _ column: ColumnDefinition, _ key: ObjectKey) -> Int64? {
         switch column.kind {
         case .int: reader.int(column.id, key)

@@ -32,7 +32,7 @@ package final class WriteSession {
     /// The greatest key of each shard that was asked for.
     @exclusivity(unchecked) private var greatestKeys: SortedMap<Int, UInt64?> = SortedMap()
     @exclusivity(unchecked) var isSchemaChanged = false
-    /// What the write says about itself in the history if it brings an earlier version's data back.
+    /// The history's record of this write if it restores an earlier version's data.
     @exclusivity(unchecked) package var restoration: Restoration?
     /// The script that commits, for the history.
     @exclusivity(unchecked) package var author: VersionAuthor?
@@ -41,14 +41,14 @@ package final class WriteSession {
     @exclusivity(unchecked) var knownMixedColumns: [(table: TableID, column: ColumnDefinition)]?
     /// Disables early flushes.
     @exclusivity(unchecked) private var isEnding = false
-    /// What tables looked like before the write changed them.
+    /// The definitions of the tables before the write changed them.
     @exclusivity(unchecked) var definitionsBefore: [TableID: TableDefinition]
     /// Copies of leaves that the write has flushed, for readers.
     let copies = LeafCopies()
 
     /// Memory for unpacked leaves before they are flushed early.
     private let memoryLimit: Int
-    /// What the unpacked leaves of a script's write may take before the script's account is asked for more.
+    /// The memory that unpacked leaves of a script's write may take before the script's account is charged again.
     @exclusivity(unchecked) private var grantedSize: Int
     @exclusivity(unchecked) private var charge: MemoryCharge
     private static let chargeStep = 1 << 20

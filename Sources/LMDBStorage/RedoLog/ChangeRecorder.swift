@@ -9,7 +9,7 @@ final class ChangeRecorder: @unchecked Sendable {
 
     /// The most that is recorded of one write: beyond it, writing the data file itself is the cheaper way.
     static let limit = 1 << 20
-    /// What is kept from write to write.
+    /// The size of the buffer that is kept from write to write.
     private static let keptSize = 256 << 10
 
     enum Change: UInt8 {

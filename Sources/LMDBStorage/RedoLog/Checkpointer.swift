@@ -102,7 +102,7 @@ final class Checkpointer: @unchecked Sendable {
         }
     }
 
-    /// What has become of the last checkpoint; once.
+    /// The result of the last checkpoint, returned once.
     func result() -> (LogCheckpoint, StorageError?)? {
         monitor.withLock {
             defer { done = nil }

@@ -4,13 +4,13 @@
     import Darwin
 #endif
 
-/// What a log says of itself: which version of the data file is whole on the device, and where the records of the
-/// versions after it begin.
+/// The log's header: which version of the data file is complete on the device, and where the records of the versions
+/// after it begin.
 ///
 /// Written to two positions in turn, so that one copy is complete after a power failure at any time.
 struct LogHeader: Equatable {
     var id: UInt64
-    /// What the records bear that belong to it.
+    /// The number that the log's records carry.
     var salt: UInt64
     /// Counts the headers; the greatest is in force.
     var sequence: UInt64

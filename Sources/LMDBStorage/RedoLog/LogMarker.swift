@@ -4,7 +4,7 @@
     import Darwin
 #endif
 
-/// What a data file says of its log, on its first page behind LMDB's header, where LMDB never writes.
+/// The data file's record of its log, on its first page after LMDB's header, where LMDB never writes.
 ///
 /// A file with a marker is whole only together with the log of that identity, unless it is the very file that was
 /// written since the machine started: then the system has all of it. A copy made by LMDB has no marker, and a file that

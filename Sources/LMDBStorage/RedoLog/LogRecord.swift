@@ -1,6 +1,6 @@
 /// The head of a record: one commit, to be done again.
 struct LogRecord {
-    /// What a record means.
+    /// The meaning of a record.
     enum Kind: UInt32 {
         /// The changes of a version follow.
         case changes = 1

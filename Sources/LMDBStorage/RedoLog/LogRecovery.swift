@@ -4,7 +4,7 @@
     import Darwin
 #endif
 
-/// What is done before a data file is opened: one that was being written when the machine stopped is made whole.
+/// Completes a data file that was being written when the machine stopped, before it is opened.
 enum LogRecovery {
     /// For how long another process may be at it, in milliseconds.
     private static let patience = 60_000

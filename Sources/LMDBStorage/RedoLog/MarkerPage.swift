@@ -23,7 +23,7 @@ final class MarkerPage: @unchecked Sendable {
 
     deinit { if let page { munmap(UnsafeMutableRawPointer(mutating: page), Self.size) } }
 
-    /// What the page says now.
+    /// The present marker of the page.
     var marker: LogMarker {
         guard let page else { return LogMarker.read(descriptor) }
         return LogMarker(
