@@ -6,7 +6,7 @@ struct AggregateRule {
     /// The key path; nil where objects are counted.
     let text: String?
     let type: PropertyType
-    /// What the values depend on.
+    /// The dependencies of the values.
     let graph: WatchGraph
     let dependencies: [PropertyPath]
     private let path: CompiledPath?
@@ -73,7 +73,7 @@ struct AggregateRule {
 }
 
 extension AggregateRule {
-    /// What makes the reason of a call for a step.
+    /// Returns a function that creates the reason of a call for a step.
     func reason(for step: VersionStep) -> () -> DeliveryReason {
         let (from, to, text) = (step.old.version, step.new.version, text)
         return {

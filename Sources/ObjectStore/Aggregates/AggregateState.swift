@@ -8,7 +8,7 @@ struct AggregateState {
     private(set) var rule: AggregateRule
     private var rows: ValuedRows
     private var running: RunningAggregate
-    /// What it is now.
+    /// The present value.
     private(set) var value: Value
 
     init(_ query: Query, _ rule: AggregateRule, in view: StoreView) throws {

@@ -95,7 +95,7 @@ struct RunningAggregate {
     }
 }
 
-/// What an observed aggregate computes.
+/// The operation of an observed aggregate.
 package enum AggregateKind: String, Sendable, CaseIterable {
     case count, sum, average
     case minimum = "min"

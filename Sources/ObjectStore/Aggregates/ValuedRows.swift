@@ -4,7 +4,7 @@ import ColumnStorage
 ///
 /// An object whose value changed leaves with its old value and joins with its new one.
 struct ValuedRows {
-    /// What a step did.
+    /// The changes of a step.
     struct Change {
         /// Objects with the values that they had before the step.
         var left: [ObjectKey] = []
@@ -25,7 +25,7 @@ struct ValuedRows {
     /// How many rows there are.
     var count: Int { rows.count }
 
-    /// What a commit that touches the rows costs, in words.
+    /// The cost of a commit that changes the rows, in words.
     var cost: String { rows.cost }
 
     /// Moves along a step; `touched` are the objects whose values may have changed.

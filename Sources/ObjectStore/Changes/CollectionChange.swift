@@ -25,14 +25,14 @@ public struct CollectionChange {
     public let isCollectionValid: Bool
 
     let positions: CollectionChangeSet
-    /// What `deletions` were, where ``versionBefore`` does not know all of it.
+    /// The elements of `deletions`, if ``versionBefore`` does not have all of them.
     private let lost: [ElementDetail]
     let table: TableID
     /// The changes that the observer receives; nil for plain values.
     private let filter: KeyPathFilter?
     /// The collection of plain values that this is about; nil for objects.
     let values: ChangedCollection?
-    /// What `insertions` are, where they are no positions of the collection itself.
+    /// The elements of `insertions`, if they are not positions of the collection itself.
     private let inserted: [Value]?
     /// The same of `modificationsNew`.
     private let modified: [Value]?
@@ -156,8 +156,8 @@ public struct CollectionChange {
     /// Holding it, or the change, keeps that version's pages in the file.
     package var versionBefore: StoreView? { oldView }
 
-    /// What changed in a modified row: its own properties in schema order or, if only something
-    /// behind its links changed, the links that lead there.
+    /// The changed properties of a modified row: its own in schema order or, if only a linked object changed, the links
+    /// that lead to it.
     ///
     /// `index` counts as in `modifications`.
     ///

@@ -1,6 +1,6 @@
 /// A report to an observer of an object.
 public struct ObjectChange {
-    /// What happened.
+    /// The kind of change.
     public enum Kind {
         /// Properties changed; they are in schema order, backlinks last.
         case change
@@ -11,11 +11,11 @@ public struct ObjectChange {
         case error(StoreError)
     }
 
-    /// What happened.
+    /// The kind of change.
     public let kind: Kind
     /// The observed object.
     public let object: ObjectReference
-    /// What changed; empty unless the kind is `change`.
+    /// The changed properties; empty unless the kind is `change`.
     public let properties: [PropertyChange]
     /// The version before the change; nil if it is unknown.
     package var viewBefore: StoreView?

@@ -8,7 +8,7 @@ final class VersionStep {
     let old: StoreView
     let new: StoreView
     let changes: ChangeSet
-    /// What observers with the same key paths have in common.
+    /// The shared results of observers with the same key paths.
     var touched: [KeyPathFilter.Scope: KeySet] = [:]
     /// The objects that gained or lost a link, by the links.
     var relinked: [Links: KeySet] = [:]
@@ -42,7 +42,7 @@ final class VersionStep {
         changes.tables[table]?.modified[column]?.contains(key) == true
     }
 
-    /// What was done to a collection of a row, if it is known.
+    /// The edits of a collection of a row, if they are known.
     func edits(_ table: TableID, _ column: ColumnID, _ key: ObjectKey) -> CollectionEdits? {
         changes.tables[table]?.edits[column]?[key].flatMap { $0.isComplete ? $0 : nil }
     }

@@ -67,7 +67,7 @@ extension Store {
                 + (try history.reason(before: oldest)))
     }
 
-    /// What the history says about each version that it still knows, the oldest first.
+    /// A summary of each version in the history, the oldest first.
     ///
     /// Costs reading what the writes have changed. Throws `closed`, `wrong_thread`, `file_corrupt`.
     package func versions() throws -> [VersionSummary] {
@@ -88,7 +88,7 @@ extension Store {
 }
 
 extension Store {
-    /// What the history says about one version; nil if it no longer knows it.
+    /// The history's summary of one version; nil if it is no longer kept.
     ///
     /// Costs reading what the write has changed. Throws `closed`, `wrong_thread`, `file_corrupt`.
     package func summary(of version: UInt64) throws -> VersionSummary? {
@@ -99,7 +99,7 @@ extension Store {
     }
 }
 
-/// What the history says about one version.
+/// The history's summary of one version.
 package struct VersionSummary: Sendable, Hashable {
     /// How many objects of a class the version has touched.
     package struct Counts: Sendable, Hashable {
@@ -125,7 +125,7 @@ package struct VersionSummary: Sendable, Hashable {
         package let count: Int
     }
 
-    /// What it has done, by class in alphabetical order; classes that are gone today are left out.
+    /// The changes by class in alphabetical order; removed classes are left out.
     package let classes: [Counts]
     /// Whether it has changed the schema.
     package let changesSchema: Bool

@@ -1,10 +1,10 @@
 import ColumnStorage
 
-/// What one step of a store has done: a commit, or several that the store has passed over at once.
+/// The changes of one step of a store: a commit, or several that the store has skipped over at once.
 ///
 /// Holds both versions; use it while the handler runs.
 package struct VersionChange {
-    /// What became of the objects of one class.
+    /// The changes of the objects of one class.
     package struct ClassChange {
         /// The class, as of the newer version; of a class that is gone as of the older one.
         package let classSchema: ClassSchema
@@ -41,9 +41,9 @@ package struct VersionChange {
         changes = step.changes
     }
 
-    /// What became of the objects of each class, in alphabetical order.
+    /// The changes of the objects of each class, in alphabetical order.
     ///
-    /// What is embedded counts for the object that owns it. Costs what was changed.
+    /// Embedded objects count for the object that owns them. The cost is proportional to the changes.
     package var classes: [ClassChange] {
         let owners = EmbeddedOwners(newer)
         var embedded: [TableID: [ObjectKey: Set<ColumnID>]] = [:]

@@ -4,7 +4,7 @@ import ColumnStorage
 ///
 /// Holds both versions.
 package struct VersionDifference {
-    /// What became of the objects of one class.
+    /// The differences of the objects of one class.
     package struct ClassDifference {
         /// The class, as of the second version.
         package let classSchema: ClassSchema
@@ -16,7 +16,7 @@ package struct VersionDifference {
         package let modified: [ObjectDifference]
     }
 
-    /// What became of one object.
+    /// The differences of one object.
     package struct ObjectDifference {
         /// The object.
         package let object: ObjectReference

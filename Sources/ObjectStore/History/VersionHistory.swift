@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// What the file's history says about the versions up to the one that a snapshot reads.
+/// The file's history of the versions up to the one that a snapshot reads.
 struct VersionHistory {
     let snapshot: Snapshot
 

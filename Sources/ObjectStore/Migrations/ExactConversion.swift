@@ -64,7 +64,7 @@ enum ExactConversion {
         }
     }
 
-    /// What a text says, if writing that gives the same text again.
+    /// The value of a text, if writing that value gives the same text again.
     private static func parsed(_ value: Value, _ parse: (String) -> Value?) -> Value? {
         guard case .string(let written) = value, let result = parse(written),
             text(result) == written

@@ -40,7 +40,7 @@ package struct LaterWrites: Sendable {
     package fileprivate(set) var changed = 0
     /// The number of objects that were deleted from the copy.
     package fileprivate(set) var deleted = 0
-    /// What the copy does not have, by place.
+    /// The values that the copy lacks, by place.
     package fileprivate(set) var losses: [Loss] = []
 
     fileprivate init(commits: Int, baseVersion: UInt64) {
@@ -74,7 +74,7 @@ extension Store {
         return result
     }
 
-    /// What was changed since a version; nil if the version is unknown (0), or the history does not reach back to it.
+    /// The changes since a version; nil if the version is unknown (0), or the history does not reach back to it.
     package func changes(since version: UInt64) throws -> ChangeSet? {
         guard version > 0, version <= view.version else { return nil }
         guard version < view.version else { return ChangeSet() }

@@ -1,4 +1,4 @@
-/// What a change of the schema may lose.
+/// The data that a change of the schema may lose.
 package struct LossPolicy: Sendable {
     /// Everything: for `define` with `force`, and for code that has checked the losses itself.
     package static let allowed = LossPolicy(isChecked: false, isStrict: false, declared: [])

@@ -40,7 +40,7 @@ public final class Migration {
         failureHandler?(message, object)
     }
 
-    /// What `each` goes through now, for reports of what failed.
+    /// The running `each`, for reports of failures.
     var currentWalk: MigrationWalk?
 
     private var loops: [(old: ClassSchema, new: ClassSchema, run: (MigrationWalk) throws -> Void)] =

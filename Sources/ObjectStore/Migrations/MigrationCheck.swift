@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// What must hold at the end of a change of the schema, whatever a migration has done.
+/// The conditions at the end of a change of the schema.
 struct MigrationCheck {
     private let store: Store
     private let session: WriteSession
@@ -116,7 +116,7 @@ struct MigrationCheck {
                 + (count > names.count ? ", …" : "") + "); assign unique values in the migration")
     }
 
-    /// What identified an object before: its old key, if it still has one.
+    /// The old name of an object: its old key, if it still has one.
     private func name(of object: ObjectKey, _ classSchema: ClassSchema) throws -> String {
         guard let old = before.find(table: classSchema.table)?.primaryKey,
             let property = classSchema.property(in: old.column), !property.isPrimary

@@ -7,9 +7,9 @@ import ColumnStorage
 struct MigrationCheckpoint {
     /// Which migration it is of.
     var key: String
-    /// What the file's schema was before, as the catalogue stores it.
+    /// The file's schema before, as the catalogue stores it.
     var original: [UInt8]
-    /// What the migration has made of it so far.
+    /// The migration's schema so far.
     var interim: [UInt8]
     /// The catalogue of the interrupted run: if it has changed, the migration begins again.
     var catalog: [UInt8]

@@ -1,8 +1,8 @@
 import ColumnStorage
 
-/// What a migration has done to a file.
+/// The changes of a migration to a file.
 package struct MigrationReport {
-    /// What became of the objects of a class.
+    /// The changes of the objects of a class.
     package struct ClassReport {
         /// The name of the class afterwards, or before if it is gone.
         package let name: String
@@ -24,7 +24,7 @@ package struct MigrationReport {
 
     /// One object before and after.
     package struct Sample {
-        /// What identifies the object, such as `id = 17`.
+        /// The key of the object, such as `id = 17`.
         package let key: String
         /// The properties that differ, links as the names of their objects.
         package let changes: [(property: String, old: String?, new: String?)]
@@ -44,16 +44,16 @@ package struct MigrationReport {
         package let count: Int
     }
 
-    /// What differs between the schemas.
+    /// The differences between the schemas.
     package let differences: [SchemaDifference]
     /// The classes whose objects were touched, by name.
     package let classes: [ClassReport]
-    /// What was dropped: values that nothing was put in the place of.
+    /// The dropped values that were not replaced.
     ///
     /// Where an interrupted run was resumed, only values of properties and objects of classes that are gone.
     package let dropped: [Dropped]
 
-    /// What is known before the migration is committed.
+    /// The report before the migration is committed.
     struct Draft {
         let before: StoreView
         let differences: [SchemaDifference]

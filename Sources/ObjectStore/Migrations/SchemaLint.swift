@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// What a change of a file's schema would lose or break, found in the data itself.
+/// The losses and faults that a change of a file's schema would cause, found in the data itself.
 ///
 /// It knows the two schemas and not the migration: what it finds is what the migration has to answer.
 package struct SchemaLint {
@@ -24,15 +24,15 @@ package struct SchemaLint {
             case parents
         }
 
-        /// What kind of trouble.
+        /// The kind of finding.
         package let rule: Rule
         /// `Class.property`, or the name of a class.
         package let place: String
-        /// What would happen, and what to do about it.
+        /// The problem, and its solution.
         package let message: String
         /// How many objects it is about.
         package let count: Int
-        /// What the first of those objects are called; none where it is all of them.
+        /// The names of the first of those objects; empty if it is all of them.
         package let objects: [String]
     }
 
@@ -41,7 +41,7 @@ package struct SchemaLint {
 
     static let nameLimit = 5
 
-    /// What would go wrong if a store were brought to a whole schema by itself.
+    /// The problems of an automatic migration of a store to a whole schema.
     ///
     /// Looks at every object of the classes that change. Throws `invalid_schema`, `closed`.
     package static func findings(in store: Store, for classes: [ClassSchema]) throws -> [Finding] {
@@ -54,7 +54,7 @@ package struct SchemaLint {
         return lint.findings
     }
 
-    /// What differs between a file's schema and a whole one: classes that are not named are removed.
+    /// The differences between a file's schema and a whole one: classes that are not named are removed.
     ///
     /// `renamed` are classes by their old names, with their new ones.
     package static func differences(
@@ -70,7 +70,7 @@ package struct SchemaLint {
         ).differences
     }
 
-    /// What a schema has that another one has not, as `Class.property` or the name of a class.
+    /// The parts that a schema has and another one lacks, as `Class.property` or the name of a class.
     package static func additions(from before: [ClassSchema], to after: [ClassSchema]) -> [String] {
         after.flatMap { classSchema -> [String] in
             guard let old = before.first(where: { $0.name == classSchema.name }) else {

@@ -11,7 +11,7 @@ struct SchemaLoss {
 
     private static let nameLimit = 5
 
-    /// What some differences drop; places where nothing is stored are left out.
+    /// The stored values that some differences drop; places without values are left out.
     ///
     /// `kept` says which objects of a class have got another value for a property of the new schema.
     static func losses(

@@ -12,7 +12,7 @@ final class SchemaMigration {
     private let wanted: [ClassSchema]
     private let version: UInt64
     private let isWhole: Bool
-    /// What may be lost, and what the migration has declared so far.
+    /// The allowed losses, and those that the migration has declared so far.
     private(set) var losses: LossPolicy
     private(set) var circumstances = SchemaChange.Circumstances()
     private(set) var change: SchemaChange
@@ -34,7 +34,7 @@ final class SchemaMigration {
     var loopCount = 0
     /// Counts the changes up to which the migration has changed no objects since the last commit.
     var cleanGeneration: UInt64 = 0
-    /// What others have changed between the commits.
+    /// The changes of other writers between the batches.
     var foreignChanges: [TableID: KeySet] = [:]
     /// The tables that the migration has made, whether or not a class keeps them.
     private var made: Set<TableID> = []
@@ -83,7 +83,7 @@ final class SchemaMigration {
     /// Whether the schema or its version differs at all.
     var isNeeded: Bool { change.isNeeded }
 
-    /// What differs between the schemas, with what was renamed and removed so far.
+    /// The differences between the schemas, with the renames and removals so far.
     var differences: [SchemaDifference] { change.differences }
 
     /// The schema before, and what it is going to be.

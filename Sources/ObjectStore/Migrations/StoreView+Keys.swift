@@ -12,7 +12,7 @@ extension StoreView {
         }
     }
 
-    /// What a message calls an object: its primary key, or its number.
+    /// The name of an object in messages: its primary key, or its number.
     package func name(of object: ObjectReference) -> String {
         guard let classSchema = schema.find(table: object.table),
             let primary = classSchema.primaryKey,

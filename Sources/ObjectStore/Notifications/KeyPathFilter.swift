@@ -13,7 +13,7 @@ struct KeyPathFilter {
         let first: [(property: Property, graph: WatchGraph)]
     }
 
-    /// What filters have to agree in to find the same rows.
+    /// The part of filters that determines which rows they find.
     struct Scope: Hashable {
         let table: TableID
         let texts: [String]
@@ -21,7 +21,7 @@ struct KeyPathFilter {
 
     /// The class that the key paths begin at.
     let table: TableID
-    /// What was asked for; empty for everything.
+    /// The requested key paths; empty for everything.
     let texts: [String]
     /// The key paths; empty without a filter.
     let paths: [Path]

@@ -39,8 +39,8 @@ public final class NotificationToken {
     /// The name for reports; empty if none was given.
     public var name: String { observer.name }
 
-    /// What the observer depends on, in the names of the schema: `Dog` for objects that come and go,
-    /// `Dog.age` for a property of any of them, `Dog.*` for every property, `a Dog` for one object.
+    /// The observer's dependencies, in the names of the schema: `Dog` for created and deleted objects, `Dog.age` for a
+    /// property of any of them, `Dog.*` for every property, `a Dog` for one object.
     ///
     /// A commit that changes nothing of it costs the observer nothing. Empty for an observer of the
     /// store, and once the observation has ended.
@@ -49,13 +49,13 @@ public final class NotificationToken {
         return observer.interests.names(in: dispatcher.store.schema)
     }
 
-    /// What a commit that changes something of ``dependencies`` costs, in words; empty before the first call.
+    /// The cost of a commit that changes a part of ``dependencies``, in words; empty before the first call.
     package var cost: String { observer.cost }
 
     /// How often the handler was called and how long that took.
     package var statistics: ObserverStatistics { observer.statistics }
 
-    /// What the last call was for; nil before the first one that reported a change.
+    /// The reason of the last call; nil before the first one that reported a change.
     package var reason: DeliveryReason? { observer.reason }
 }
 
@@ -96,7 +96,7 @@ package struct Durations: Hashable, Sendable {
     }
 }
 
-/// What a call of an observer was for.
+/// The reason of a call of an observer.
 package struct DeliveryReason: Sendable {
     /// The version that the observer had seen before.
     package let previousVersion: UInt64

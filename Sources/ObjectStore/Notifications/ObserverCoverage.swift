@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// What an observer needs of an object in order to be called for it.
+/// The conditions under which an observer is called for an object.
 package struct ObserverCoverage {
     /// One condition of the observed query.
     package struct Condition {
@@ -41,8 +41,8 @@ package struct ObserverCoverage {
 }
 
 extension NotificationToken {
-    /// What the observer needs of an object in order to be called for it; nil for observers of other things than objects and
-    /// results.
+    /// The conditions under which the observer is called for an object; nil for observers of other things than objects
+    /// and results.
     package func coverage(of object: LiveObject) -> ObserverCoverage? {
         guard observer.isActive, let dispatcher = observer.dispatcher else { return nil }
         return observer.coverage(of: object.reference, in: dispatcher.store.view)

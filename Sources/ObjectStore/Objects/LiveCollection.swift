@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// What handles of lists, sets and maps share: the object that owns the collection, and its property.
+/// The common part of handles of lists, sets and maps: the object that owns the collection, and its property.
 package protocol LiveCollection {
     /// The store, or the frozen view, that the collection is read from.
     var source: ObjectSource { get }
@@ -61,7 +61,7 @@ extension LiveCollection {
                 + "for it again")
     }
 
-    /// What changes the owner's store.
+    /// Returns a writer for the owner's store.
     ///
     /// Throws `frozen`, `not_in_write`, `closed`, `wrong_thread`, `read_only`, and `invalid_object` if the
     /// owner was deleted.

@@ -44,10 +44,10 @@ package struct NestedCollection {
     package let place: Place
     /// The steps from there; empty for the outermost collection itself.
     package let path: [Step]
-    /// What it was when the handle was created.
+    /// The kind of the collection when the handle was created.
     package let kind: Kind
 
-    /// What an element is: a collection is not decoded.
+    /// The value of an element; a collection is not decoded.
     package enum Item {
         /// A value, no list or map.
         case value(Value)
@@ -78,7 +78,7 @@ package struct NestedCollection {
         }
     }
 
-    /// What is stored in a place.
+    /// The stored value in a place.
     ///
     /// Throws `invalid_object` if the owner was deleted.
     package static func item(at place: Place) throws -> Item {

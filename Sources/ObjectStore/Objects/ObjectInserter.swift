@@ -22,7 +22,7 @@ package final class ObjectInserter {
     private var others: [Value?] = []
     private var hasOthers = false
 
-    /// What creation must know of a property; without references, so that a loop costs no counting.
+    /// The part of a property that creation needs; without references, so that a loop counts none.
     fileprivate struct Field {
         let column: ColumnID
         let type: PropertyType
@@ -32,7 +32,7 @@ package final class ObjectInserter {
         let linked: TableID?
     }
 
-    /// What creation must know of a class; a store keeps it from write to write.
+    /// The part of a class that creation needs; a store keeps it from write to write.
     final class Plan {
         let classSchema: ClassSchema
         fileprivate let fields: [Field]
@@ -266,7 +266,7 @@ package final class ObjectInserter {
         return true
     }
 
-    /// What has been set, in schema order.
+    /// The values that have been set, in schema order.
     private var given: [Value?] {
         plan.fields.indices.map { position in
             if hasOthers, let value = others[position] { return value }

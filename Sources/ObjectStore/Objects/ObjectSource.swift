@@ -1,4 +1,4 @@
-/// What a handle reads from: a store that moves on, or one frozen version.
+/// The source of a handle's reads: a store that moves to newer versions, or one frozen version.
 package enum ObjectSource {
     /// A live store.
     case store(Store)

@@ -4,7 +4,7 @@ import ColumnStorage
 struct ObjectWriter {
     let store: Store
     let session: WriteSession
-    /// What the operation that is going on has created; nil where none is to be undone.
+    /// The objects that the present operation has created; nil if none has to be undone.
     var created: CreatedObjects?
 
     init(_ store: Store, _ session: WriteSession) {

@@ -1,4 +1,4 @@
-/// What happens when an object is created whose primary key exists already.
+/// The effect of creating an object whose primary key exists already.
 public enum UpdateMode: String, Sendable, CaseIterable {
     /// It is an error.
     case error

@@ -17,7 +17,7 @@ import ColumnStorage
 /// Keywords ignore case. Nil equals nil only and has no order; a nil link on the way makes the
 /// value nil. Strings are ordered by their bytes. `1 == 1.0` across number types.
 package struct Query: Sendable {
-    /// What the collection is made from.
+    /// The base of the collection.
     package enum Base: Hashable, Sendable {
         /// All objects of a class, in the order of their creation.
         case table(TableID)
@@ -41,11 +41,11 @@ package struct Query: Sendable {
         case limit(Int)
     }
 
-    /// What the collection is made from.
+    /// The base of the collection.
     package let base: Base
     /// The table of the collection's objects.
     package let table: TableID
-    /// What is done to it, from left to right.
+    /// The steps on the base, from left to right.
     package var steps: [Step] { parts.flatMap(\.steps) }
     /// The same as the caller added it.
     private var parts: [Part] = []
@@ -178,7 +178,7 @@ package struct Query: Sendable {
     /// Whether both ask the same in the same words.
     package func isSame(as other: Query) -> Bool { identity == other.identity }
 
-    /// What a query asks, in the caller's words.
+    /// The query in the caller's words.
     struct Identity: Hashable {
         private let base: Base
         private let table: TableID

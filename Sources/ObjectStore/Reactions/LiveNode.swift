@@ -35,7 +35,7 @@ final class LiveNodeHold {
     deinit { node.end() }
 }
 
-/// What makes two nodes of a store the same.
+/// The identity of a store's node.
 struct LiveNodeKey: Hashable {
     enum Kind: Hashable {
         /// Which objects there are, and in which order.

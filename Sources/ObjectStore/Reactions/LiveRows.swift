@@ -5,7 +5,7 @@ final class LiveRows: LiveNode {
     private var rows: ValuedRows?
     private var query: Query
     private let path: String?
-    /// What the values depend on.
+    /// The dependencies of the values.
     private var values: WatchGraph?
 
     /// `path` names the values that count; without one only the objects and their order do.

@@ -9,7 +9,7 @@ package class Reaction {
     let scope: ReadScope
     /// The observers, by store.
     fileprivate private(set) var observers: [ObjectIdentifier: ReactionObserver] = [:]
-    /// What the run in progress has read.
+    /// The reads of the run in progress.
     private var recording: Recording?
     /// The computed values that the last run read, with the number of the value.
     private var computed: [ObjectIdentifier: (value: Computed, revision: Int)] = [:]
@@ -19,7 +19,7 @@ package class Reaction {
     package private(set) var isDisposed = false
     /// How often the code ran and how long that took.
     package internal(set) var statistics = ObserverStatistics()
-    /// What the last run was for.
+    /// The reason of the last run.
     package fileprivate(set) var reason: DeliveryReason?
 
     private struct Recording {
@@ -171,7 +171,7 @@ package class Reaction {
 
     // MARK: Following
 
-    /// What commits to a store have to touch to be of interest.
+    /// The changes of a store that make the reaction run again.
     fileprivate func interests(in store: Store, _ own: StoreReads) -> ObserverInterests {
         var interests = own.interests
         for entry in computed.values {
@@ -200,7 +200,7 @@ package class Reaction {
     /// The stores that the last run read, in no order.
     package var stores: [Store] { observers.values.compactMap { $0.dispatcher?.store } }
 
-    /// What the reaction depends on, in the names of the schema.
+    /// The reaction's dependencies, in the names of the schema.
     package var dependencies: [String] {
         observers.values.flatMap { observer -> [String] in
             guard let schema = observer.dispatcher?.store.schema else { return [] }

@@ -1,8 +1,8 @@
 import ColumnStorage
 
-/// What a reaction has read of one store.
+/// The reads of a reaction from one store.
 struct StoreReads {
-    /// What was read of one table.
+    /// The reads of one table.
     struct TableReads {
         /// The objects whose values were read, by column.
         var columns: [ColumnID: Set<ObjectKey>] = [:]
@@ -62,7 +62,7 @@ struct StoreReads {
 
     mutating func add(_ lookup: Lookup) { lookups.append(lookup) }
 
-    /// What a commit has to touch to be of interest.
+    /// The changes that make the reaction run again.
     var interests: ObserverInterests {
         var interests = ObserverInterests()
         for (table, reads) in tables {
@@ -97,7 +97,7 @@ struct StoreReads {
     }
 }
 
-/// What of a reaction's reads a step has changed.
+/// The reads of a reaction that a step has changed.
 struct ReadChange {
     /// The first objects that were changed, at most a hundred.
     var objects: [ObjectReference] = []
@@ -124,7 +124,7 @@ extension StoreReads {
         return change(in: step, comparingValues: false) != nil
     }
 
-    /// What a step has changed of objects and lookups; nil if nothing.
+    /// The objects and lookups that a step has changed; nil if none.
     ///
     /// A value that was set to an equal one is not a change, unless values are not compared.
     func change(in step: VersionStep, comparingValues: Bool = true) -> ReadChange? {

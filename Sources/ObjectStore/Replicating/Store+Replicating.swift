@@ -4,7 +4,7 @@ import ColumnStorage
 // record that says what the store is a copy of.
 
 extension Store {
-    /// What has happened since a version; nil if the history does not reach back that far.
+    /// The changes since a version; nil if the history does not reach back that far.
     ///
     /// Only the newer version can be read: ``VersionChange/older`` is the same one. Costs what was changed. Throws `closed`,
     /// `wrong_thread`, `file_corrupt`.

@@ -39,7 +39,7 @@ public struct CompositeIndex: Hashable, Sendable {
     /// More properties than this make no index.
     static let mostProperties = 8
 
-    /// What is wrong with the index in a class; nil when nothing is.
+    /// The fault of the index in a class; nil if there is none.
     func fault(in classSchema: ClassSchema) -> String? {
         let place = "an index of '\(classSchema.name)' over (\(properties.joined(separator: ", ")))"
         guard (2...Self.mostProperties).contains(properties.count) else {
@@ -77,7 +77,7 @@ extension PropertyType {
 }
 
 extension ClassSchema {
-    /// What storage must know of the indexes over several properties.
+    /// The storage's definitions of the indexes over several properties.
     var compositeIndexDefinitions: [CompositeIndexDefinition] {
         indexes.map { index in
             CompositeIndexDefinition(

@@ -19,7 +19,7 @@ public struct Property: Hashable, Sendable {
 
     /// The property's name.
     public var name: String
-    /// What the file calls the property: its name unless it was mapped to another one, so that programs can rename it
+    /// The property's name in the file: its name unless it was mapped to another one, so that programs can rename it
     /// without a migration.
     public var storedName: String
     /// The type of the value, or of the elements of a collection.
@@ -38,9 +38,9 @@ public struct Property: Hashable, Sendable {
     public var isIndexed: Bool
     /// Whether the words of the strings are kept in a full-text index.
     public var isFullText: Bool
-    /// What an object gets that is created without a value; nil if there is no default.
+    /// The value of an object that is created without one; nil if there is no default.
     public var defaultValue: Value?
-    /// What a backlinks property follows; nil for all others.
+    /// The link that a backlinks property follows; nil for all others.
     public var origin: Origin?
     /// The column that stores the property; meaningless for backlinks, and in a schema that no file
     /// has taken yet.
@@ -106,7 +106,7 @@ extension Property {
         return type.rawValue + (isOptional && type != .mixed ? "?" : "")
     }
 
-    /// What the column must be to store the property; nil for backlinks.
+    /// The definition of the column that stores the property; nil for backlinks.
     func columnDefinition(target table: TableID?) -> ColumnDefinition? {
         guard let kind = type.columnKind else { return nil }
         return ColumnDefinition(
@@ -120,7 +120,7 @@ extension Property {
 }
 
 extension CollectionKind {
-    /// What messages call it.
+    /// The name in messages.
     package var name: String {
         switch self {
         case .list: "list"
@@ -129,7 +129,7 @@ extension CollectionKind {
         }
     }
 
-    /// What a schema writes behind the type of the elements: `[]`, `<>` or `{}`.
+    /// The mark after the type of the elements in a schema: `[]`, `<>` or `{}`.
     var mark: String {
         switch self {
         case .list: "[]"

@@ -57,8 +57,8 @@ public enum PropertyType: String, Hashable, Sendable, CaseIterable {
     /// Whether the type is a number: int, float, double or decimal.
     package var isNumeric: Bool { [.int, .float, .double, .decimal].contains(self) }
 
-    /// What a required property of the type holds where it was given no value, as after the property
-    /// was added to a class that has objects; null for links.
+    /// The value of a required property that was not given one, as after the property was added to a class that has
+    /// objects; null for links.
     package var zero: Value {
         switch self {
         case .bool: .bool(false)

@@ -136,7 +136,7 @@ public final class Schema: Sendable {
         property.target.flatMap(find)
     }
 
-    /// What storage must know of the tables.
+    /// The storage's definitions of the tables.
     var tableDefinitions: [TableDefinition] {
         classes.map(tableDefinition)
     }

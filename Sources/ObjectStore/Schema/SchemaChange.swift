@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// What turns a file's schema into a wanted one.
+/// The change from a file's schema to a wanted one.
 struct SchemaChange {
     /// How much may change.
     enum Allowance {
@@ -12,13 +12,13 @@ struct SchemaChange {
         case newVersion
     }
 
-    /// What a migration adds to the two schemas.
+    /// The migration's additions to the two schemas.
     struct Circumstances {
-        /// What was renamed.
+        /// The renamed classes and properties.
         var renames = SchemaRenames()
         /// The old names of classes that are removed.
         var removed: Set<String> = []
-        /// What the open migration has made of the schema so far: it may have filled columns.
+        /// The open migration's schema so far: it may have filled columns.
         var interim: Schema?
     }
 
@@ -26,7 +26,7 @@ struct SchemaChange {
     let schema: Schema
     /// The classes whose tables are new or changed.
     let changed: [ClassSchema]
-    /// What differs, in the order of the classes.
+    /// The differences, in the order of the classes.
     let differences: [SchemaDifference]
     /// Whether anything differs at all, defaults included.
     let isNeeded: Bool

@@ -4,7 +4,7 @@ import ColumnStorage
 struct SchemaOpening {
     private let store: Store
 
-    /// What opening has to do.
+    /// The action that opening needs.
     private enum Course {
         case nothing
         case change(SchemaChange.Allowance)
@@ -16,7 +16,7 @@ struct SchemaOpening {
         self.store = store
     }
 
-    /// What opening does: creates what is missing, checks the rest, changes it for a new version.
+    /// Opens the store: creates what is missing, verifies the rest, changes it for a new version.
     ///
     /// Errors name the file: a program may open many.
     func prepare() throws {
@@ -211,7 +211,7 @@ extension Store {
         }
     }
 
-    /// What errors call the store: its path, or its name in memory.
+    /// The store's name in errors: its path, or its name in memory.
     var name: String {
         switch configuration.location {
         case .file(let path): path

@@ -1,4 +1,4 @@
-/// What a migration has given other names.
+/// The names that a migration has changed.
 ///
 /// Old names are those of the file before the migration. A renaming may be renamed again.
 struct SchemaRenames {

@@ -158,8 +158,7 @@ struct SchemaValidation {
         }
     }
 
-    /// What is wrong with the name of a class that is not declared: most types begin with a small letter, most classes
-    /// do not.
+    /// The fault of an undeclared class name: most types begin with a small letter, most classes do not.
     private func undeclared(_ target: String) -> String {
         guard target.first?.isLowercase == true else {
             return " links to class '\(target)', which is not declared"

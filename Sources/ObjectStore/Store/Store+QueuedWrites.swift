@@ -16,7 +16,7 @@ final class QueuedWrite {
         self.completion = completion
     }
 
-    /// What a write takes with the closures of a script, in bytes.
+    /// The memory of a queued write with the closures of a script, in bytes.
     private static let memory = 768
 }
 

@@ -8,7 +8,7 @@ package struct StoreFault: Hashable, Sendable, CustomStringConvertible {
     package let property: String?
     /// The object; nil where it concerns no single one.
     package let object: ObjectKey?
-    /// What is wrong, in words.
+    /// The fault, in words.
     package let what: String
 
     /// One line: `'Dog.name' of the object in row 12: its value is missing in the index`.

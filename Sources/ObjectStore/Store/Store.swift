@@ -33,7 +33,7 @@ public final class Store {
 
     /// Knows which reaction is running; nil where nothing is tracked.
     package var readScope: ReadScope?
-    /// What reactions read and the store keeps up to date for them.
+    /// The values that the store updates for its reactions.
     var liveNodes = LiveNodes()
 
     /// Called when the schema that the store shows has become another one, on the store's thread.
@@ -63,11 +63,11 @@ public final class Store {
     private var hasMissedTurn = false
     /// The outcome of the open write, once it was requested.
     private(set) var outcome: WriteOutcome?
-    /// What the open write transaction knows of the class whose objects were created last.
+    /// The open write transaction's inserter for the class whose objects were created last.
     var inserter: ObjectInserter?
     /// The same as far as it outlives the transaction.
     var creationPlan: ObjectInserter.Plan?
-    /// What makes the values of properties that were not given any; only this store knows them.
+    /// The functions that create default values; only this store has them.
     let functionDefaults = DefaultFunctions()
     /// The schema's bytes in the file, to notice a change.
     var catalog: [UInt8] = []
@@ -77,7 +77,7 @@ public final class Store {
     var committedSchema: Schema { schemaBeforeWrite ?? view.schema }
     /// Whether a migration's function is running, in the write transaction that ends with it.
     private(set) var isMigrating = false
-    /// What migrates the file when the store is opened.
+    /// The function that migrates the file when the store is opened.
     let migrationFunction: ((Migration) throws -> Void)?
 
     /// Whether the file follows a stream, so that only its follower may write.
@@ -177,7 +177,7 @@ public final class Store {
         if case .file(let path) = configuration.location { path } else { nil }
     }
 
-    /// What messages call the store: its path in quotes.
+    /// The store's name in messages: its path in quotes.
     package var title: String { path.map { "'\($0)'" } ?? "a store in memory" }
 
     /// The file to watch for commits of other processes; nil in memory.
@@ -231,8 +231,8 @@ extension Store {
         return hasMoved
     }
 
-    /// What the event loop does for the store in a turn: with autorefresh, moves on and delivers;
-    /// without, delivers what is due for this version and tells that there is a newer one.
+    /// Serves a turn of the event loop: with autorefresh, moves on and delivers; without, delivers the pending calls of
+    /// this version and reports that there is a newer one.
     func takeTurn() {
         guard !isClosed else { return }
         guard !isInWrite, !notifications.isDelivering else {
@@ -278,7 +278,7 @@ extension Store {
         requestTurn()
     }
 
-    /// What asks for a turn of this store's thread on any other.
+    /// Requests a turn of this store's thread, from any other thread.
     var anyThreadWakeup: @Sendable () -> Void { { [wakeup] in wakeup?.wake() } }
 
     private func advance() throws -> Bool {
@@ -345,7 +345,7 @@ extension Store {
     /// The open write transaction was committed.
     func didCommitSchema() { schemaBeforeWrite = nil }
 
-    /// What becomes of the open write.
+    /// The outcome of the open write.
     func outcomeOfWrite() -> WriteOutcome {
         if let outcome { return outcome }
         let made = WriteOutcome()

@@ -35,7 +35,7 @@ public struct StoreConfiguration: Sendable {
     /// Not called for a new file. Without it, values convert where that is exact, and new properties have their
     /// default, or are zero, empty or nil.
     public var migration: (@Sendable (Migration) throws -> Void)?
-    /// What the migration may lose: `Class.property`, or the name of a class.
+    /// The data that the migration may lose: `Class.property`, or the name of a class.
     ///
     /// A property that holds values and disappears without being named here, or being deleted by the migration, is
     /// `migration_needed`.

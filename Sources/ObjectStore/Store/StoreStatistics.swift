@@ -58,7 +58,7 @@ package struct StoreStatistics: Sendable, Hashable {
     package let historyBytes: Int
     /// The size of the file.
     package let fileBytes: Int
-    /// What of it the newest version uses, in whole pages.
+    /// The part of it that the newest version uses, in whole pages.
     package let usedBytes: Int
     /// The bytes of a page.
     package let pageBytes: Int

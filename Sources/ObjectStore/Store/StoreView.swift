@@ -27,7 +27,7 @@ package final class StoreView {
 
     /// Whether a frozen view was closed: nothing can be read any more.
     package private(set) var isClosed = false
-    /// What names the holder of a frozen view.
+    /// The pin that names the holder of a frozen view.
     private var pin: VersionRegistry.Pin?
     /// The version of the file whose data this is, where the snapshot is of a copy.
     let originalVersion: UInt64?
@@ -48,7 +48,7 @@ package final class StoreView {
 
     /// Throws `file_corrupt` if something that was read from the file was damaged.
     ///
-    /// What is damaged reads as null or empty. So this is called after reads that cannot throw themselves. Two loads.
+    /// Damaged values read as null or empty. So this is called after reads that cannot throw themselves. Two loads.
     package func requireSound() throws {
         if let damage = snapshot.damage { throw StoreError(damage) }
     }

@@ -14,7 +14,7 @@ package struct VersionHolder: Hashable, Sendable {
 
 /// A holder that keeps an old version of a file readable, and with it space that newer versions could use.
 package struct VersionPin: Hashable, Sendable {
-    /// What holds the version.
+    /// The kind of holder.
     package enum Kind: String, Hashable, Sendable {
         /// A store of this process that has not moved on.
         case store
@@ -30,7 +30,7 @@ package struct VersionPin: Hashable, Sendable {
 
     /// The version that is held.
     package let version: UInt64
-    /// What holds it.
+    /// The kind of holder.
     package let kind: Kind
     /// The holder of the version.
     package let holder: VersionHolder

@@ -3,7 +3,7 @@ import ColumnStorage
 extension Store {
     /// A reference by which another thread gets at something of this store.
     ///
-    /// What the open write has made can be resolved once that is committed, and is nothing if it is rolled back.
+    /// References to objects of the open write can be resolved once it is committed, and are nil if it is rolled back.
     ///
     /// Costs next to nothing; for results and for frozen values it reads the file's tables. Results keep the present
     /// version readable until the reference is resolved or released; ``pins()`` names the holder.

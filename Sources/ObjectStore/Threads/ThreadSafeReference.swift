@@ -67,7 +67,7 @@ package final class ThreadSafeReference: Sendable {
     let file: FileHold
     /// The version that a resolving store must have reached.
     let version: UInt64
-    /// What becomes of the write that has made it; nil if it is older than that.
+    /// The outcome of the write that has created it; nil if it is older than that.
     let outcome: WriteOutcome?
     private let isUsed = Atomic<Bool>(false)
     private let pin: Mutex<Pin?>

@@ -13,7 +13,7 @@ package typealias TableID = ColumnStorage.TableID
 /// The column that stores a property.
 package typealias ColumnID = ColumnStorage.ColumnID
 
-/// What kind of collection a property holds: a list, a set or a map.
+/// The kind of collection that a property holds: a list, a set or a map.
 public typealias CollectionKind = ColumnStorage.CollectionKind
 
 /// The rows of one class as a snapshot sees them: typed reads by key, without intermediate values.

@@ -21,7 +21,7 @@ public struct ObjectReference: Hashable, Sendable {
     }
 }
 
-/// What a property can hold, or be given.
+/// A value that a property can hold, or be given.
 public enum Value: Hashable, Sendable {
     /// No value.
     case null

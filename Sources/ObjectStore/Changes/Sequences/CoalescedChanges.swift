@@ -30,7 +30,7 @@ struct CoalescedChanges {
 
     // Longer than any sequence: how long it is does not matter.
     private var pieces = [Piece(count: Int.max / 4)]
-    /// What silent commits have taken away.
+    /// The elements that silent commits have removed.
     private(set) var silentlyLost: [ElementDetail] = []
     /// Whether there was a silent change.
     private(set) var hasSilent = false
@@ -47,7 +47,7 @@ struct CoalescedChanges {
         if !isSilent { modify(changes) }
     }
 
-    /// What silent commits have added, if it was there at all for the others.
+    /// The elements that silent commits have added, if they are visible to the others at all.
     var silentlyGained: [ElementDetail] {
         pieces.filter { $0.origin == .silent }.compactMap(\.detail)
     }

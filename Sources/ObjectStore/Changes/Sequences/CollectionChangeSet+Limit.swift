@@ -1,7 +1,7 @@
 import ColumnStorage
 
 extension CollectionChangeSet {
-    /// What the changes of a sequence are for its first `limit` rows.
+    /// Returns the changes of the first `limit` rows of a sequence.
     ///
     /// Rows that others push over the end leave, and rows that move up to it enter; how many there
     /// are follows from the counts. Costs the changes, not the rows.

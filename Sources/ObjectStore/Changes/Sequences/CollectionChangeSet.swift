@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// What became of an observed sequence of rows, in positions and keys.
+/// The changes of an observed sequence of rows, in positions and keys.
 ///
 /// Applied to the old sequence in this order - deletions, insertions, modifications - it gives the
 /// new one. All lists ascend, and each list of keys runs beside its positions.

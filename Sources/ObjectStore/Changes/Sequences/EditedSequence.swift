@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// What edits make of a sequence, in positions alone: nothing of what the elements are is needed.
+/// The result of edits of a sequence, in positions alone, without the elements.
 ///
 /// The sequence is kept as runs of old elements and of new ones, so that the cost follows the edits
 /// and not the length.

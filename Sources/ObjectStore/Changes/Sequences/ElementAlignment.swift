@@ -32,7 +32,7 @@ struct ElementAlignment {
         let new: Range<Int>
     }
 
-    /// What remains of an element when its content changes.
+    /// The part of an element that stays when its content changes.
     private enum Shape: Hashable {
         case list, map, plain
 

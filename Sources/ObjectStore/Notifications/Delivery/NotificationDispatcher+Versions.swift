@@ -125,7 +125,7 @@ extension NotificationDispatcher {
         return step
     }
 
-    /// What the history knows since a version; nil if it does not reach back.
+    /// The changes since a version; nil if the history does not reach back.
     private func recorded(from base: UInt64) -> ChangeSet? {
         let version = store.view.version
         if let lastRead, lastRead.from == base, lastRead.to == version { return lastRead.changes }

@@ -35,7 +35,7 @@ package final class NotificationDispatcher {
     var filed: [Int: ObserverInterests] = [:]
     var tracked = TrackedObservers()
     var pending = PendingVersions()
-    /// What was last read of the history.
+    /// The last changes that were read from the history.
     var lastRead: (from: UInt64, to: UInt64, changes: ChangeSet)?
     /// The present version as it was before an open write changed something.
     var cleanView: StoreView?

@@ -78,8 +78,8 @@ struct ObserverInterests {
         if let filter { add(filter.graph) }
     }
 
-    /// What it is in the names of a schema: `Dog` for objects that come and go, `Dog.age` for a
-    /// property, `Dog.*` for every property, `a Dog` for one object; in alphabetical order.
+    /// The dependencies in the names of a schema: `Dog` for created and deleted objects, `Dog.age` for a property,
+    /// `Dog.*` for every property, `a Dog` for one object; in alphabetical order.
     func names(in schema: Schema) -> [String] {
         func name(_ table: TableID) -> String { schema.find(table: table)?.name ?? "?" }
         var names = Set(membership.map(name))

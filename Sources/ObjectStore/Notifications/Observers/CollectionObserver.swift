@@ -15,7 +15,7 @@ final class CollectionObserver: Observer {
     /// Nil for plain values, which have no properties.
     private var filter: KeyPathFilter?
     private var rows: (any ObservedRows)?
-    /// What the rows take.
+    /// The memory of the rows.
     private var charge = MemoryCharge()
     private static let memoryOfRow = 64
     private var handler: Handler?

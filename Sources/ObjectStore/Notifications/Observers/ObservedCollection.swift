@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// What an observer of a collection follows.
+/// The collection that an observer follows.
 enum ObservedCollection {
     /// The objects of a query.
     case objects(Query)

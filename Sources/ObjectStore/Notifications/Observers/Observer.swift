@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// What the dispatcher knows of every observer of an object or a collection, and of the store.
+/// The dispatcher's view of an observer of an object, a collection or the store.
 ///
 /// An observer remembers the version it has seen. The dispatcher asks it to move to another one; it
 /// moves its state at once, and answers with the call that is to be made, if any.
@@ -51,13 +51,13 @@ class Observer {
     /// How errors name the observer.
     var title: String { name.isEmpty ? "an observer of \(subject)" : "'\(name)'" }
 
-    /// What is observed, for messages.
+    /// The observed value, for messages.
     var subject: String { "the store" }
 
-    /// What the observer depends on; asked for when it is registered and after a change of schema.
+    /// The observer's dependencies; read at its registration and after a change of schema.
     var interests: ObserverInterests { ObserverInterests() }
 
-    /// What a commit that concerns the observer costs, in a sentence without its end.
+    /// The cost of a commit that concerns the observer, in a sentence without its end.
     var cost: String { "called after every commit" }
 
     /// Called once when the observation has ended.
@@ -90,10 +90,10 @@ class Observer {
     /// Nil if there is nothing to report.
     func advance(along step: VersionStep) throws -> Call? { nil }
 
-    /// What the observer needs of an object in order to be called for it; nil where that is no matter of one object.
+    /// The conditions under which the observer is called for an object; nil if they do not depend on one object.
     func coverage(of object: ObjectReference, in view: StoreView) -> ObserverCoverage? { nil }
 
-    /// What all observers have in common of it.
+    /// The conditions that all observers share.
     final func commonCoverage(keyPaths: [String]) -> ObserverCoverage {
         var coverage = ObserverCoverage()
         coverage.keyPaths = keyPaths

@@ -52,7 +52,7 @@ final class ObserverDelay {
         silent.contains(property) && !told.contains(property)
     }
 
-    /// What has become of a sequence since the last call; nil if nothing of it was silent.
+    /// The changes of a sequence since the last call; nil if none of them was silent.
     var coalescedChanges: CoalescedChanges? { changes.hasSilent ? changes : nil }
 
     /// Properties of an object were reported to the probe.

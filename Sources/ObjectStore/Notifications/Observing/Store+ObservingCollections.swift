@@ -88,7 +88,7 @@ extension Store {
         return notifications.add(observer, seen: nil)
     }
 
-    /// What delays an observer's calls; nil if they are not to be delayed.
+    /// Creates the delay of an observer's calls; nil if they are immediate.
     func makeDelay(_ pace: ObserverPace?) throws -> ObserverDelay? {
         guard let pace else { return nil }
         guard let scheduler = scheduler as? any TimingScheduler else {

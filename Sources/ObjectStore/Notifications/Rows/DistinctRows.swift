@@ -21,7 +21,7 @@ struct DistinctRows {
         return rows.filter { groups[values($0.key)]?.first == $0.key }
     }
 
-    /// What a change of the rows is for those that are the first.
+    /// Converts a change of the rows to a change of the first ones.
     mutating func advance(
         _ delta: RowDelta, before old: RowReader, after new: RowReader
     ) -> RowDelta {

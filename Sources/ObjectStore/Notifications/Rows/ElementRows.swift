@@ -23,7 +23,7 @@ struct ElementRows: ObservedRows {
         if isOfObjects { objects = ListedKeys(linked(view)) }
     }
 
-    /// What a commit that touches plain values costs, in words.
+    /// The cost of a commit that changes plain values, in words.
     static func cost(of property: Property) -> String {
         property.collection == .map
             ? "follows the edits of the map" : "follows the edits of the collection"

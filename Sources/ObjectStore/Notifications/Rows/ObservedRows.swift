@@ -5,7 +5,7 @@ protocol ObservedRows {
     /// How many rows there are.
     var count: Int { get }
 
-    /// What a commit that touches the collection costs, in words.
+    /// The cost of a commit that changes the collection, in words.
     var cost: String { get }
 
     /// Advances along a step. `modified` are the rows whose changes the observer receives.

@@ -17,7 +17,7 @@ final class ObservedSequence {
         case backlinks(WatchGraph.Backlinks, target: ObjectKey, TableID)
     }
 
-    /// What a step did, in numbers.
+    /// The changes of a step, in numbers of elements.
     struct Step {
         /// Elements that are gone; their objects can be asked for until `forget`.
         var removed: [ObjectKey] = []
@@ -62,7 +62,7 @@ final class ObservedSequence {
         }
     }
 
-    /// What a collection holds, entry by entry.
+    /// The entries of a collection.
     private static func entries(
         of owner: ObjectKey, _ table: TableID, _ column: ColumnID, in view: StoreView
     ) -> [ObjectKey] {

@@ -17,7 +17,7 @@ struct RowRules {
     /// The final order; ties are in the order of creation.
     let order: [SortKey]
     let limit: Int?
-    /// What membership and order depend on.
+    /// The dependencies of membership and order.
     let dependencies: WatchGraph
     /// The query without order, distinct and limit; of the operations after a limit only the operations themselves.
     let members: Query
@@ -29,7 +29,7 @@ struct RowRules {
 
     private let link: (column: ColumnID, target: ObjectKey)?
 
-    /// What a query does as far as its first limit; nil if what it starts from is not there.
+    /// Creates the rules of a query up to its first limit; nil if its base does not exist.
     init?(_ query: Query, schema: Schema) {
         let link: (column: ColumnID, target: ObjectKey)?
         let sequence: ObservedSequence.Source?
@@ -56,7 +56,7 @@ struct RowRules {
         self.init(query, query.plannedSteps.stages[0], link, sequence, paths)
     }
 
-    /// What a query does behind its limits: the steps from each to the next.
+    /// The rules of a query after its limits: the steps from each limit to the next.
     static func behindLimits(of query: Query) -> [RowRules] {
         query.plannedSteps.stages.dropFirst().map { RowRules(query, $0, nil, .rows, []) }
     }
@@ -115,7 +115,7 @@ struct RowRules {
         firstOrder.isEmpty ? members : members.adding(.sort(firstOrder))
     }
 
-    /// What a step does to the members; `isMember` knows those before.
+    /// The effect of a step on the members; `isMember` knows those before.
     func delta(along step: VersionStep, isMember: (ObjectKey) -> Bool) -> RowDelta {
         let changes = step.changes(of: table)
         let inserted = changes?.inserted ?? KeySet()

@@ -48,7 +48,7 @@ enum RowsFactory {
         UnsortedRows(rules, QueryEvaluator.keys(of: rules.members, in: view))
     }
 
-    /// What a commit that touches a query costs its observer, in words.
+    /// The cost of a commit that concerns a query's observer, in words.
     static func cost(of query: Query, schema: Schema) -> String {
         if isSequence(query, schema) { return ListRows.cost }
         guard let rules = RowRules(query, schema: schema) else { return EmptyRows().cost }

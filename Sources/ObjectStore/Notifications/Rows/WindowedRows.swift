@@ -4,7 +4,7 @@ import ColumnStorage
 /// backlinks through lists, or the rows before a limit; filtered, sorted or with each value once.
 struct WindowedRows: OrderedRows {
     private let rules: RowRules
-    /// What starts from a sequence; nil behind a limit.
+    /// The query that starts from a sequence; nil after a limit.
     private let query: Query?
     /// The rows before the limit, which precede these.
     private var preceding: (any OrderedRows)?
@@ -53,7 +53,7 @@ struct WindowedRows: OrderedRows {
         return "follows the edits of the \(name), \(rules.isPlain ? "and " : "")\(rows)"
     }
 
-    /// What it costs in addition to the rows before a limit.
+    /// The cost in addition to the rows before a limit.
     static func costBehindLimit(_ rules: RowRules) -> String {
         "behind the limit "
             + (rules.isPlain ? UnsortedRows.cost : SortedRows.cost(rules))
@@ -87,7 +87,7 @@ struct WindowedRows: OrderedRows {
         return sequence.advance(by: changes)
     }
 
-    /// What a step does to the members, in numbers of elements.
+    /// The effect of a step on the members, in numbers of elements.
     private func delta(_ change: ObservedSequence.Step, _ step: VersionStep) -> RowDelta {
         let matches = rules.membership(in: step.new)
         func admits(_ number: ObjectKey) -> Bool {

@@ -2,7 +2,7 @@
 package struct ClassQuery: Sendable {
     /// The first word.
     package let className: String
-    /// What follows `where`, or the class itself; nil for all objects, empty where it is missing after `where`.
+    /// The text after `where`, or after the class itself; nil for all objects, empty if it is missing after `where`.
     package let predicate: String?
     /// Whether the predicate, or the place where it is missing, is introduced by `where`.
     package let hasWhere: Bool

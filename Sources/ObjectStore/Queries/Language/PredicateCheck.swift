@@ -2,7 +2,7 @@
 ///
 /// For tools that read scripts: what depends on an argument's value is taken to be right.
 package enum PredicateCheck {
-    /// What is wrong in a text, and where.
+    /// A fault in a text, and its location.
     package struct Fault: Hashable, Sendable {
         /// The sentence, with the nearest name where a name is unknown.
         package let message: String
@@ -32,7 +32,7 @@ package enum PredicateCheck {
         }
     }
 
-    /// What is wrong in a key path of an order or of an observer; nil if nothing is.
+    /// The fault in a key path of an order or of an observer; nil if there is none.
     package static func fault(
         inPath text: String, class classSchema: ClassSchema, schema: Schema
     ) -> Fault? {

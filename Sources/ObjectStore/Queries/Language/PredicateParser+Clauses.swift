@@ -20,7 +20,7 @@ extension PredicateParser {
         return QuerySyntax(predicate: predicate, clauses: clauses, clausesStart: start)
     }
 
-    /// What to write instead of operators of SQL and of other predicate languages.
+    /// The replacements for operators of SQL and of other predicate languages.
     private static let habits = [
         "is": "write '= nil' or '!= nil'",
         "ilike": "write 'like[c]' with the wildcards * and ?",

@@ -1,6 +1,6 @@
 /// One token of a predicate's text, with its range, so that an error can point to it.
 struct QueryToken: Equatable {
-    /// What the token is.
+    /// The kind of the token.
     enum Kind: Equatable {
         case name(String)
         case integer(Int64)

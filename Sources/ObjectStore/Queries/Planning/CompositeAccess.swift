@@ -1,7 +1,6 @@
 import ColumnStorage
 
-/// What a composite index is asked for a conjunction: values for its first columns and perhaps a
-/// range for the next.
+/// The lookup in a composite index for a conjunction: values for its first columns and perhaps a range for the next.
 struct CompositeAccess {
     /// The index's number in the table.
     let index: Int

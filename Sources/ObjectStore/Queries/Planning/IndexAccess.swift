@@ -7,7 +7,7 @@ struct IndexAccess {
     /// Whether the index names just the rows that satisfy the condition, and `count` is their
     /// number.
     var isExact = false
-    /// What is done, in words.
+    /// The description of the lookup, in words.
     let words: String
     /// The condition that the index serves, as it was written.
     var condition = ""
@@ -57,8 +57,7 @@ struct IndexAccess {
         return better(than: best, conditions, rows) ?? best
     }
 
-    /// What indexes offer for several conditions together: an index of several columns, or two ends
-    /// of a range.
+    /// The best access for several conditions together: an index of several columns, or two ends of a range.
     private static func better(
         than best: IndexAccess?, _ conditions: [ScanPlanner.Condition], _ rows: TableReader
     ) -> IndexAccess? {

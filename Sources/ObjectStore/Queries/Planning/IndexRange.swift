@@ -52,7 +52,7 @@ enum IndexRange {
     }
 }
 
-/// What the conditions on one column leave of its values.
+/// The values of one column that its conditions allow.
 struct ColumnCondition {
     private(set) var equal: IndexValue?
     private(set) var lower: CompositeRange.Bound?

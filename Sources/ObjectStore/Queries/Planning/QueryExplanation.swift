@@ -78,7 +78,7 @@ extension Results {
         return lines
     }
 
-    /// What an observer without key paths of its own costs.
+    /// The cost of an observer without key paths of its own.
     private func observing(_ view: StoreView) -> String {
         var known: Set<String> = []
         let paths = query.dependencies.map(\.description).filter { known.insert($0).inserted }

@@ -107,7 +107,7 @@ struct AnyScan: ScanNode {
     }
 }
 
-/// What a condition does not match.
+/// The rows that a condition does not match.
 struct NotScan: ScanNode {
     let part: any ScanNode
     var cost: Int { part.cost }

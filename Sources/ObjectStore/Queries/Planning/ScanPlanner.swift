@@ -11,7 +11,7 @@ struct ScanPlanner {
         /// As they were written.
         var texts: [String]
         let scan: any ScanNode
-        /// What was done ahead, in words; nil for a plain test of each row.
+        /// The work that was done ahead, in words; nil for a plain test of each row.
         var note: String?
         /// The part of the rows that is left, measured on some clusters; nil if it was not.
         var share: Double?
@@ -25,7 +25,7 @@ struct ScanPlanner {
     /// The rows of fewer clusters are scanned sooner than measured.
     private static let leastSampled = 16
     private static let sampledClusters = 8
-    /// What reading one row behind a link costs beside testing one of a leaf.
+    /// The cost of reading one row behind a link, relative to testing one of a leaf.
     private static let costOfVisit = 24.0
 
     let rows: TableReader

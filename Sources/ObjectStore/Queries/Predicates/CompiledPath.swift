@@ -62,7 +62,7 @@ struct CompiledPath: Sendable {
         case key([UInt8])
     }
 
-    /// What is read where the hops end.
+    /// The value that is read at the end of the hops.
     enum Terminal: Hashable, Sendable {
         /// The object itself.
         case object

@@ -164,7 +164,7 @@ extension ListElement {
     }
 }
 
-/// What the rest of a path means for the objects that links inside mixed values lead to: for each class that has a
+/// The rest of a path for the objects that links inside mixed values lead to: one path for each class that has a
 /// property of that name.
 final class LinkedPaths: Hashable, Sendable {
     /// The rest of the path for the objects of one class.

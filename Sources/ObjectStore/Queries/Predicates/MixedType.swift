@@ -50,7 +50,7 @@ enum MixedType {
     /// The numbers of every type and class.
     static func all(in schema: Schema) -> [Int64] { names.map(\.code) + classes(of: schema) }
 
-    /// What can be written, for messages.
+    /// The names of types, for messages.
     static func known(in schema: Schema) -> [String] {
         names.map(\.name) + ["object", "numeric", "collection"] + schema.classes.map(\.name)
     }

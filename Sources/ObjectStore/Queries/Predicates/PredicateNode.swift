@@ -265,7 +265,7 @@ struct DisjunctionNode: PredicateNode {
     }
 }
 
-/// What a condition does not match.
+/// The objects that a condition does not match.
 ///
 /// Logic has two values here: `not (age > 5)` includes nil.
 struct NegationNode: PredicateNode {

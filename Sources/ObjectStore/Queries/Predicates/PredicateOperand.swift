@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// What an operand's values are, as far as comparing needs to know.
+/// The type of an operand's values, as far as comparing needs it.
 enum OperandType: Hashable, Sendable {
     case null
     case value(PropertyType)

@@ -1,7 +1,7 @@
 import ColumnStorage
 
 extension Scalar {
-    /// What a mixed property holds, for comparing: numbers, bools and strings as they are anywhere.
+    /// Creates a scalar from the value of a mixed property, for comparing: numbers, bools and strings as everywhere.
     init(mixed value: Value) {
         switch value {
         case .null: self = .null

@@ -16,7 +16,7 @@ enum Scalar: Sendable {
     /// Indirect, because it is large and the others are not.
     indirect case decimal(DecimalValue)
     case bytes([UInt8])
-    /// What a mixed property holds and is neither nil, bool, number nor string: it equals values of its type only.
+    /// A value of a mixed property other than nil, bool, number and string: it equals values of its type only.
     indirect case mixed(Value)
     case link(ObjectKey)
 

@@ -204,7 +204,7 @@ extension PredicateOperator {
 }
 
 extension Interruption {
-    /// What a search asks that may take long: one of a long text in a longer one.
+    /// The interruption check of a search that may take long: one of a long text in a longer one.
     fileprivate static func ofSearch(_ count: Int, _ wanted: Int) -> Interruption? {
         // To find out costs more than a short search.
         count.multipliedReportingOverflow(by: wanted).partialValue > 1 << 16 ? current : nil

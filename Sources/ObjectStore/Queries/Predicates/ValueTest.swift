@@ -5,7 +5,7 @@ import ColumnStorage
 /// Whether nil passes is kept apart from what else passes: `== nil` is "nothing, and nil",
 /// `!= 5` is "anything but 5, and nil".
 struct ValueTest: Sendable {
-    /// What values other than nil must satisfy.
+    /// The condition for values other than nil.
     enum Form: Sendable {
         case never
         case always
@@ -17,7 +17,7 @@ struct ValueTest: Sendable {
         case doubleBetween(Double, Double)
         case doubleIn(RealSet)
         case bytes(TextTest)
-        /// What no column kernel knows: decimals.
+        /// The type that no column kernel supports: decimals.
         case compare(Comparison, Scalar)
         case between(Scalar, Scalar)
         case oneOf([Scalar])

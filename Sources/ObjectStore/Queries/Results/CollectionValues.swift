@@ -30,7 +30,7 @@ package final class CollectionValues {
 
     /// Where the values come from.
     let origin: Origin
-    /// What is done to the values, from left to right.
+    /// The steps on the values, from left to right.
     package let steps: [Step]
 
     private var kept: Kept?
@@ -212,7 +212,7 @@ package final class CollectionValues {
         }
     }
 
-    /// What steps leave of the values of a property, in their order.
+    /// The values of a property after some steps, in their order.
     static func arranged(_ values: [Value], by steps: [Step], of property: Property) -> [Value] {
         positions(of: values, by: steps, of: property).map { values[$0] }
     }

@@ -11,7 +11,7 @@ import MemoryAccounts
 public final class Results {
     /// The store, or the frozen view, that the results come from.
     package let source: ObjectSource
-    /// What the results are.
+    /// The query of the results.
     package private(set) var query: Query
 
     private struct Stamp: Equatable {
@@ -28,7 +28,7 @@ public final class Results {
     private var checkedSchema: Schema?
     private var kept: (stamp: Stamp, keys: ResultKeys)?
     private var counted: (stamp: Stamp, count: Int)?
-    /// What the kept keys take.
+    /// The memory of the kept keys.
     private var charge = MemoryCharge()
 
     /// Makes the results of a query; runs nothing.

@@ -14,12 +14,12 @@ package struct SortKey: Hashable, Sendable {
     /// The key as it was written.
     package let description: String
 
-    /// What is computed for each object; nil where the path itself leads to the value.
+    /// The computed value of each object; nil if the path itself leads to the value.
     let computed: ComputedValue?
     /// How the value is read.
     let reading: SortReading
 
-    /// What the values are of; those of a mixed property, or inside one, may be of any type.
+    /// The type of the values; those of a mixed property, or inside one, may be of any type.
     let type: PropertyType
 
     /// Makes a key.

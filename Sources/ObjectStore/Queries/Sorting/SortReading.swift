@@ -5,7 +5,7 @@ import ColumnStorage
 final class SortReading: Sendable {
     /// The path to the value; nil for a value that is computed.
     let path: CompiledPath?
-    /// What computes the value; nil where a path leads to it.
+    /// The expression of the value; nil if a path leads to it.
     let expression: (any PredicateExpression)?
     /// Whether the values may be of any type.
     let isMixed: Bool

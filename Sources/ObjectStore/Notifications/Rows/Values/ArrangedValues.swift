@@ -7,7 +7,7 @@ struct ArrangedValues: ObservedRows {
     private let sequence: ValueSequence
     private let rules: [ValueRules]
     private var stages: [ValueStage]
-    /// What the last step removed or moved, as its deletions list it.
+    /// The elements that the last step removed or moved, as its deletions list them.
     private(set) var lostDetails: [ElementDetail] = []
 
     init(
@@ -37,7 +37,7 @@ struct ArrangedValues: ObservedRows {
 
     var count: Int { shown.count }
 
-    /// What a commit that touches the collection costs, in words.
+    /// The cost of a commit that changes the collection, in words.
     static func cost(of property: Property) -> String {
         "\(ElementRows.cost(of: property)), and searches for the places of values that a commit touches"
     }

@@ -21,7 +21,7 @@ struct FirstValues {
         return firsts
     }
 
-    /// What a change of the elements is for those that are the first.
+    /// Converts a change of the elements to a change of the first ones.
     mutating func advance(
         _ delta: RowDelta, before: ValueReader, after: ValueReader
     ) -> RowDelta {

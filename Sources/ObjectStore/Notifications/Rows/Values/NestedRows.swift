@@ -11,7 +11,7 @@ struct NestedRows: ObservedRows {
     private var content: Content
     /// Whether the collection no longer exists.
     private(set) var isGone = false
-    /// What the last step removed or moved, as its deletions list it.
+    /// The elements that the last step removed or moved, as its deletions list them.
     private(set) var lostDetails: [ElementDetail] = []
 
     /// The elements of one version, each with a number that it keeps when it is set to another value.
@@ -48,7 +48,7 @@ struct NestedRows: ObservedRows {
 
     var count: Int { content.shown.count }
 
-    /// What a commit that touches the collection costs, in words.
+    /// The cost of a commit that changes the collection, in words.
     static let cost =
         "compares the collection before and after a commit that changes its mixed value"
     var cost: String { Self.cost }

@@ -1,4 +1,4 @@
-/// What is done to plain values, as far as the first limit or from one to the next: a condition, each value once, an
+/// The steps on plain values, up to the first limit or from one limit to the next: a condition, distinct values, an
 /// order, and a limit.
 struct ValueRules {
     private(set) var conditions: [ElementPredicate] = []

@@ -6,7 +6,7 @@ import ColumnStorage
 /// when the element is set to another value, and when it moves. A step costs time proportional to its changes, times a
 /// logarithm.
 final class ValueSequence {
-    /// What a step did, in numbers.
+    /// The changes of a step, in numbers of elements.
     struct Step {
         /// Elements that are gone; their values can be asked for until `forget`.
         var removed: [ObjectKey] = []
@@ -30,7 +30,7 @@ final class ValueSequence {
         label(elements.indices.map { ObjectKey(rawValue: Int64($0)) })
     }
 
-    /// What an element is.
+    /// The value of an element.
     func element(_ number: ObjectKey) -> ListElement { elements[Int(number.rawValue)] }
 
     /// All elements, in order.

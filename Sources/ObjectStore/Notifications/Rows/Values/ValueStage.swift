@@ -45,7 +45,7 @@ struct ValueStage {
             keyAtNew: ordered.keys.key)
     }
 
-    /// What a change of all elements is for those that satisfy the condition.
+    /// Converts a change of all elements to a change of those that satisfy the condition.
     private func admitted(
         _ delta: RowDelta, _ before: ValueReader, _ after: ValueReader
     ) -> RowDelta {
