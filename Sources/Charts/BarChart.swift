@@ -14,7 +14,7 @@ package struct BarChart: Sendable {
         }
     }
 
-    /// What is counted.
+    /// The title of the counts.
     package var title: String
     /// The bars from top to bottom.
     package var bars: [Bar]

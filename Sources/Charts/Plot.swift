@@ -4,7 +4,7 @@
 ///     let plot = Plot(x: .init(title: "n"), y: .init(title: "square"), series: [series])
 ///     print(Chart.plot(plot).lines(ChartStyle(columns: 60)).joined(separator: "\n"))
 package struct Plot: Sendable {
-    /// What the numbers of an axis mean.
+    /// The kind of the numbers of an axis.
     package enum Kind: Sendable, Equatable {
         case number
         case integer

@@ -1,5 +1,5 @@
 extension AsyncOutput {
-    /// What ended a wait between lines.
+    /// The event that ended a wait between lines.
     package enum Event: Sendable { case woken, interrupted, timeout }
 
     /// Waits until another thread wakes the pipe, the user presses Ctrl-C, or the time is over.

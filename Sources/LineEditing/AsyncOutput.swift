@@ -6,8 +6,8 @@ import Synchronization
 /// the editing thread, which erases the typed line, prints them and draws the line again. When more comes than the
 /// terminal takes, the middle is dropped, in whole lines, and their number is printed instead.
 ///
-/// What a thread prints while it has a label begins each line with it. Below everything that is printed a footer may
-/// stand, lines that are drawn again in place.
+/// A thread's label begins each line that the thread prints. Below all output there may be a footer, lines that are
+/// drawn again in place.
 package final class AsyncOutput: Sendable {
     struct State {
         /// A line is typed, or the terminal is another program's: what is printed has to wait.
@@ -73,7 +73,7 @@ package final class AsyncOutput: Sendable {
         if state.withLock({ !$0.isEditing && !$0.endsInLine }) { write("\n") }
     }
 
-    /// What the calling thread prints from here on begins each line with this text; nothing if empty.
+    /// Sets the text that begins each line that the calling thread prints from here on; none if empty.
     ///
     /// A line that was left unfinished under another label is ended first.
     package func setLabel(_ label: String) {
@@ -99,7 +99,7 @@ package final class AsyncOutput: Sendable {
         }
     }
 
-    /// What has to be printed above the typed line, always whole lines.
+    /// The output that has to be printed above the typed line, always complete lines.
     func takePending() -> [UInt8] { state.withLock { Self.take(&$0) } }
 
     private static func take(_ state: inout State) -> [UInt8] {

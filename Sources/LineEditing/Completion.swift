@@ -6,7 +6,7 @@ package struct Completion: Equatable, Sendable {
     package var candidates: [String]
     /// The text that follows a single candidate.
     package var suffix: String
-    /// What the listing shows beside candidates, such as a type.
+    /// The text that the listing shows beside candidates, such as a type.
     package var details: [String: String]
 
     /// Creates a completion from candidates.

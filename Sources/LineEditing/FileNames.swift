@@ -4,7 +4,7 @@ package enum FileNames {
     ///
     /// Folders end in a slash.
     ///
-    /// What begins with a dot is left out unless the path asks for it.
+    /// Names that begin with a dot are left out unless the path requests them.
     package static func completions(of path: String) -> (typed: String, names: [String]) {
         let slash = path.lastIndex(of: "/")
         let typed = slash.map { String(path[path.index(after: $0)...]) } ?? path

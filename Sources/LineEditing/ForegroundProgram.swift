@@ -9,7 +9,7 @@
 /// On the thread that edits lines, between lines. What other threads print meanwhile is kept and comes afterwards; Ctrl-C is
 /// the program's.
 package enum ForegroundProgram {
-    /// What became of an edited text.
+    /// The outcome of editing a text.
     package enum Edited: Equatable, Sendable {
         /// The text as it was saved.
         case text(String)

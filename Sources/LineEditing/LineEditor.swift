@@ -16,7 +16,7 @@ import CEdit
 // * libedit works in wide characters of the thread's locale: the editor gives its thread a UTF-8 one, and leaves the
 //   process's alone, because scripts expect the locale that `lua` starts in.
 
-/// What came of reading a line.
+/// The outcome of reading a line.
 package enum LineInput: Equatable, Sendable {
     /// A line, without its end; a recalled or pasted one may have several.
     case line(String)

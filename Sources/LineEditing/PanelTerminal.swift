@@ -12,7 +12,7 @@ package enum PanelKey: Sendable, Equatable {
     case character(Character)
 }
 
-/// What a panel shows.
+/// The content of a panel.
 package struct PanelFrame: Sendable, Equatable {
     /// Lines with colors, none wider than the window.
     package var lines: [String]

@@ -141,7 +141,9 @@ extension LuaState {
         return Int32(SHIM_RAISE)
     }
 
-    /// What a stop for this reason raises; made beforehand, because a hook cannot make it.
+    /// Sets the error that a stop for this reason raises.
+    ///
+    /// It is created beforehand, because a hook cannot create it.
     func setStopError(_ error: any ScriptError, _ reason: Int) {
         stopErrors[reason] = error
         let L = stack

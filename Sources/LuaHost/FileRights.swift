@@ -9,7 +9,7 @@
 /// Asked by every function that takes a path from a script. Lua's own `io`, `os` and `loadfile` do not ask: a script that
 /// is confined has none of them.
 public struct FileRights: Sendable, Equatable {
-    /// What is done with a file.
+    /// The kind of access to a file.
     package enum Access: String, Sendable {
         case reading, writing
     }

@@ -82,7 +82,7 @@ package struct LuaMember: Sendable, Equatable {
 /// Declare it once, as a global constant; each state makes its own metatable from it when the first
 /// object arrives.
 package final class LuaClass<Object: AnyObject>: Sendable {
-    /// What the class is called in messages and by `luaL_tolstring`.
+    /// The class's name in messages and for `luaL_tolstring`.
     package let name: String
     let methods: [LuaMethod<Object>]
     let properties: [LuaProperty<Object>]

@@ -6,12 +6,12 @@ import CLuaShims
 package struct LuaCoroutine: Hashable, Sendable {
     let reference: LuaReference
 
-    /// What a coroutine is doing.
+    /// The state of a coroutine.
     package enum Status: Int32, Sendable {
         case suspended, running, normal, dead
     }
 
-    /// What a resumption led to.
+    /// The outcome of resuming a coroutine.
     package enum Outcome: Sendable {
         /// It yielded these values and can be resumed.
         case yielded([LuaValue])

@@ -1,6 +1,6 @@
 import CLuaShims
 
-/// What went wrong in Lua, seen from Swift.
+/// An error in Lua, as Swift sees it.
 package struct LuaError: Error, Sendable, CustomStringConvertible {
     /// Where in the life of a chunk it happened.
     package enum Kind: String, Sendable {
@@ -20,7 +20,7 @@ package struct LuaError: Error, Sendable, CustomStringConvertible {
 
     /// Where in the life of a chunk it happened.
     package var kind: Kind
-    /// What Lua prints for it: `file.lua:12: message`.
+    /// The message that Lua prints: `file.lua:12: message`.
     package var message: String
     /// The calls that led to it, starting at the place that raised.
     ///
@@ -73,7 +73,7 @@ package protocol ScriptError: Error {
 package struct LuaInterrupted: ScriptError, Equatable {
     /// `interrupted`.
     package var scriptCode: String { "interrupted" }
-    /// What a script sees.
+    /// The message that a script sees.
     package var scriptMessage: String { "interrupted" }
 
     /// The error of a stop.

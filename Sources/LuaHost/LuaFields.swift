@@ -67,7 +67,7 @@ import CLuaShims
     }
 }
 
-/// What kind of value a field holds.
+/// The kind of a field's value.
 package enum LuaFieldKind: Sendable {
     case null, bool, int, double, string
     /// A live object.

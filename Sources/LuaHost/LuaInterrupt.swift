@@ -15,7 +15,7 @@ package final class LuaInterrupt: @unchecked Sendable {
     init(_ state: LuaState) { handle = shim_interrupt_retain(state.main) }
     deinit { shim_interrupt_release(handle) }
 
-    /// What code may do about a stop.
+    /// Whether code may catch a stop.
     package enum Force: Sendable {
         /// The error can be caught, once, as that of Ctrl-C in `lua`; what runs 200 ms later still is stopped for certain.
         case catchable

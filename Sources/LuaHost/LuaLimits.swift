@@ -5,12 +5,12 @@ import CLuaShims
 /// No code of the run can keep it going: `pcall` does not catch it for good, coroutines and `__close` handlers are stopped
 /// as well.
 package struct LuaLimitExceeded: ScriptError, Equatable, CustomStringConvertible {
-    /// What there was too much of.
+    /// The limited resource.
     package enum Limit: String, Sendable {
         case time, instructions
     }
 
-    /// What there was too much of.
+    /// The limit that was reached.
     package let limit: Limit
     /// `limit_exceeded`.
     package var scriptCode: String { "limit_exceeded" }

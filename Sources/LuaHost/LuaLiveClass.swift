@@ -48,7 +48,7 @@ open class LuaLiveClass {
     }
     /// Makes an object from the fields of a table; nil declines, and the general `create` does it.
     open func create(_ fields: borrowing LuaFields) throws -> Int64? { nil }
-    /// What a script can name on every object of the class, as far as the class itself knows.
+    /// The members that a script can name on every object of the class, as far as the class itself knows.
     var members: [LuaMember] { [] }
     /// The class behind a name; see `LuaClass.init`.
     func resolve(_ key: Int64, _ name: UInt, _ text: () -> String) -> LuaLiveClass? { nil }

@@ -56,7 +56,7 @@ extension LuaState {
 }
 
 extension MemoryAccount {
-    /// What is to be done before a host call; a script may exceed the limit by half of what is kept for imprecision.
+    /// The required action before a host call; a script may exceed the limit by half of the reserve for imprecision.
     var pressure: Int {
         if needsCollection { return SHIM_PRESSURE_COLLECT }
         let isExhausted = bytes > capacity + (limit - capacity) / 2

@@ -11,7 +11,7 @@ package final class LuaReference: @unchecked Sendable {
     let home: LuaHome
     let slot: Int32
 
-    /// What a reference takes, and what holds it in arrays of values.
+    /// The memory of a reference, and of its place in arrays of values.
     private static let memory = 96
 
     init(home: LuaHome, slot: Int32) {
@@ -32,7 +32,7 @@ package final class LuaReference: @unchecked Sendable {
     }
 }
 
-/// What a state leaves behind for the references to it: whether it is open, and which slots wait to be freed.
+/// The state's remainder for its references: whether it is open, and which slots wait to be freed.
 final class LuaHome: @unchecked Sendable {
     // Sendable because `freed` is guarded by its lock and the rest is touched on the state's thread only.
     private let freed = Mutex<[Int32]>([])

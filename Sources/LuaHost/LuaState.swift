@@ -29,7 +29,7 @@ package final class LuaState {
     var stopErrors: [Int: any ScriptError] = [:]
     /// Receives the warnings of `warn` and of failing finalizers, when they are switched on.
     package var onWarning: ((String) -> Void)?
-    /// What runs the state: declarations of classes, which belong to no state, find their host by it.
+    /// The owner of the state: declarations of classes, which belong to no state, find their host through it.
     package weak var host: AnyObject?
     /// Which files the functions that are given to the script may touch.
     package var files = FileRights.all

@@ -24,7 +24,7 @@ package struct LuaUserdata: Hashable, Sendable {
         return state.liveObject(at: -1, on: L)
     }
 
-    /// What a script can name on it where it is a Swift object, sorted by name; empty for all else.
+    /// The members that a script can name on it if it is a Swift object, sorted by name; empty otherwise.
     package var members: [LuaMember] {
         guard let state = reference.home.state else { return [] }
         let L = state.stack

@@ -32,7 +32,7 @@ struct GlobalName: Sendable {
     }
 }
 
-/// What a function is called and what its parameters are: `add(a, b)`; a name alone leaves them without names.
+/// The name and the parameters of a function: `add(a, b)`; a name alone leaves the parameters without names.
 struct FunctionSignature: Sendable {
     let name: String
     let parameters: [String]

@@ -4,7 +4,7 @@ import ObjectStore
 import StoreBindings
 import Synchronization
 
-/// What a function of Swift knows of the script that calls it: the host's state, and the stores.
+/// The context of a call from a script to a Swift function: the host's state, and the stores.
 ///
 /// ```swift
 /// struct Tenant: Sendable { var id: Int; var calls = 0 }

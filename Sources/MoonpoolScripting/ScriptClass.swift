@@ -12,13 +12,13 @@ import LuaHost
 /// }
 /// ```
 public protocol ScriptObject: AnyObject, ScriptValue {
-    /// What scripts can do with its objects; the same declaration each time.
+    /// The members that scripts can use; the same declaration each time.
     static var scriptClass: ScriptClass<Self> { get }
 }
 
-/// What scripts can do with the objects of a Swift class.
+/// The members of a Swift class that scripts can use.
 public final class ScriptClass<Object: AnyObject & Sendable>: Sendable {
-    /// What it is called in Lua.
+    /// The name in Lua.
     public let name: String
     let lua: LuaClass<Object>
     let constructor: (@Sendable (borrowing LuaCall) throws -> Object)?

@@ -1,6 +1,6 @@
 import LuaHost
 
-/// What functions of Swift take from scripts and return to them.
+/// A value that Swift functions receive from scripts and return to them.
 ///
 /// Besides each ``ScriptValue``: live objects, results and lists of the script's stores, which belong to the engine's thread.
 ///

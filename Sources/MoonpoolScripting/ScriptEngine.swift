@@ -160,7 +160,7 @@ public final class ScriptEngine: Sendable {
         }
     }
 
-    /// What the engine has used until the end of its last run.
+    /// The resources that the engine has used until the end of its last run.
     public var usage: ScriptUsage { counter.usage }
 
     // MARK: - Globals

@@ -1,7 +1,7 @@
 import ScriptHost
 import Synchronization
 
-/// What a script engine has used until the end of its last run.
+/// The resources that a script engine has used until the end of its last run.
 ///
 /// ```swift
 /// try await engine.run(rules)

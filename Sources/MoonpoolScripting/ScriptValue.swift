@@ -61,9 +61,9 @@ extension ScriptConvertible {
 public struct ScriptTypeMismatch: Error, Equatable {
     /// The path inside the value: `[3].name`; empty for the value itself.
     public var path: String
-    /// What was wanted.
+    /// The expected type.
     public var expected: String
-    /// What there is.
+    /// The type that was found.
     public var found: String
 
     /// For a value that should have been one of this type.

@@ -5,7 +5,7 @@ import ObjectStore
 final class TreeEncoder: Encoder {
     let codingPath: [any CodingKey]
     var userInfo: [CodingUserInfoKey: Any] { [:] }
-    /// What has been encoded; nil before anything was.
+    /// The encoded value; nil before the first value.
     private(set) var result: Node?
 
     init(_ codingPath: [any CodingKey]) { self.codingPath = codingPath }

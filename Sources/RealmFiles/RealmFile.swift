@@ -38,7 +38,7 @@ package final class RealmFile {
     package let logicalSize: Int
     /// The classes and Realm's own tables, in the order of the file.
     package private(set) var classes: [RealmClass] = []
-    /// What could not be read; empty unless the file was opened for rescue.
+    /// The unreadable parts; empty unless the file was opened for rescue.
     package private(set) var damage = RealmDamage()
     /// Whether the version of the commit before is read, because the newest one is damaged.
     package private(set) var isPreviousVersion = false
@@ -261,7 +261,7 @@ package final class RealmFile {
     }
 }
 
-/// What could not be read of a damaged file.
+/// The unreadable parts of a damaged file.
 package struct RealmDamage: Sendable {
     /// How many parts could not be read.
     package private(set) var count = 0

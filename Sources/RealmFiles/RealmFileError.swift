@@ -22,7 +22,7 @@ package struct RealmFileError: Error, Hashable, Sendable, CustomStringConvertibl
 
     /// The kind of failure.
     package let kind: Kind
-    /// What is wrong, where, and what to do.
+    /// The fault, its location, and the solution.
     package let message: String
     /// Whether the message names the class or the object.
     private let isLocated: Bool
@@ -51,7 +51,7 @@ package struct RealmFileError: Error, Hashable, Sendable, CustomStringConvertibl
 
     private static let prefix = "the file is damaged: "
 
-    /// What is damaged, without the words that begin the message.
+    /// The damage, without the words that begin the message.
     var detail: String {
         message.hasPrefix(Self.prefix) ? String(message.dropFirst(Self.prefix.count)) : message
     }

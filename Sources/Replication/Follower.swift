@@ -22,7 +22,7 @@ package final class Follower {
         package init() {}
     }
 
-    /// What the follower is doing.
+    /// The state of the follower.
     package let status: ReplicationStatus
     private let store: Store
     private let servers: NatsOptions

@@ -32,7 +32,7 @@ final class JetStream {
         }
     }
 
-    /// What the server says about the stream.
+    /// The server's state of the stream.
     struct State {
         let first: UInt64
         let last: UInt64

@@ -42,7 +42,7 @@ package enum ReplicationError: Error, CustomStringConvertible {
     /// Trying again does not help.
     case fatal(String)
 
-    /// What is wrong, and what to do.
+    /// The error, and the solution.
     package var description: String {
         switch self {
         case .temporary(let reason), .fatal(let reason): reason
@@ -157,7 +157,7 @@ final class NatsConnection {
 
     deinit { functions.destroy(handle) }
 
-    /// What the library says about a status.
+    /// The library's text for a status.
     private static func text(of status: Int32, _ functions: NatsFunctions) -> String {
         functions.status_text(status).map { String(cString: $0) } ?? "status \(status)"
     }

@@ -25,7 +25,7 @@ package final class Publisher {
         package init() {}
     }
 
-    /// What the publisher is doing.
+    /// The state of the publisher.
     package let status: ReplicationStatus
     private let store: Store
     private let servers: NatsOptions

@@ -1,12 +1,12 @@
 import DataFormats
 import ObjectStore
 
-/// What a store does in replication.
+/// The role of a store in replication.
 package enum ReplicationRole: String, Sendable {
     case publisher, follower
 }
 
-/// What a store is in replication, as its file records it.
+/// The file's record of the store's role in replication.
 struct ReplicationRecord: Equatable {
     var role: ReplicationRole
     /// The identity of the data, which all copies share.

@@ -8,7 +8,7 @@ import SystemCalls
 ///     _ = task.wait(forVersion: store.version, atMost: .seconds(5))
 ///     task.stop()
 package final class ReplicationTask: Sendable {
-    /// What the task does.
+    /// The role of the task.
     package let role: ReplicationRole
     /// The name of the stream.
     package let stream: String
@@ -129,7 +129,7 @@ package final class ReplicationTask: Sendable {
 
     /// Publishes what is committed, unless the server cannot be reached, and ends the work.
     ///
-    /// What is not published is published when the store is published again.
+    /// Commits that are not published yet are published when the store is published again.
     package func finish(upTo version: UInt64) {
         if role == .publisher {
             status.wait(atMost: .seconds(5)) {

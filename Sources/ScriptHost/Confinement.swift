@@ -4,7 +4,7 @@ import LuaHost
 extension ScriptContext {
     /// How many stores a confined script may have open at once.
     private static let confinedStores = 16
-    /// What the files of a confined script's stores may grow to, in bytes, each.
+    /// The largest size of each file of a confined script's stores, in bytes.
     private static let confinedStoreSize = 1 << 30
 
     /// Gives the script the rights and limits of its configuration; before any of its code runs.

@@ -4,7 +4,7 @@ import ObjectStore
 /// A script's event loop as its stores see it.
 struct LoopScheduler: TimingScheduler {
     let loop: EventLoop
-    /// What surrounds each call on a shared thread.
+    /// The code around each call on a shared thread.
     let surroundings: ScriptSurroundings?
 
     func makeWakeup(_ handler: @escaping () -> Void) -> any Wakeup {

@@ -1,6 +1,6 @@
 /// The options of `lua`, as `lua` reads them.
 package struct LuaCommandLine: Equatable, Sendable {
-    /// What is done before the script, in the order given.
+    /// A step before the script, in the order given.
     package enum Step: Equatable, Sendable {
         /// `-e chunk`.
         case execute(String)
@@ -20,7 +20,7 @@ package struct LuaCommandLine: Equatable, Sendable {
         case none
     }
 
-    /// What is done before the script.
+    /// The steps before the script.
     package var steps: [Step] = []
     /// Where the script comes from.
     package var source = Source.none
@@ -58,7 +58,7 @@ package struct LuaCommandLine: Equatable, Sendable {
         package let option: String
         /// Whether its argument is what is missing.
         package let needsArgument: Bool
-        /// What is wrong, in one line.
+        /// The problem, in one line.
         package let problem: String
 
         init(option: String, needsArgument: Bool = false, problem: String? = nil) {

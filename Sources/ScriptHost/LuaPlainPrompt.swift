@@ -3,7 +3,8 @@ import LuaHost
 
 /// The prompt of `lua -i` where input is not a terminal: `_PROMPT`, plain strings, no editing.
 ///
-/// What is read is shown after its prompt, as `lua` with readline shows it: a record of the session reads like one.
+/// Each read line is shown after its prompt, as `lua` with readline shows it, so that a record of the session reads
+/// like one.
 ///
 /// Differs from `lua` in one thing: an error in an entry is remembered, for the exit code.
 package struct LuaPlainPrompt {

@@ -86,7 +86,7 @@ package struct LuaProgram {
         }
     }
 
-    /// What the script gets as `...`: as in `lua`, what the table `arg` says now, not what the command line said.
+    /// The script's arguments `...`: as in `lua`, the present content of the table `arg`, not the command line.
     private func scriptArguments() throws -> [LuaValue] {
         guard let arguments = context.state.globals["arg"].table else {
             throw LoadFailure(message: "'arg' is not a table")

@@ -26,7 +26,7 @@ extension ScriptContext {
         preload["luv"] = .function(function)
     }
 
-    /// What `require` does without the preloaded function: it asks the other searchers.
+    /// Loads luv as `require` does without the preloaded function: with the other searchers.
     private func loadLuv(_ name: LuaValue, _ package: LuaTable) throws -> [LuaValue] {
         let searchers = try package.get("searchers").table?.array ?? []
         var messages = ["\n\tno field package.preload['luv']"]
@@ -58,7 +58,7 @@ extension ScriptContext {
 /// luv's loop, reached by the functions that luv itself has for that.
 final class LuvGuest {
     private unowned let context: ScriptContext
-    /// What scripts have of luv.
+    /// The functions of luv that scripts have.
     let module: LuaTable
     private let runNative: LuaFunction
     private let stopNative: LuaFunction

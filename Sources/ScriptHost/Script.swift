@@ -261,7 +261,7 @@ extension MemoryAccount {
     }
 }
 
-/// What the threads of a process know about one script.
+/// The state of one script that the threads of a process share.
 final class ScriptSignals: Sendable {
     private struct State {
         var interrupt: LuaInterrupt?

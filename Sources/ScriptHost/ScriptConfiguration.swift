@@ -5,11 +5,11 @@ import MemoryAccounts
 
 /// How a script is run.
 public struct ScriptConfiguration: Sendable {
-    /// What the script is called: its thread is named `<name>-<uuid>`.
+    /// The script's name: its thread is named `<name>-<uuid>`.
     public var name: String
-    /// What it may reach.
+    /// The script's rights.
     public var rights: ScriptRights
-    /// What it may take.
+    /// The script's limits.
     public var limits: ScriptLimits
     /// Whether `LUA_PATH`, `LUA_CPATH` and `LUA_INIT` count.
     public var usesEnvironment: Bool
@@ -17,7 +17,7 @@ public struct ScriptConfiguration: Sendable {
     package var isInteractive: Bool
     /// Whether `os.exit(code, true)` may end the process: for programs that run one script and nothing else.
     package var endsProcess: Bool
-    /// What the name of the program is in messages: `moonpool: …`.
+    /// The name of the program in messages: `moonpool: …`.
     package var programName: String
     /// Where errors of observers and timers, and warnings, go.
     ///

@@ -28,7 +28,7 @@ package final class ScriptContext {
     var streams: [LuaStream] = []
     private var timers: [ScriptTimer] = []
     private var timersToPrune = 64
-    /// What other modules keep with the script, by their types.
+    /// The state that other modules keep with the script, by their types.
     package var attachments: [ObjectIdentifier: AnyObject] = [:]
     /// Surrounds each call that the loop makes into the script besides observers, such as a timer's.
     ///
@@ -40,7 +40,7 @@ package final class ScriptContext {
     /// The place on a shared thread; nil where thread and loop are the script's own.
     private let seat: ScriptSeat?
     private let surroundings: ScriptSurroundings?
-    /// What follows the end on a shared thread.
+    /// Called after the end on a shared thread.
     private var whenShutDown: ((Int32) -> Void)?
     private var isShutDownPlanned = false
     let stores: StoreConnection
@@ -57,7 +57,7 @@ package final class ScriptContext {
     private var entries = 0
     private var standingWrites: [Store] = []
     private var collector: IdleCollector?
-    /// What workers, and the script that has started this one, have sent.
+    /// The messages from workers, and from the script that has started this one.
     private(set) lazy var messages = MessageBox(self)
     /// The services and requests of the script.
     private(set) lazy var services = Services(self)
@@ -366,7 +366,7 @@ package final class ScriptContext {
         }
     }
 
-    /// Calls a function of the script from the loop, for what it returns.
+    /// Calls a function of the script from the loop and returns its results.
     func results(
         of function: LuaFunction, _ arguments: [LuaValue], in source: String
     ) throws -> [LuaValue] {
@@ -379,7 +379,7 @@ package final class ScriptContext {
         }
     }
 
-    /// What happens to an error of an observer or a timer: `moonpool.on_error`, else a report.
+    /// Handles an error of an observer or a timer: with `moonpool.on_error`, otherwise with a report.
     func failed(_ error: any Error, in source: String, token: LuaValue) {
         if isExiting { return }
         if let error = error as? LuaError, error.kind == .interrupted {

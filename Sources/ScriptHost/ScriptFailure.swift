@@ -2,12 +2,12 @@ import LuaHost
 import MemoryAccounts
 import ObjectStore
 
-/// What went wrong in a script, as its host sees it.
+/// An error in a script, as its host sees it.
 public struct ScriptFailure: Error, Sendable, CustomStringConvertible {
     /// The stable code: that of the error where it has one, such as `limit_exceeded`, `duplicate_key` or `interrupted`;
     /// `syntax` for a chunk that does not compile; `error` for other errors.
     public var code: StoreError.Code
-    /// What it is, with its place: `script:12: attempt to index a nil value`.
+    /// The error with its location: `script:12: attempt to index a nil value`.
     public var message: String
     /// The calls that led to it, from the place that raised it outwards; nil where there are none.
     public var traceback: String?

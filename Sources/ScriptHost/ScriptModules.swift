@@ -8,7 +8,7 @@ import LuaHost
 final class ScriptModules {
     private let state: LuaState
     private let files: FileRights
-    /// What `require` returns for the names that it knows.
+    /// The values that `require` returns for the names that it knows.
     private let loaded: LuaTable
     /// Lua's `package`; nil in a confined script.
     private let package: LuaTable?

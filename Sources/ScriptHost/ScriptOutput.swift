@@ -1,4 +1,4 @@
-/// What a script prints, on its way to the host, which gets whole lines.
+/// Passes the output of a script to the host in complete lines.
 final class ScriptOutput {
     /// The lines of one stream.
     final class Lines {

@@ -2,10 +2,10 @@ import LuaHost
 
 /// Something that went wrong in a script outside of its main chunk, ready to be shown.
 public struct ScriptReport: Sendable {
-    /// What raised it, such as `observer 'totals'` or `timer (zoo.lua:12)`; empty for a warning and for the
+    /// The origin of the error, such as `observer 'totals'` or `timer (zoo.lua:12)`; empty for a warning and for the
     /// total time limit.
     public let source: String
-    /// What it is, in one line: `zoo.lua:14: attempt to index a nil value`.
+    /// The error in one line: `zoo.lua:14: attempt to index a nil value`.
     public let message: String
     /// The calls that led to it.
     public let traceback: String?

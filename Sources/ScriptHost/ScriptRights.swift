@@ -1,6 +1,6 @@
 import LuaHost
 
-/// What a script may reach.
+/// The files, stores and functions that a script may use.
 public struct ScriptRights: Sendable, Equatable {
     /// Which of Lua's libraries it has.
     public var libraries: LuaLibraries
@@ -49,13 +49,13 @@ public struct ScriptRights: Sendable, Equatable {
     }
 }
 
-/// What a script may take.
+/// The memory, time and instructions that a script may use.
 ///
 /// A script that reaches the limit of its time or its instructions is stopped: no `pcall`, coroutine or `__close` handler
 /// keeps it going. Limits are for each run: the main part, each chunk, each call of an observer, a timer or a Lua
 /// function by Swift, with everything that it calls and waits for.
 public struct ScriptLimits: Sendable, Equatable {
-    /// What a limit is of.
+    /// The resource of a limit.
     public enum Kind: Sendable {
         /// How long a run takes.
         case time
@@ -97,6 +97,6 @@ public struct ScriptLimits: Sendable, Equatable {
 
     /// No limits.
     public static let none = ScriptLimits()
-    /// What is usual for scripts of strangers: 64 MiB and 5 seconds.
+    /// The usual limits for untrusted scripts: 64 MiB and 5 seconds.
     public static let sandboxed = ScriptLimits(memory: 64 << 20, time: .seconds(5))
 }

@@ -99,7 +99,7 @@ struct ScriptSeat: Sendable {
     func leave() { threads.leave(index) }
 }
 
-/// What a thread knows of the script that it runs, for the code of one script on a shared thread.
+/// The thread's context of the script that it runs, for the code of one script on a shared thread.
 ///
 /// A thread of a script's own has it set once.
 struct ScriptSurroundings {

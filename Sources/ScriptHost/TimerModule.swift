@@ -11,7 +11,7 @@ package final class ScriptTimer {
     /// File and line of the call that made it; empty if no Lua code did.
     package let place: String
 
-    /// What a timer takes with its place in the loop's queue.
+    /// The memory of a timer with its place in the loop's queue.
     private let charge = MemoryCharge(recording: 640)
 
     fileprivate init(place: String) { self.place = place }

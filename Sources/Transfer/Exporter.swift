@@ -6,7 +6,7 @@ import ObjectStore
 /// Reads one version throughout, regardless of later commits. Memory does not grow with the number of objects, except
 /// for the keys of a query's results. Confined to the thread of the store.
 package final class Exporter {
-    /// What to export.
+    /// The value to export.
     package enum Subject {
         /// All classes with the schema, so that an empty store can import them.
         case store(Store)

@@ -77,7 +77,7 @@ public struct BacklinkElement<Origin: ObjectModel>: StoredValue {
 }
 
 extension Backlinks: CollectionValue {
-    /// What a live object shows.
+    /// The form of the value in a live object.
     public typealias LiveForm = BacklinkResults<Origin>
     /// The linking objects as they were.
     public typealias FrozenForm = [Frozen<Origin>]

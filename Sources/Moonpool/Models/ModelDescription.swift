@@ -3,7 +3,7 @@ import StructLayouts
 import Synchronization
 import SystemCalls
 
-/// What the library knows of a model: its class, and how each stored property is read and written.
+/// The library's description of a model: its class, and how each stored property is read and written.
 ///
 /// Created once for each model and kept for the life of the process.
 package class ModelDescription {

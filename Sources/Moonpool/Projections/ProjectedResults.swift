@@ -50,7 +50,7 @@ public struct ProjectedResults<P: Projection>: Sequence {
     /// The number of objects.
     public var underestimatedCount: Int { count }
 
-    /// What an observer of the results receives.
+    /// The report to an observer of the results.
     public typealias Change = CollectionChange<ProjectedRows<P>>
 
     private var changeSource: ChangeSource<Change> {

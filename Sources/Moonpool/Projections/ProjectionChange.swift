@@ -1,7 +1,7 @@
 import ColumnStorage
 import ObjectStore
 
-/// What an observer of a ``LiveProjection`` receives.
+/// A report to an observer of a ``LiveProjection``.
 ///
 /// ```swift
 /// let token = try card.observe { result in

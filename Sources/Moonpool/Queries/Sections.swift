@@ -68,7 +68,7 @@ public struct Sections<Key: OrderedValue, M: Model>: Sequence {
 
     // MARK: Changes
 
-    /// What an observer of the sections receives.
+    /// The report to an observer of the sections.
     public typealias Change = SectionsChange<Key, M>
 
     private var source: ChangeSource<Change> {
@@ -131,7 +131,7 @@ extension Results {
     }
 }
 
-/// What an observer of ``Sections`` receives.
+/// A report to an observer of ``Sections``.
 ///
 /// Indexes start at 0 and ascend. The objects of sections that appeared or disappeared are not listed; an object that moved to
 /// another section is deleted in the one and inserted in the other.

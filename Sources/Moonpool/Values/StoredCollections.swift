@@ -1,7 +1,7 @@
 import ObjectStore
 
 extension Array: StoredValue, CollectionValue where Element: StoredValue {
-    /// What a live object shows: a ``LiveList``; for bytes, the array.
+    /// The form of the value in a live object: a ``LiveList``; for bytes, the array.
     public typealias LiveForm = Element.ListForm
     /// An array of frozen forms.
     public typealias FrozenForm = [Element.FrozenForm]
@@ -77,7 +77,7 @@ extension Array: StoredValue, CollectionValue where Element: StoredValue {
 }
 
 extension Set: StoredValue, CollectionValue where Element: StoredValue {
-    /// What a live object shows.
+    /// The form of the value in a live object.
     public typealias LiveForm = LiveSet<Element>
     /// The type of the elements.
     public typealias ElementValue = Element
@@ -128,7 +128,7 @@ extension Set: StoredValue, CollectionValue where Element: StoredValue {
 
 extension Dictionary: StoredValue, CollectionValue, MapValue
 where Key == String, Value: StoredValue {
-    /// What a live object shows.
+    /// The form of the value in a live object.
     public typealias LiveForm = LiveMap<Value>
     /// A dictionary of frozen forms.
     public typealias FrozenForm = [String: Value.FrozenForm]

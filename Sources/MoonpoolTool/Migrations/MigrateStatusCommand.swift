@@ -101,7 +101,7 @@ struct MigrateCheckCommand: ParsableCommand {
         }
     }
 
-    /// What there is to say about one store.
+    /// The report about one store.
     private struct Outcome {
         var state: MigrationState
         var findings: [MigrationFinding]

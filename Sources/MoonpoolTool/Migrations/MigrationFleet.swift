@@ -21,7 +21,7 @@ final class MigrationFleet {
         var showsProgress = true
     }
 
-    /// What became of a store.
+    /// The outcome for a store.
     private enum State: String {
         case notStarted = "not_started"
         case running

@@ -18,7 +18,7 @@ enum Subject {
         }
     }
 
-    /// What may follow and begins as typed; of large tables, not all of it.
+    /// The names that begin as typed; of large tables, not all of them.
     func names(startingWith typed: String, isMethod: Bool, _ session: Session) -> [String] {
         switch self {
         case .known(let known):
@@ -68,7 +68,7 @@ struct ChainResolver {
         case index(LuaToken)
     }
 
-    /// What the tokens end in.
+    /// The subject at the end of the tokens.
     ///
     /// With `requiresAccess` they end in the `.` or `:` before a function's name.
     func subject(of tokens: [LuaToken], requiresAccess: Bool) -> Subject? {
@@ -204,7 +204,7 @@ struct ChainResolver {
         }
     }
 
-    /// What the catalogue says that a call gives.
+    /// The result of a call by the catalogue.
     private func result(of type: KnownType, _ name: String, _ argument: String?) -> Subject? {
         guard let signature = type.entry(name)?.signatures.first,
             let result = signature.results.first

@@ -143,7 +143,7 @@ struct Completer {
         return path(Self.lastWord(of: content), in: subject?.classSchema)
     }
 
-    /// What can follow in a predicate: a key path, an operator for its type, or a conjunction.
+    /// The completions in a predicate: a key path, an operator for its type, or a conjunction.
     private func predicate(_ text: String, _ classSchema: ClassSchema) -> Completion? {
         switch PredicateContext(text, classSchema, schema) {
         case .literal: return nil

@@ -1,7 +1,7 @@
 import ObjectStore
 import Reference
 
-/// What can follow the text of an unfinished predicate.
+/// The possible continuations of an unfinished predicate.
 enum PredicateContext {
     /// The text of a string: nothing is completed.
     case literal

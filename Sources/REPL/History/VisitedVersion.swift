@@ -6,7 +6,7 @@ import StoreBindings
 struct VisitedVersion {
     let handle: StoreHandle
     let version: UInt64
-    /// What `store` was before: a live store.
+    /// The value of `store` before: a live store.
     let live: LuaValue
 }
 

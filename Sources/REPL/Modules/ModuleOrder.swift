@@ -20,7 +20,7 @@ enum ModuleOrder {
         return order
     }
 
-    /// What a text requires by literals: `require "a"`, `require("a")`.
+    /// The modules that a text requires by literals: `require "a"`, `require("a")`.
     static func required(in bytes: [UInt8]) -> [String] {
         let tokens = LuaLexer.tokens(of: String(decoding: bytes, as: UTF8.self))
         return tokens.indices.compactMap { index in

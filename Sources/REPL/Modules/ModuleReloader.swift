@@ -101,7 +101,7 @@ final class ModuleReloader {
             })
     }
 
-    /// What the file of a name is now, for comparisons; nil if it cannot be found.
+    /// The stamp of a name's present file, for comparisons; nil if it cannot be found.
     func stamp(of name: String) -> String? {
         (modules[name] ?? files[name]).flatMap { ProcessServices.stamp(of: $0.path) }
     }
@@ -196,7 +196,7 @@ final class ModuleReloader {
         return (old.count, added().count)
     }
 
-    /// What was in a table.
+    /// The former content of a table.
     private struct TableCopy {
         let table: LuaTable
         let pairs: [(key: LuaValue, value: LuaValue)]

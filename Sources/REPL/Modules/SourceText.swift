@@ -2,7 +2,7 @@ import EventLoops
 
 /// The text of Lua files that the prompt runs.
 enum SourceText {
-    /// What is in a file; the error names it as `name`.
+    /// Reads a file; the error names it as `name`.
     static func read(_ path: String, named name: String) throws(CommandError) -> String {
         do {
             let text = String(decoding: try ProcessServices.readWhole(path), as: UTF8.self)

@@ -70,7 +70,7 @@ struct ModeWriter {
 
     // MARK: - Elements
 
-    /// What a value consists of; nil for a single one.
+    /// The elements of a value; nil for a single one.
     private func elements(of value: LuaValue) throws -> Elements? {
         let state = context.state
         switch context.storeModule.inspect(value) {

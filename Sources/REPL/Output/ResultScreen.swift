@@ -1,7 +1,7 @@
 import EventLoops
 import LineEditing
 
-/// What a session shows, on its way to the screen, to a file, or to the pager.
+/// Sends the session's output to the screen, a file, or the pager.
 ///
 /// On the script's thread.
 final class ResultScreen {

@@ -4,7 +4,7 @@ package struct SessionOutput: Sendable {
     package var write: @Sendable (String) -> Void
     /// Ends a line that a script has left unfinished, so that what follows begins one.
     package var finishLine: @Sendable () -> Void
-    /// What the session's thread prints from here on begins each line with this; nothing if empty.
+    /// Sets the text that begins each line that the session's thread prints from here on; none if empty.
     package var label: @Sendable (String) -> Void
     /// Draws lines in place of the last ones, below everything else; nil where nothing can be drawn in place.
     package var footer: (@Sendable ([String]) -> Void)?

@@ -26,7 +26,7 @@ extension Session {
         self.panel = panel
     }
 
-    /// What the open panel shows; nil if none is open.
+    /// The content of the open panel; nil if none is open.
     func panelFrame() -> PanelFrame? {
         guard let panel else { return nil }
         if let size = output.window() { window = size }

@@ -8,14 +8,14 @@ struct Grid {
         var isNumeric: Bool
     }
 
-    /// What it is in one line: `Results of Dog (1,000)`.
+    /// The title in one line: `Results of Dog (1,000)`.
     var title: String
     var columns: [Column]
     /// The rows that are shown; each has a cell per column.
     var rows: [[String]]
     /// How many there are in all.
     var count: Int
-    /// What one row is called, for the last line.
+    /// The names of one row and of several, for the last line.
     var thing: (one: String, many: String)
 
     /// Paints a cell, given its row and column, once it is cut to the width of its column.

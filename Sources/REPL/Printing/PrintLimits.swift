@@ -13,7 +13,7 @@ package struct PrintLimits: Sendable, Equatable {
     /// How many bytes the whole text takes, about: what a table inside of tables may be shown again and again.
     package var bytes: Int
 
-    /// What fits into a window; the first look at a value.
+    /// Creates limits that fit into a window, for the first view of a value.
     package init(
         depth: Int = 6, items: Int = 60, string: Int = 400, rows: Int = 20, columns: Int = 80,
         bytes: Int = 256 << 10

@@ -9,7 +9,7 @@ import StoreBindings
 struct StoreValues {
     let module: StoreModule
 
-    /// What a value is for the printer; nil for what the store does not know.
+    /// The description of a value for the printer; nil for values that the store does not know.
     func describe(_ value: LuaValue, limits: PrintLimits) -> Described? {
         if case .table(let table) = value {
             // because: only sections have errors, and they are not tables.

@@ -3,7 +3,7 @@ import LineEditing
 
 /// Colors of the prompt and of printed values; plain where colors are off.
 package struct Style: Sendable {
-    /// What a piece of text is.
+    /// The role of a piece of text.
     enum Role: Sendable {
         case plain, string, number, word, key, type, dim, error, strong, location
         case added, changed, removed, struck

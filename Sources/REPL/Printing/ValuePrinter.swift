@@ -15,7 +15,7 @@ struct Field {
     }
 }
 
-/// What a value of the store is for the printer.
+/// The description of a store's value for the printer.
 enum Described {
     /// Written as it is.
     case text(String)
@@ -44,7 +44,7 @@ struct ValuePrinter {
     /// How the reader gets at the rows that are left out, after their number.
     var remedy = ""
 
-    /// What a printing has left out, and how much it may still show.
+    /// The omitted parts of a printed value, and the remaining limit.
     final class Report {
         /// Whether `.last` would show more.
         var isShortened = false
@@ -70,7 +70,7 @@ struct ValuePrinter {
         Piece(text, role, style)
     }
 
-    /// What `tostring` makes of it; an error in a script's `__tostring` is shown in its place.
+    /// The result of `tostring`; an error in a script's `__tostring` is shown in its place.
     private func text(of value: LuaValue, _ report: Report) -> String {
         guard report.bytes > 0 else {
             report.isShortened = true

@@ -16,7 +16,7 @@ package final class TranscriptPlayer {
         package let text: String
     }
 
-    /// What came of a session.
+    /// The outcome of a session.
     package struct Outcome: Sendable {
         /// How many entries were run.
         package var steps = 0

@@ -7,7 +7,7 @@ struct ElementForm: Hashable {
     /// Whether the layout is that of formats below 10: nullable truth values are integers, and medium texts mark what is
     /// not null.
     var isOld = false
-    /// What is subtracted from a stored link: 1 in columns, 0 in collections.
+    /// The number to subtract from a stored link: 1 in columns, 0 in collections.
     var linkOffset: Int64 = 0
     /// The class that links lead to.
     var target = -1

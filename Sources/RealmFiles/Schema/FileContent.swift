@@ -1,4 +1,4 @@
-/// What the top node of a version states: the names and the addresses of the tables.
+/// The top node of a version: the names and the addresses of the tables.
 struct FileContent {
     let version: FileHeader.Version
     let logicalSize: Int

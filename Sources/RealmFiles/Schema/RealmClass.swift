@@ -65,7 +65,7 @@ package struct RealmBacklinks: Hashable, Sendable {
 
 /// A class (a table) of a Realm file.
 package struct RealmClass: Hashable, Sendable {
-    /// What the objects of a class are.
+    /// The kind of a class's objects.
     package enum Kind: String, Hashable, Sendable {
         /// Objects of their own.
         case object
@@ -79,7 +79,7 @@ package struct RealmClass: Hashable, Sendable {
     package let index: Int
     /// The name of the table: `class_Dog` for the class `Dog`.
     package let name: String
-    /// What the objects are.
+    /// The kind of the objects.
     package let kind: Kind
     /// The properties, in the order of the file.
     package let properties: [RealmProperty]

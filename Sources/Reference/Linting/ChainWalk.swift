@@ -11,7 +11,7 @@ struct ChainWalk {
         self.isJudging = isJudging
     }
 
-    /// What a step has reached.
+    /// The place that a step has reached.
     private enum Place {
         case unknown
         case value(KnownType)

@@ -1,7 +1,7 @@
 import ObjectStore
 import StoreBindings
 
-/// What a migration has done to a store, or to a copy of it.
+/// The changes of a migration to a store, or to a copy of it.
 package struct AppliedMigration {
     /// An object that the function given to `m:each` could not migrate.
     package struct Failure: Sendable {
@@ -13,7 +13,7 @@ package struct AppliedMigration {
 
     /// The migration.
     package let file: MigrationFile
-    /// What the engine reports.
+    /// The engine's report.
     package let report: MigrationReport
     /// How many objects failed: only a rehearsal continues after a failure.
     package let failureCount: Int
@@ -87,7 +87,7 @@ package struct AppliedMigration {
     }
 }
 
-/// What `up` has done, or a rehearsal of it.
+/// The changes of `up`, or of a rehearsal.
 package struct UpReport {
     /// The store, as it was named.
     package let store: String
@@ -99,7 +99,7 @@ package struct UpReport {
     package let seconds: Double
     /// The most memory that the process has used so far, in bytes.
     package let peakMemory: Int
-    /// What the migrations would cost for all objects, where a sample was migrated.
+    /// The estimated cost of the migrations for all objects, if a sample was migrated.
     package var estimate: Estimate?
 
     /// Time and memory for all objects, extrapolated from a sample.
@@ -191,7 +191,7 @@ final class MigrationAttempt {
         }
     }
 
-    /// What was done.
+    /// Returns the finished report.
     func finished(_ report: MigrationReport) -> AppliedMigration {
         AppliedMigration(
             file: file, report: report, failureCount: failureCount, failures: failures,

@@ -5,7 +5,7 @@ import ObjectStore
 /// The values are the same each time. Every value of a property differs from the others where its type has enough of
 /// them, so that unique indexes hold; every third optional value is nil.
 struct GeneratedFixture {
-    /// What text consists of: a migration may expect either.
+    /// The content of text: a migration may expect either.
     enum Text: CaseIterable { case words, digits }
 
     private let store: Store
@@ -125,7 +125,7 @@ struct StoreContents {
 
     private var values: [Place: String] = [:]
 
-    /// What a store holds.
+    /// Records the content of a store.
     init(_ store: Store) throws {
         for classSchema in store.schema.classes where !classSchema.isEmbedded {
             let properties = classSchema.properties.filter { !$0.isBacklinks }

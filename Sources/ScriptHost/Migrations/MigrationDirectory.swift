@@ -66,7 +66,7 @@ package struct MigrationDirectory: Sendable {
     }
 }
 
-/// What a folder of migrations holds, whether or not the numbers are in order.
+/// The content of a folder of migrations, whether or not the numbers are in order.
 package struct MigrationListing: Sendable {
     /// The path of the folder.
     package let path: String

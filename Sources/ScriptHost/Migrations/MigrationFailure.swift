@@ -28,7 +28,7 @@ package struct MigrationFailure: ScriptError {
         return Int(message.dropFirst(file.path.count + 1).prefix { $0.isNumber })
     }
 
-    /// What happened, where, and what became of the store.
+    /// The error, its location, and the state of the store.
     package var scriptMessage: String {
         let place = object.map { ", at \($0)" } ?? ""
         let outcome =

@@ -4,7 +4,7 @@ import StoreBindings
 
 /// One thing that `check`, `lint` or `test` has found, for people and for CI systems.
 package struct MigrationFinding: Sendable {
-    /// What kind of finding it is.
+    /// The kind of finding.
     package enum Kind: String, Sendable {
         /// Store and folder contradict each other.
         case drift
@@ -20,11 +20,11 @@ package struct MigrationFinding: Sendable {
         case data
     }
 
-    /// What kind of finding it is.
+    /// The kind of finding.
     package let kind: Kind
     /// The code of the error or the rule, such as `type_mismatch`.
     package let code: String
-    /// What was found, and what to do about it.
+    /// The finding, and its solution.
     package let message: String
     /// The file that it is in.
     package let path: String?
@@ -50,7 +50,7 @@ package struct MigrationFinding: Sendable {
         self.object = object
     }
 
-    /// What has ended a rehearsal of some files.
+    /// Creates a finding from the error that has ended a rehearsal of some files.
     package init(_ error: any Error, in files: [MigrationFile]) {
         let (code, message) = MigrationFailure.describe(error)
         let failure = error as? MigrationFailure
@@ -71,7 +71,7 @@ package struct MigrationFinding: Sendable {
     /// The message, with the store where several were looked at.
     fileprivate var storeMessage: String { (store.map { "\($0): " } ?? "") + message }
 
-    /// What the linter has found in the data.
+    /// Creates a finding from one of the linter in the data.
     package init(data finding: SchemaLint.Finding, schemaPath: String?) {
         self.init(
             .data, code: finding.rule.rawValue, finding.message, path: schemaPath,
@@ -84,7 +84,7 @@ package struct MigrationFinding: Sendable {
         return Int(message[range.upperBound...].prefix { $0.isNumber })
     }
 
-    /// What a gate finds in migrations that were applied or rehearsed.
+    /// The findings of a gate in migrations that were applied or rehearsed.
     package static func gated(_ report: UpReport, _ gate: Set<Kind>) -> [MigrationFinding] {
         report.applied.flatMap { migration -> [MigrationFinding] in
             var findings: [MigrationFinding] = []

@@ -4,7 +4,7 @@ import StoreBindings
 
 /// A change of the files of a folder of migrations that is shown before it is made.
 package struct MigrationFolderEdit {
-    /// What will happen, in sentences.
+    /// The planned changes, in sentences.
     package let steps: [String]
     /// The difference of texts that are rewritten, in lines.
     package let difference: [String]

@@ -36,7 +36,7 @@ struct MigrationHistory {
     let applied: [Applied]
     /// The files that come next, ascending by number; with renumbered migrations also such that come before applied ones.
     let pending: [MigrationFile]
-    /// What was found without looking at the schema.
+    /// The problems that were found without reading the schema.
     private(set) var problems: [Problem] = []
 
     init(_ log: MigrationLog, _ directory: MigrationDirectory) {
@@ -155,7 +155,7 @@ struct MigrationHistory {
 }
 
 extension MigrationHistory.Problem {
-    /// What is wrong, and what to do about it.
+    /// The problem, and its solution.
     func message(store: String, folder: String) -> String {
         switch self {
         case .withdrawn(let entry, let isNewer):

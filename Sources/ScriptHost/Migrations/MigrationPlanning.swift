@@ -77,7 +77,7 @@ package struct MigrationPlanning {
             })
     }
 
-    /// What a change to a schema would lose or break in a store.
+    /// The losses and faults that a change to a schema would cause in a store.
     package func findings(store: String, schema: LuaTable) throws -> [SchemaLint.Finding] {
         let classes = try module.classes(in: schema)
         return try withExisting(store) { handle in

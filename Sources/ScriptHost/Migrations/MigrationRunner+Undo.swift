@@ -3,9 +3,9 @@ import ObjectStore
 import StoreBindings
 
 extension MigrationRunner {
-    /// What `undo` has done.
+    /// The changes of `undo`.
     package struct UndoReport {
-        /// What became of the writes since the migration.
+        /// The fate of the writes since the migration.
         package enum LaterCommits {
             /// They were applied to the restored backup, except for the losses.
             case kept(LaterWrites)
@@ -21,7 +21,7 @@ extension MigrationRunner {
         package let kept: String
         /// The numbers of the migrations that were undone, ascending; empty if a `down` was undone.
         package let undone: [Int]
-        /// What became of the writes since the migration.
+        /// The fate of the writes since the migration.
         package let laterCommits: LaterCommits
         /// The number of commits between the migrations, which are not in the store; batches of resumable loops count.
         package let commitsBetween: Int
@@ -92,7 +92,7 @@ extension MigrationRunner {
             laterCommits: plan.laterCommits, commitsBetween: plan.commitsBetween)
     }
 
-    /// What `undo` knows before it replaces the store.
+    /// The plan of `undo` before it replaces the store.
     private struct UndoPlan {
         let backup: String
         /// The number of the last migration that the store has been through.

@@ -11,9 +11,9 @@ struct MigrationScript {
     let declared: LuaTable
     let up: LuaFunction?
     let down: LuaFunction?
-    /// What `up` may lose: `Class.property`, or the name of a class.
+    /// The data that `up` may lose: `Class.property`, or the name of a class.
     let drops: Set<String>
-    /// What `down` may lose besides what `up` has added.
+    /// The data that `down` may lose besides the additions of `up`.
     let downDrops: Set<String>
 
     private static let form = "{ schema = { … }, up = function(m) … end, down = … }"

@@ -110,7 +110,7 @@ package struct MigrationState: Sendable {
 /// A comparison of an open store with the folder, for the commands that act on it.
 struct MigrationStanding {
     let history: MigrationHistory
-    /// What is wrong, in the record and in the schema.
+    /// The problems of the record and of the schema.
     let problems: [MigrationHistory.Problem]
     /// How far the next migration has come if it was interrupted and can be resumed.
     let resumable: (done: Int, total: Int)?
@@ -176,7 +176,7 @@ extension MigrationRunner {
                 .joined(separator: "\n"))
     }
 
-    /// What differs between the store's schema and that of the last migration.
+    /// The differences between the store's schema and that of the last migration.
     private func drift(
         _ handle: StoreHandle, _ history: MigrationHistory
     ) throws -> [MigrationHistory.Problem] {

@@ -13,7 +13,7 @@ import StoreBindings
 /// A migration with a `down` is tested with generated objects as well: after `up` and `down` the store must be as
 /// before, except for what is declared as lost.
 package struct MigrationTestRun {
-    /// What became of a test.
+    /// The outcome of a test.
     package struct Outcome: Sendable {
         /// The migration; nil for a test file that belongs to none.
         package let file: MigrationFile?

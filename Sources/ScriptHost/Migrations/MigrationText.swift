@@ -11,7 +11,7 @@ package enum MigrationText {
         }
     }
 
-    /// What one migration did, in lines; of a rehearsal with the differences of the schema, and samples.
+    /// Describes one migration in lines; a rehearsal with the differences of the schema, and samples.
     package static func migration(
         _ applied: AppliedMigration, verb: String = "applied", isTrial: Bool = false
     ) -> [String] {

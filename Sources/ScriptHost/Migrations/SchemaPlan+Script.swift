@@ -100,7 +100,7 @@ extension SchemaPlan {
         return SchemaDocument(classes).lua(indent: 2)
     }
 
-    /// What the new schema does not have any more.
+    /// The parts that the new schema no longer has.
     private func drops(isDelta: Bool) -> [String] {
         var result: [String] = []
         for difference in differences {
@@ -134,7 +134,7 @@ extension SchemaPlan {
         return lines
     }
 
-    /// What takes `up` back; empty where nothing does, because values are lost.
+    /// The code that reverses `up`; empty if values are lost.
     private var down: [String] {
         guard !differences.isEmpty else { return [] }
         var lines = renames.reversed().map { $0.candidate.reverseCall }
@@ -151,7 +151,7 @@ extension SchemaPlan {
         renames.contains { $0.candidate.className == className && $0.candidate.newName == name }
     }
 
-    /// What a loop over the objects of a class does.
+    /// The body of a loop over the objects of a class.
     private struct Fill {
         enum Direction { case up, down }
         static let up = Direction.up
@@ -269,7 +269,7 @@ struct PropertyConversion {
         var falsehood = ""
     }
 
-    /// What computes the new value from the old one, and is nil or raises where it cannot.
+    /// The expression that computes the new value from the old one, and is nil or raises an error if it cannot.
     private func expression(_ value: String) -> Expression? {
         switch (old.type, new.type) {
         case (.string, .int), (.double, .int), (.float, .int), (.decimal, .int), (.mixed, .int):
@@ -319,7 +319,7 @@ struct PropertyConversion {
         return ["error(tostring(old) .. \": decide what becomes of '\(old.name)' (\(change))\")"]
     }
 
-    /// What gives each object a key of its own by counting.
+    /// The code that gives each object a key of its own by counting.
     static func key(_ property: Property) -> String? {
         switch property.type {
         case .int: "count"

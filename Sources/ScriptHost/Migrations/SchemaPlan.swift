@@ -43,9 +43,9 @@ package struct SchemaPlan {
         case unasked
     }
 
-    /// What differs, with the classes renamed that were.
+    /// The differences, with classes renamed.
     package let differences: [SchemaDifference]
-    /// What was renamed, in the order of the script, and whether the line is marked as a guess.
+    /// The renames, in the order of the script, and whether the line is marked as a guess.
     let renames: [(candidate: Candidate, isMarked: Bool)]
     let before: [ClassSchema]
     let wanted: [ClassSchema]

@@ -1,4 +1,4 @@
-/// What the source of a migration comes to, but for comments and white space.
+/// The checksum of a migration's source, without comments and white space.
 ///
 /// So that a licence header or another indentation is no change of a migration that was applied.
 enum SourceChecksum {

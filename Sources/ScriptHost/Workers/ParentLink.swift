@@ -1,6 +1,6 @@
 /// The script that started a worker, as the worker's thread sees it.
 struct ParentLink: Sendable {
-    /// What the parent calls the worker.
+    /// The worker's name in the parent.
     let worker: String
     /// The worker's number among those of its parent.
     let number: Int

@@ -12,10 +12,11 @@ final class Worker {
     private weak var starter: ScriptContext?
     /// The parent lives as long as its workers.
     private var hold: LoopHold?
-    /// What a worker takes of the script's limit besides its Lua values: a thread, a loop, and Lua's libraries.
+    /// The memory of a worker besides its Lua values, charged to the script's limit: a thread, a loop, and Lua's
+    /// libraries.
     static let memory = 1 << 20
     private var charge = MemoryCharge(recording: memory)
-    /// What `w:on_message` set.
+    /// The function of `w:on_message`.
     private(set) var handler: LuaFunction?
     /// The exit code; set on the parent's thread after everything that the worker has sent was received.
     private(set) var status: Int32?

@@ -3,7 +3,7 @@ import StoreBindings
 
 /// An unhandled error of a worker, on its way to the script that started it.
 struct WorkerFailure: Sendable {
-    /// What raised it: `worker 'cache'`, `worker 'cache', timer (cache.lua:3)`.
+    /// The origin of the error: `worker 'cache'`, `worker 'cache', timer (cache.lua:3)`.
     let source: String
     private let code: String
     private let message: String

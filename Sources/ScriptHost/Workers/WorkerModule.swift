@@ -139,7 +139,7 @@ extension ScriptContext {
 
     /// Stops all workers, whatever they do, and waits for their ends.
     ///
-    /// What nothing can stop is left behind: it ends with the process at the latest.
+    /// A worker that cannot be stopped is left behind: it ends with the process at the latest.
     func endWorkers() {
         for worker in workers.values { worker.script.kill() }
         let deadline = ContinuousClock.now + Self.patience

@@ -18,7 +18,7 @@ final class NestedHandle {
 
     fileprivate var bridge: ValueBridge { ValueBridge(handle, frozen) }
 
-    /// What the collection is, in words.
+    /// The name of the collection in messages.
     var subject: String {
         let (owner, property, _) = nested.root
         let name = nested.kind == .list ? "list" : "map"

@@ -38,7 +38,7 @@ struct TableCopy {
         return array
     }
 
-    /// What the objects and tables to come take, in bytes.
+    /// The memory of the objects and tables to come, in bytes.
     private var memory: Int { (tables.count + level.count + nextLevel.count) * 96 }
 
     private mutating func fill(_ depth: Int) throws {

@@ -17,7 +17,7 @@ package final class TokenHandle {
     package let place: String
     private var hold: (any BindingHold)?
     private(set) weak var store: StoreHandle?
-    /// What an observer takes, apart from the rows that it follows.
+    /// The memory of an observer, without the rows that it follows.
     private let charge = MemoryCharge(recording: 4096)
 
     init(
@@ -50,7 +50,7 @@ package final class TokenHandle {
         name.isEmpty ? (place.isEmpty ? "an observer" : "the observer of \(place)") : "'\(name)'"
     }
 
-    /// What the observer depends on: see ``NotificationToken/dependencies``.
+    /// The observer's dependencies: see ``NotificationToken/dependencies``.
     package var dependencies: [String] { token.dependencies }
 
     /// A description of the cost of a commit that affects the observer.

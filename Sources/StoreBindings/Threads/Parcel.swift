@@ -43,7 +43,7 @@ package struct Parcel: Sendable {
         let value: Item
     }
 
-    /// What the values take of the sender's memory limit until the receiver has opened them.
+    /// The memory of the values, charged to the sender's limit until the receiver has opened them.
     private final class Charge: Sendable {
         private let charge: MemoryCharge
         init(_ bytes: Int, to account: MemoryAccount?) throws {

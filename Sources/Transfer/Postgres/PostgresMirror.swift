@@ -10,7 +10,7 @@ import ObjectStore
 /// The tables are those of an export. `moonpool.publications` has a row for each schema that is kept up to date. Confined to
 /// the thread of the store.
 package final class PostgresMirror {
-    /// What a schema of the database holds.
+    /// The position of a schema of the database.
     package struct Position: Equatable, Sendable {
         /// The identity of the store.
         package let identity: String

@@ -2,7 +2,7 @@ import ObjectStore
 
 /// How data is exchanged with a PostgreSQL database.
 package struct PostgresOptions: Sendable, Equatable {
-    /// What happens to tables that exist when classes are exported.
+    /// The treatment of existing tables when classes are exported.
     package enum ExistingTables: Sendable {
         /// Refuse to export.
         case refuse

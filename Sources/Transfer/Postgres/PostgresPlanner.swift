@@ -242,7 +242,7 @@ struct PostgresPlanner {
 
     // MARK: Keys
 
-    /// What identifies the rows of a table; nil if nothing does.
+    /// The key of a table's rows; nil if there is none.
     private func key(of table: PostgresTable) -> Key? {
         var columns = table.columns(table.key)
         if let wanted = options.postgres.keys[table.name] ?? options.postgres.keys[""],

@@ -155,7 +155,7 @@ private struct PostgresTypes {
         }
     }
 
-    /// What a type is behind domains.
+    /// The base type of a type behind domains.
     func base(
         of identifier: String
     ) -> (type: PostgresTable.BaseType, isArray: Bool, isRequired: Bool) {
