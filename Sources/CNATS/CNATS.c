@@ -39,6 +39,7 @@ bool nats_load(NatsFunctions *functions) {
         {"natsConnection_QueueSubscribeSync", &functions->queue_subscribe},
         {"natsSubscription_NextMsg", &functions->next_message},
         {"natsSubscription_SetPendingLimits", &functions->set_pending_limits},
+        {"natsSubscription_Drain", &functions->subscription_drain},
         {"natsSubscription_Destroy", &functions->subscription_destroy},
         {"natsMsg_Create", &functions->message_create},
         {"natsMsg_Destroy", &functions->message_destroy},

@@ -41,7 +41,7 @@ extension ScriptEngine {
     /// script is stopped, the function's task is canceled.
     ///
     /// The function runs outside of the engine's thread. It cannot take or return live objects; the compiler refuses them. Use an
-    /// ``/Moonpool/ObjectID`` and a store of the function's own.
+    /// `ObjectID` and a store of the function's own.
     public func register<each Argument: ScriptValue, Value: ScriptValue>(
         _ signature: String,
         _ body: @escaping @Sendable (repeat each Argument) async throws -> Value

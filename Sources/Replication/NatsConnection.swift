@@ -319,6 +319,11 @@ final class NatsConnection {
     /// Whether the connection can still be used.
     var isOpen: Bool { functions.status(handle) == Self.connected }
 
+    fileprivate func unsubscribe(_ subscription: OpaquePointer) throws {
+        try check(functions.subscription_drain(subscription))
+        try flush()
+    }
+
     fileprivate func end(_ subscription: OpaquePointer) {
         functions.subscription_destroy(subscription)
     }
@@ -342,6 +347,9 @@ final class NatsSubscription {
     }
 
     deinit { connection.end(handle) }
+
+    /// Ends the delivery of messages, and waits until those that the server has sent can be read.
+    func end() throws { try connection.unsubscribe(handle) }
 
     /// The next message; nil if none comes in this time.
     func next(within milliseconds: Int64) throws -> NatsMessage? {

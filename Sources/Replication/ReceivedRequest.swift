@@ -27,7 +27,7 @@ package final class ReceivedRequest: @unchecked Sendable {
         self.whenAnswered = whenAnswered
     }
 
-    deinit { refuse(RequestError("unavailable", "the service '\(subject)' has stopped")) }
+    deinit { refuse(.stopped(subject)) }
 
     /// Sends the reply.
     ///

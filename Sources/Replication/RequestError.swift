@@ -10,6 +10,11 @@ package struct RequestError: Error, Hashable, CustomStringConvertible {
         self.message = message
     }
 
+    /// The error of requests that a service can no longer answer.
+    static func stopped(_ subject: String) -> RequestError {
+        RequestError("unavailable", "the service '\(subject)' has stopped")
+    }
+
     /// The message, followed by the code.
     package var description: String { "\(message) (\(code))" }
 }

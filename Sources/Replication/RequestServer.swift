@@ -105,6 +105,11 @@ package final class RequestServer: Sendable {
             }
             handler(request)
         }
+        try requests.end()
+        // Requests without a reply would keep their senders waiting until their time is over.
+        while let message = try? requests.next(within: 1) {
+            ReceivedRequest(message, connection) {}.refuse(.stopped(subject))
+        }
         // Answers that are on their way reach the server.
         try connection.flush()
     }

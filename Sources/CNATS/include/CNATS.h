@@ -42,6 +42,7 @@ typedef struct {
     int (*queue_subscribe)(NatsSubscriptionHandle **, NatsConnectionHandle *, const char *subject, const char *group);
     int (*next_message)(NatsMessageHandle **, NatsSubscriptionHandle *, int64_t milliseconds);
     int (*set_pending_limits)(NatsSubscriptionHandle *, int messages, int bytes);
+    int (*subscription_drain)(NatsSubscriptionHandle *);
     void (*subscription_destroy)(NatsSubscriptionHandle *);
 
     int (*message_create)(NatsMessageHandle **, const char *subject, const char *reply, const char *data, int count);
