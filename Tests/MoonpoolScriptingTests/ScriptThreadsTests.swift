@@ -11,16 +11,6 @@ private struct Purchase: Model {
 }
 private struct Refused: Error {}
 
-/// Waits for a condition; false after five minutes, because other tests may keep all threads of the tasks for minutes.
-private func eventually(_ condition: () -> Bool) async -> Bool {
-    let deadline = ContinuousClock.now + .seconds(300)
-    while ContinuousClock.now < deadline {
-        if condition() { return true }
-        try? await Task.sleep(for: .milliseconds(2))
-    }
-    return false
-}
-
 @Suite struct ScriptThreadsTests {
     @Test func `a hundred engines share two threads and keep their own globals`() async throws {
         let threads = ScriptThreads()
@@ -104,11 +94,11 @@ private func eventually(_ condition: () -> Bool) async -> Bool {
         await #expect(throws: (any Error).self) { try await running.value }
         try await second.run(
             "store:write(function() store:create('Purchase', { id = 1 }) end)")
-        #expect(await eventually { calls.withLock { !$0.isEmpty } })
+        #expect(try await eventually { calls.withLock { !$0.isEmpty } })
         #expect(calls.withLock { $0 } == ["second order"])
         // A sleep is ended as well, and the thread serves the others.
         let sleeping = Task { try await second.run("note('sleeps') moonpool.sleep(3600)") }
-        #expect(await eventually { calls.withLock { $0.count == 2 } })
+        #expect(try await eventually { calls.withLock { $0.count == 2 } })
         await second.close()
         await #expect(throws: (any Error).self) { try await sleeping.value }
         #expect(threads.engineCount == 0)

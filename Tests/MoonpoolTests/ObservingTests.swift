@@ -81,10 +81,7 @@ private actor Reader {
 
 @Suite struct ObservingTests {
     private func wait(_ reader: Reader, for count: Int) async throws -> [String] {
-        let deadline = ContinuousClock.now + .seconds(300)
-        while await reader.seen.count < count, ContinuousClock.now < deadline {
-            try await Task.sleep(for: .milliseconds(2))
-        }
+        _ = try await eventually { await reader.seen.count >= count }
         return await reader.seen
     }
 

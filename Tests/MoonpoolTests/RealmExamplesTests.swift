@@ -3,18 +3,6 @@ import Synchronization
 import TestThreads
 import Testing
 
-/// Waits until a condition holds, at most 20 seconds.
-func eventually(
-    isolation: isolated (any Actor)? = #isolation, _ condition: () async throws -> Bool
-) async throws -> Bool {
-    let deadline = ContinuousClock.now + .seconds(300)
-    while ContinuousClock.now < deadline {
-        if try await condition() { return true }
-        try await Task.sleep(for: .milliseconds(2))
-    }
-    return false
-}
-
 @Suite(.serialized) struct RealmExamplesTests {
     private func isPrinted(_ line: String) async throws -> Bool {
         try await eventually { RealmExamples.printed.withLock { $0.contains(line) } }

@@ -80,7 +80,7 @@ final class TestSession: Sendable {
             if let session = mailbox.session?.value { answer.value.withLock { $0 = body(session) } }
             answer.semaphore.signal()
         }
-        guard answer.semaphore.wait(timeout: .now() + 20) == .success,
+        guard answer.semaphore.wait(timeout: .now() + 60) == .success,
             let content = answer.value.withLock({ $0 })
         else { throw Silence() }
         return content
@@ -120,13 +120,13 @@ final class TestSession: Sendable {
             mailbox.session?.value.run(entry)
             answer.semaphore.signal()
         }
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(60)
         while shown.text.withLock({ $0.isEmpty }) {
             guard ContinuousClock.now < deadline else { throw Silence() }
             sched_yield()
         }
         script.interrupt()
-        guard answer.semaphore.wait(timeout: .now() + 20) == .success else { throw Silence() }
+        guard answer.semaphore.wait(timeout: .now() + 60) == .success else { throw Silence() }
         return shown.text.withLock { $0 }
     }
 
