@@ -6,20 +6,13 @@
 /// As long as entries arrive in ascending order, as in a bulk load by ascending keys, the log is in
 /// order itself: look-ups bisect it, and one above everything ends at once.
 struct BytesDelta {
-    struct Record: BitwiseCopyable {
-        var entry: BytesEntry
-        /// +1 or -1; a sum of them once merged.
-        var change: Int32
-        /// The log position + 1 of the record of the same bytes before this one, or 0.
-        var previous: UInt32
-    }
+    typealias Record = IndexChange<BytesEntry>
 
     private(set) var log = GrowableBuffer<Record>()
     private var arena = BytesArena()
     private var buckets = GrowableBuffer<UInt32>()
     private var hashed = 0
-    private var sums = GrowableBuffer<Record>()
-    private var summed = 0
+    private var sums = ChangeSums<BytesEntry>()
     /// Whether the log is nothing but insertions, each greater than the one before.
     private(set) var isAscending = true
     /// The greatest bytes of the blocks; nil when there are none, or not yet known.
@@ -129,60 +122,5 @@ struct BytesDelta {
     }
 
     /// The log as sums in order of entries, without those that are zero.
-    mutating func sortedSums() -> UnsafeBufferPointer<Record> {
-        if summed < log.count {
-            var fresh = GrowableBuffer<Record>(capacity: log.count - summed)
-            fresh.append(
-                contentsOf: UnsafeBufferPointer(rebasing: log.elements[summed..<log.count]))
-            Self.sort(fresh.elements)
-            if !sums.isEmpty {
-                var merged = GrowableBuffer<Record>(capacity: sums.count + fresh.count)
-                var left = 0
-                var right = 0
-                while left < sums.count || right < fresh.count {
-                    let takeLeft =
-                        right == fresh.count
-                        || (left < sums.count
-                            && sums[left].entry.compare(fresh[right].entry) <= 0)
-                    merged.append(takeLeft ? sums[left] : fresh[right])
-                    if takeLeft { left += 1 } else { right += 1 }
-                }
-                fresh.deallocate()
-                fresh = merged
-            }
-            Self.combine(&fresh)
-            sums.deallocate()
-            sums = fresh
-            summed = log.count
-        }
-        return UnsafeBufferPointer(sums.elements)
-    }
-
-    private static func sort(_ records: UnsafeMutableBufferPointer<Record>) {
-        var index = 1
-        while index < records.count, records[index - 1].entry.compare(records[index].entry) <= 0 {
-            index += 1
-        }
-        if index >= records.count { return }
-        var records = records
-        records.sort { $0.entry.compare($1.entry) < 0 }
-    }
-
-    private static func combine(_ records: inout GrowableBuffer<Record>) {
-        var write = 0
-        var read = 0
-        while read < records.count {
-            var record = records[read]
-            read += 1
-            while read < records.count, records[read].entry.compare(record.entry) == 0 {
-                record.change &+= records[read].change
-                read += 1
-            }
-            if record.change != 0 {
-                records[write] = record
-                write += 1
-            }
-        }
-        records.truncate(to: write)
-    }
+    mutating func sortedSums() -> UnsafeBufferPointer<Record> { sums.of(log) }
 }

@@ -88,7 +88,7 @@ struct BytesView: BitwiseCopyable {
 }
 
 /// One entry of an index of bytes: ordered by bytes, then by key.
-struct BytesEntry: BitwiseCopyable {
+struct BytesEntry: IndexEntry {
     let bytes: BytesView
     let key: Int64
 
@@ -97,6 +97,16 @@ struct BytesEntry: BitwiseCopyable {
         let order = bytes.compare(other.bytes)
         if order != 0 { return order }
         return key < other.key ? -1 : (key == other.key ? 0 : 1)
+    }
+
+    static func sort(_ records: UnsafeMutableBufferPointer<IndexChange<BytesEntry>>) {
+        // Keys often arrive in order.
+        let isSorted = records.indices.dropFirst().allSatisfy {
+            records[$0 - 1].entry.compare(records[$0].entry) <= 0
+        }
+        if isSorted { return }
+        var records = records
+        records.sort { $0.entry.compare($1.entry) < 0 }
     }
 }
 

@@ -98,8 +98,9 @@ extension BytesIndex {
             while true {
                 work.new.truncate(to: 0)
                 let end = changesBelowEnd(changes, from: place, work)
-                Self.apply(
-                    UnsafeBufferPointer(rebasing: changes[place..<end]), work.old, &work.new)
+                IndexChange.apply(
+                    UnsafeBufferPointer(rebasing: changes[place..<end]), to: work.old,
+                    into: &work.new)
                 place = end
                 // A block that became small joins its neighbor; otherwise many deletions would leave many tiny blocks.
                 guard work.end != nil, work.new.count < 16, work.smallBytes else { break }
@@ -191,54 +192,16 @@ extension BytesIndex {
         work.isLastOfTable = next == nil
     }
 
-    /// The first change that belongs behind the stretch: found by doubling steps, then bisection.
+    /// The first change that belongs after the stretch.
     private func changesBelowEnd(
         _ changes: UnsafeBufferPointer<BytesDelta.Record>, from start: Int, _ work: Work
     ) -> Int {
         guard let end = work.end else { return changes.count }
         return end.withUnsafeBytes { end in
-            func isBelow(_ index: Int) -> Bool {
-                let position = scratchKey.position(changes[index].entry)
-                return BytesView(position).compare(BytesView(end)) < 0
+            let end = BytesView(end)
+            return IndexChange.firstIndex(in: changes, from: start) {
+                BytesView(scratchKey.position($0)).compare(end) < 0
             }
-            var low = start
-            var step = 1
-            while low + step <= changes.count, isBelow(low + step - 1) {
-                low += step
-                step *= 2
-            }
-            var high = Swift.min(low + step, changes.count)
-            while low < high {
-                let middle = (low + high) / 2
-                if isBelow(middle) { low = middle + 1 } else { high = middle }
-            }
-            return low
-        }
-    }
-
-    private static func apply(
-        _ changes: UnsafeBufferPointer<BytesDelta.Record>, _ old: GrowableBuffer<BytesEntry>,
-        _ new: inout GrowableBuffer<BytesEntry>
-    ) {
-        var index = 0
-        for change in changes {
-            while index < old.count, old[index].compare(change.entry) < 0 {
-                new.append(old[index])
-                index += 1
-            }
-            var count = Int(change.change)
-            while index < old.count, old[index].compare(change.entry) == 0 {
-                count += 1
-                index += 1
-            }
-            while count > 0 {
-                new.append(change.entry)
-                count -= 1
-            }
-        }
-        while index < old.count {
-            new.append(old[index])
-            index += 1
         }
     }
 

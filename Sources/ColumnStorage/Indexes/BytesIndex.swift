@@ -107,9 +107,13 @@ package final class BytesIndex {
         _ body: (_ bytes: UnsafeRawBufferPointer, _ key: ObjectKey) -> Bool
     ) throws(StorageError) {
         let view = BytesView(lower)
-        var merge = BytesMerge(
-            delta == nil ? nil : delta!.sortedSums(),  // because: tested
-            from: view)
+        let sums = delta == nil ? nil : delta!.sortedSums()  // because: tested
+        var merge = IndexMerge(sums ?? UnsafeBufferPointer(start: nil, count: 0)) {
+            $0.bytes.compare(view) < 0
+        }
+        func give(_ entry: BytesEntry) -> Bool {
+            body(entry.bytes.buffer, ObjectKey(rawValue: entry.key))
+        }
         var whole = GrowableBuffer<UInt8>(capacity: 256)
         defer { whole.deallocate() }
         var goesOn = true
@@ -123,12 +127,12 @@ package final class BytesIndex {
                 (target + block.common.count).copyMemory(from: part.start, byteCount: part.count)
                 let entry = BytesEntry(
                     bytes: BytesView(start: target, count: whole.count), key: block.key(place))
-                goesOn = merge.pass(entry, body)
+                goesOn = merge.pass(entry, give)
                 if !goesOn { return false }
             }
             return true
         }
-        if goesOn { merge.finish(body) }
+        if goesOn { merge.finish(give) }
     }
 
     /// The rows of a range of values in order of value, then key; an open end is nil.

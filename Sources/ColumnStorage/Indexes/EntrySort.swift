@@ -2,7 +2,7 @@
 /// by the bytes of the value when many, which for random values is several times faster than
 /// comparing.
 enum EntrySort {
-    typealias Record = IntDelta.Record
+    typealias Record = IndexChange<IntEntry>
 
     static func sort(_ records: UnsafeMutableBufferPointer<Record>) {
         if isSorted(records) { return }

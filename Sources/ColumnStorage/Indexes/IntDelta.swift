@@ -4,15 +4,9 @@
 /// array, nothing else. Everything else goes to the `log`, in the order of the calls; since an
 /// index is a multiset, only the sum of insertions and removals of an entry counts. A hash from
 /// value to the newest log record of that value, with the records of a value chained, answers
-/// look-ups; it is brought up to date only when one is asked, so bulk changes do not pay for it.
+/// look-ups; it is brought up to date only for a look-up, so bulk changes do not pay for it.
 struct IntDelta {
-    struct Record: BitwiseCopyable {
-        var entry: IntEntry
-        /// +1 or -1; a sum of them once merged.
-        var change: Int32
-        /// The log position + 1 of the record of the same value before this one, or 0.
-        var previous: UInt32
-    }
+    typealias Record = IndexChange<IntEntry>
 
     private(set) var tail = GrowableBuffer<IntEntry>()
     private(set) var log = GrowableBuffer<Record>()
@@ -27,9 +21,7 @@ struct IntDelta {
     /// on finding out as on the insertion.
     private(set) var usesTail = false
 
-    /// The log's sums in order of entries, for as much of the log as `summed` says.
-    private var sums = GrowableBuffer<Record>()
-    private var summed = 0
+    private var sums = ChangeSums<IntEntry>()
 
     /// From now on entries above this one, the greatest of the blocks, go to the tail.
     mutating func useTail(above greatest: IntEntry?) {
@@ -124,55 +116,5 @@ struct IntDelta {
     }
 
     /// The log as sums in order of entries, without those that are zero.
-    ///
-    /// Only what was logged since the last call is sorted, and merged with what was known.
-    mutating func sortedSums() -> UnsafeBufferPointer<Record> {
-        if summed < log.count {
-            var fresh = GrowableBuffer<Record>(capacity: log.count - summed)
-            fresh.append(
-                contentsOf: UnsafeBufferPointer(rebasing: log.elements[summed..<log.count]))
-            EntrySort.sort(fresh.elements)
-            if sums.isEmpty {
-                Self.combine(&fresh)
-                sums.deallocate()
-                sums = fresh
-            } else {
-                var merged = GrowableBuffer<Record>(capacity: sums.count + fresh.count)
-                var left = 0
-                var right = 0
-                while left < sums.count || right < fresh.count {
-                    let takeLeft =
-                        right == fresh.count
-                        || (left < sums.count && sums[left].entry <= fresh[right].entry)
-                    merged.append(takeLeft ? sums[left] : fresh[right])
-                    if takeLeft { left &+= 1 } else { right &+= 1 }
-                }
-                Self.combine(&merged)
-                fresh.deallocate()
-                sums.deallocate()
-                sums = merged
-            }
-            summed = log.count
-        }
-        return UnsafeBufferPointer(sums.elements)
-    }
-
-    /// Adds up the records of equal entries, which are neighbors.
-    private static func combine(_ records: inout GrowableBuffer<Record>) {
-        var write = 0
-        var read = 0
-        while read < records.count {
-            var record = records[read]
-            read &+= 1
-            while read < records.count, records[read].entry == record.entry {
-                record.change &+= records[read].change
-                read &+= 1
-            }
-            if record.change != 0 {
-                records[write] = record
-                write &+= 1
-            }
-        }
-        records.truncate(to: write)
-    }
+    mutating func sortedSums() -> UnsafeBufferPointer<Record> { sums.of(log) }
 }

@@ -178,7 +178,12 @@ extension IntIndex {
             var isWhole = false
             while !isWhole {
                 new.truncate(to: 0)
-                place = Self.apply(changes, from: place, below: region.end, old, &new)
+                let end = region.end.map { end in
+                    IndexChange.firstIndex(in: changes, from: place) { $0 < end }
+                }
+                let due = UnsafeBufferPointer(rebasing: changes[place..<(end ?? changes.count)])
+                IndexChange.apply(due, to: old, into: &new)
+                place += due.count
                 isWhole = true
                 // A block that became small joins its neighbor; otherwise many deletions would leave many tiny blocks.
                 if region.end != nil, new.count < 48 {
@@ -256,41 +261,6 @@ extension IntIndex {
         let next = try cursor.next()
         region.end = try end(next, transaction)
         region.isLastOfTable = next == nil
-    }
-
-    /// Writes `old` with the changes below `end` applied to `new`; returns the first change that
-    /// was not.
-    private static func apply(
-        _ changes: UnsafeBufferPointer<IntDelta.Record>, from start: Int, below end: IntEntry?,
-        _ old: GrowableBuffer<IntEntry>, _ new: inout GrowableBuffer<IntEntry>
-    ) -> Int {
-        var place = start
-        var index = 0
-        while place < changes.count {
-            let change = changes[place]
-            if let end, change.entry >= end { break }
-            let from = index
-            while index < old.count, old[index] < change.entry { index &+= 1 }
-            if index > from {
-                new.append(
-                    contentsOf: UnsafeBufferPointer(start: old.base + from, count: index - from))
-            }
-            var count = Int(change.change)
-            while index < old.count, old[index] == change.entry {
-                count &+= 1
-                index &+= 1
-            }
-            while count > 0 {
-                new.append(change.entry)
-                count &-= 1
-            }
-            place &+= 1
-        }
-        if index < old.count {
-            new.append(
-                contentsOf: UnsafeBufferPointer(start: old.base + index, count: old.count - index))
-        }
-        return place
     }
 
     private func store(

@@ -226,7 +226,7 @@ package final class IntIndex {
         let delta = state.pointee.delta!
         let sums = delta.pointee.sortedSums()
         let tail = delta.pointee.tail
-        var merge = IntMerge(sums, from: lower)
+        var merge = IndexMerge(sums) { $0.value < lower }
         var goesOn = true
         func give(_ entry: IntEntry) -> Bool {
             entry.value <= upper && body(entry.value, ObjectKey(rawValue: entry.key))

@@ -55,7 +55,7 @@ final class RowIndex {
         try removeEntries(key, reader, in: transaction)
     }
 
-    /// A row comes back that has no entries; it gets those that its values ask for.
+    /// Restores a row that has no entries; it gets those of its values.
     func willRevive(_ key: ObjectKey) {
         if key.rawValue < bound { pending.insert(key.rawValue) }
     }

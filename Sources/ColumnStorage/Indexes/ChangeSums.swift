@@ -1,0 +1,65 @@
+/// The changes of a log in order of their entries, those of an entry added up, without sums of zero.
+///
+/// Each change is sorted once: later ones are merged with the sums so far.
+struct ChangeSums<Entry: IndexEntry> {
+    typealias Record = IndexChange<Entry>
+
+    private var sums = GrowableBuffer<Record>()
+    /// For how much of the log they are.
+    private var summed = 0
+
+    func deallocate() { sums.deallocate() }
+
+    /// The sums for the whole log; valid until the next call.
+    mutating func of(_ log: GrowableBuffer<Record>) -> UnsafeBufferPointer<Record> {
+        guard summed < log.count else { return UnsafeBufferPointer(sums.elements) }
+        var fresh = GrowableBuffer<Record>(capacity: log.count - summed)
+        fresh.append(contentsOf: UnsafeBufferPointer(rebasing: log.elements[summed..<log.count]))
+        Entry.sort(fresh.elements)
+        if !sums.isEmpty {
+            let merged = Self.merge(sums, fresh)
+            fresh.deallocate()
+            fresh = merged
+        }
+        Self.combine(&fresh)
+        sums.deallocate()
+        sums = fresh
+        summed = log.count
+        return UnsafeBufferPointer(sums.elements)
+    }
+
+    private static func merge(
+        _ left: GrowableBuffer<Record>, _ right: GrowableBuffer<Record>
+    ) -> GrowableBuffer<Record> {
+        var merged = GrowableBuffer<Record>(capacity: left.count + right.count)
+        var (leftPlace, rightPlace) = (0, 0)
+        while leftPlace < left.count || rightPlace < right.count {
+            let takesLeft =
+                rightPlace == right.count
+                || (leftPlace < left.count
+                    && left[leftPlace].entry.compare(right[rightPlace].entry) <= 0)
+            merged.append(takesLeft ? left[leftPlace] : right[rightPlace])
+            if takesLeft { leftPlace &+= 1 } else { rightPlace &+= 1 }
+        }
+        return merged
+    }
+
+    /// Adds up the records of equal entries, which are neighbors.
+    private static func combine(_ records: inout GrowableBuffer<Record>) {
+        var write = 0
+        var read = 0
+        while read < records.count {
+            var record = records[read]
+            read &+= 1
+            while read < records.count, records[read].entry.compare(record.entry) == 0 {
+                record.change &+= records[read].change
+                read &+= 1
+            }
+            if record.change != 0 {
+                records[write] = record
+                write &+= 1
+            }
+        }
+        records.truncate(to: write)
+    }
+}
