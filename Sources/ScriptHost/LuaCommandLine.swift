@@ -14,7 +14,7 @@ package struct LuaCommandLine: Equatable, Sendable {
     package enum Source: Equatable, Sendable {
         /// A file.
         case file(String)
-        /// Standard input, asked for by `-`.
+        /// Standard input, given as `-`.
         case standardInput
         /// Nothing was named: a prompt at a terminal, else standard input, unless `-e` or `-v` was all there was to do.
         case none

@@ -4,7 +4,7 @@ import ObjectStore
 
 // `require "luv"` in a script.
 //
-// luv brings a libuv loop of its own, which becomes a guest of the script's: its callbacks come in the script's turns,
+// luv brings a libuv loop of its own, which becomes a guest of the script's: its callbacks run in the script's turns,
 // between observers and timers, and what is active of it keeps the script running. The script's own loop is not given to luv,
 // because `uv.walk` and `uv.stop` would reach the handles of stores then.
 //
@@ -135,7 +135,7 @@ final class LuvGuest {
         context.loop.endGuests()
         signals.withoutInterrupts {
             var attempts = 0
-            // A stop that was asked for before may still come.
+            // A stop that was requested before may still arrive.
             while attempts < 10, !closeHandles() { attempts += 1 }
             state.silenceLuv()
             attempts = 0

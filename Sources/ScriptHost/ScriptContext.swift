@@ -65,7 +65,7 @@ package final class ScriptContext {
     var workers: [Int: Worker] = [:]
     /// The number of the worker that was started last.
     var lastWorker = 0
-    /// The loop of the module luv, once the script has asked for that.
+    /// The loop of the module luv, once the script has requested it.
     var luv: LuvGuest?
     /// Whether `print` writes each call in one piece.
     var printsInOnePiece = false

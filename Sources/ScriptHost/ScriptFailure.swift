@@ -27,7 +27,7 @@ public struct ScriptFailure: Error, Sendable, CustomStringConvertible {
         self.message = message
     }
 
-    /// On the thread of the error's state, because the raised value is asked for its code.
+    /// On the thread of the error's state, because the code is read from the raised value.
     package init(_ error: LuaError) {
         message = error.message
         traceback = error.traceback

@@ -1,6 +1,6 @@
 /// Waits until a condition holds; false after five minutes.
 ///
-/// Each wait gives the thread of the task to other tests, and the task goes on after the tests that are ready by then.
+/// Each wait gives the thread of the task to other tests, and the task continues after the tests that are ready by then.
 /// That can take minutes when all tests are started at once, so `scripts/test` limits how many are.
 public func eventually(
     isolation: isolated (any Actor)? = #isolation, _ condition: () async throws -> Bool

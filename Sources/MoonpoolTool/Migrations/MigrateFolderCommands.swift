@@ -18,7 +18,7 @@ struct MigrateInitCommand: ParsableCommand {
 
     func run() throws {
         let place = place
-        MigrationSession.run(json: place.json) { context in
+        MigrationSession.perform(json: place.json) { context in
             if ProcessServices.size(of: place.folder) == nil,
                 let reason = ProcessServices.makeFolder(place.folder)
             {
@@ -68,7 +68,7 @@ struct MigrateBaselineCommand: ParsableCommand {
     func run() throws {
         let (place, to) = (place, to)
         let notice = WaitNotice(place.store)
-        MigrationSession.run(json: place.json, notice: notice) { context in
+        MigrationSession.perform(json: place.json, notice: notice) { context in
             let runner = try place.runner(context, notice)
             let report = try runner.baseline(to: to)
             return .init(report: report.value, lines: MigrationText.baseline(report))
@@ -105,7 +105,7 @@ struct MigrateMergeCommand: ParsableCommand {
 
     func run() throws {
         let command = self
-        MigrationSession.run(json: json) { context in
+        MigrationSession.perform(json: json) { context in
             let merge = try MigrationMerge(context.storeModule, folder: command.folder)
             guard let files = try command.choose(merge, context) else {
                 return .init(
@@ -158,7 +158,7 @@ struct MigrateRepairCommand: ParsableCommand {
 
     func run() throws {
         let (place, yes) = (place, yes)
-        MigrationSession.run(json: place.json) { context in
+        MigrationSession.perform(json: place.json) { context in
             let edit = try place.runner(context).repair()
             return try FolderEditing.confirm(
                 edit, isConfirmed: yes, json: place.json, context)
@@ -187,7 +187,7 @@ struct MigrateSquashCommand: ParsableCommand {
 
     func run() throws {
         let (to, folder, json) = (to, folder, json)
-        MigrationSession.run(json: json) { context in
+        MigrationSession.perform(json: json) { context in
             let squash = MigrationSquash(
                 context.storeModule, directory: try MigrationDirectory(folder))
             return try FolderEditing.confirm(

@@ -42,7 +42,7 @@ struct MigrateLintCommand: ParsableCommand {
 
     func run() throws {
         let command = self
-        MigrationSession.run(json: json, failure: 2) { context in
+        MigrationSession.perform(json: json, failure: 2) { context in
             if let folder = command.folder { return try command.lint(folder, context) }
             return try command.lint(context)
         }
@@ -105,10 +105,10 @@ struct MigrateTestCommand: ParsableCommand {
 
     func run() throws {
         let (folder, format) = (folder, output.format)
-        MigrationSession.run(json: json) { context in
+        MigrationSession.perform(json: json) { context in
             let run = MigrationTestRun(
                 context.storeModule, directory: try MigrationDirectory(folder))
-            let outcomes = try run.run()
+            let outcomes = try run.outcomes()
             let code: Int32 = outcomes.allSatisfy { $0.message == nil } ? 0 : 1
             if let format, format != .text {
                 return .init(

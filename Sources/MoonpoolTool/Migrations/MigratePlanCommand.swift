@@ -60,7 +60,7 @@ struct MigratePlanCommand: ParsableCommand {
     func run() throws {
         let command = self
         let asks = !json && ProcessServices.isTerminal(0) && ProcessServices.isTerminal(2)
-        MigrationSession.run(json: json) { context in
+        MigrationSession.perform(json: json) { context in
             if let folder = command.folder, RealmCopy.isRealm(command.arguments[0]) {
                 let file = command.arguments[0]
                 let path = try RealmMigration.write(file, command.realm.options, in: folder)

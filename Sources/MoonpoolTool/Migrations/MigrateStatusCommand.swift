@@ -19,7 +19,7 @@ struct MigrateStatusCommand: ParsableCommand {
     func run() throws {
         let place = place
         let pattern = StorePattern(place.store)
-        MigrationSession.run(json: place.json) { context in
+        MigrationSession.perform(json: place.json) { context in
             guard pattern.isPattern else {
                 let state = try place.runner(context).state()
                 return .init(report: state.report, lines: state.lines)
@@ -95,7 +95,7 @@ struct MigrateCheckCommand: ParsableCommand {
     func run() throws {
         let command = self
         let pattern = StorePattern(place.store)
-        MigrationSession.run(json: place.json, failure: 2) { context in
+        MigrationSession.perform(json: place.json, failure: 2) { context in
             guard pattern.isPattern else { return try command.check(context) }
             return try command.check(pattern, context)
         }

@@ -71,13 +71,13 @@ struct MigrateUpCommand: ParsableCommand {
         let command = self
         let pattern = StorePattern(place.store)
         let notice = WaitNotice(place.store)
-        MigrationSession.run(json: place.json, notice: notice) { context in
+        MigrationSession.perform(json: place.json, notice: notice) { context in
             guard pattern.isPattern else {
-                return try command.migrate(command.place.store, context, notice)
+                return try command.migrateStore(command.place.store, context, notice)
             }
             let stores = try pattern.requirePaths()
             _ = try MigrationDirectory(command.place.folder)
-            guard command.dryRun else { return try command.fleet(stores).run(context) }
+            guard command.dryRun else { return try command.fleet(stores).migrateStores(context) }
             guard command.report == nil && command.format == nil || stores.count == 1 else {
                 throw StoreError(
                     .invalidArgument,
@@ -85,12 +85,12 @@ struct MigrateUpCommand: ParsableCommand {
                 )
             }
             return try MigrationSession.each(stores) { store in
-                try command.migrate(store, context, notice)
+                try command.migrateStore(store, context, notice)
             }
         }
     }
 
-    private func migrate(
+    private func migrateStore(
         _ store: String, _ context: ScriptContext, _ notice: WaitNotice
     ) throws -> MigrationSession.Result {
         let runner = try MigrationPlace.runner(context, store, place.folder, notice, timeout)
@@ -196,7 +196,7 @@ struct MigrateDownCommand: ParsableCommand {
     func run() throws {
         let (place, to, backup, timeout) = (place, to, backup, timeout)
         let notice = WaitNotice(place.store)
-        MigrationSession.run(json: place.json, notice: notice) { context in
+        MigrationSession.perform(json: place.json, notice: notice) { context in
             let runner = try place.runner(context, notice, timeout: timeout)
             let progress = runner.showProgress()
             defer { progress.end() }
@@ -227,7 +227,7 @@ struct MigrateUndoCommand: ParsableCommand {
 
     func run() throws {
         let (place, isDiscarding) = (place, discardLaterWrites)
-        MigrationSession.run(json: place.json) { context in
+        MigrationSession.perform(json: place.json) { context in
             let report = try place.runner(context).undo(discardingLaterWrites: isDiscarding)
             return .init(report: report.value, lines: MigrationText.undo(report))
         }

@@ -52,7 +52,7 @@ final class MigrationFleet {
     /// Migrates the stores; the summary for programs and people, and the exit code.
     ///
     /// Ctrl-C and SIGTERM stop the processes of the stores, which roll back; stores that were not started stay as they are.
-    func run(_ context: ScriptContext) throws -> MigrationSession.Result {
+    func migrateStores(_ context: ScriptContext) throws -> MigrationSession.Result {
         guard let program = ChildProcesses.thisProgram else {
             throw StoreError(.invalidArgument, "the path of the running program is unknown")
         }

@@ -25,7 +25,7 @@ enum MigrationSession {
     /// Runs the work and ends the process with the exit code.
     ///
     /// An error is printed and counts as `failure`.
-    static func run(
+    static func perform(
         json: Bool, failure: Int32 = 1, notice: WaitNotice? = nil,
         _ work: @escaping @Sendable (ScriptContext) throws -> Result
     ) -> Never {

@@ -152,7 +152,7 @@ extension Store {
             }
             let (versions, restoration) = try choose(VersionHistory(snapshot: view.snapshot))
             view.noteChange()
-            inserter = nil
+            inserterCache.didChangeObjects()
             try StoreError.wrapping { () throws(StorageError) in
                 for version in versions { try session.revert(version: version) }
             }

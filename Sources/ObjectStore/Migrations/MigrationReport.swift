@@ -53,20 +53,12 @@ package struct MigrationReport {
     /// Where an interrupted run was resumed, only values of properties and objects of classes that are gone.
     package let dropped: [Dropped]
 
-    /// The report before the migration is committed.
-    struct Draft {
-        let before: StoreView
-        let differences: [SchemaDifference]
-        /// Whether an earlier run has done a part, whose conversions are unknown.
-        let isResumed: Bool
-    }
-
     private static let sampleLimit = 3
 
     /// Looks at what was committed; costs a look at the values that were dropped.
-    init(_ draft: Draft, after store: Store) throws {
-        let (before, after) = (draft.before, store.view)
-        differences = draft.differences
+    init(_ migration: UncommittedMigration, after: StoreView) throws {
+        let before = migration.before
+        differences = migration.differences
         let recorded = try StoreError.wrapping { () throws(StorageError) in
             try after.snapshot.changes(from: before.version, to: after.version)
         }
@@ -74,8 +66,8 @@ package struct MigrationReport {
         classes = changes.tables.compactMap { table, change in
             Self.report(table, change, before, after)
         }.sorted { $0.name < $1.name }
-        dropped = SchemaLoss.losses(draft.differences, in: before) { className, name in
-            if draft.isResumed { return KeySet(rawRange: 0...(1 << 62)) }
+        dropped = SchemaLoss.losses(migration.differences, in: before) { className, name in
+            if migration.isResumed { return KeySet(rawRange: 0...(1 << 62)) }
             guard let classSchema = after.schema.find(className),
                 let property = classSchema.property(named: name)
             else { return KeySet() }

@@ -39,7 +39,7 @@ final class SchemaMigration {
     /// The tables that the migration has made, whether or not a class keeps them.
     private var made: Set<TableID> = []
 
-    /// Works out what is to change; changes nothing yet.
+    /// Works out the changes; makes none yet.
     ///
     /// Where the wanted schema is the whole one, classes that it does not name are gone at the end: empty ones by
     /// themselves, others because the migration has deleted or renamed them.
@@ -96,20 +96,20 @@ final class SchemaMigration {
     }
 
     /// Changes the schema; values that the new one has no place for are dropped if ``losses`` allow it.
-    func run() throws {
+    func apply() throws {
         guard carriesValues else { return try finish() }
-        try run { _ in }
+        try apply { _ in }
     }
 
     /// The same with a function that fills and renames.
     ///
     /// Before the function runs, existing objects have the defaults of new properties, and the values of properties
     /// with another type as far as they convert exactly.
-    func run(_ body: (Migration) throws -> Void) throws {
+    func apply(running body: (Migration) throws -> Void) throws {
         try losses.checkPlaces(before.classes, wanted)
         let old = try oldView()
         try define(keepingOldColumns: true)
-        try store.migrating {
+        try store.keepingWriteOpen {
             if resumed == nil { try carried.carry(from: old) }
             cleanGeneration = store.view.generation
             let migration = Migration(
@@ -250,10 +250,7 @@ final class SchemaMigration {
         if isResumable { try MigrationCheckpoint.remove(session) }
         try MigrationCheck(store, session, from: before, isComplete: isResumable).check()
         let bytes = SchemaCatalog.encode(schema)
-        try StoreError.wrapping { () throws(StorageError) in
-            try session.setMetadata(SchemaCatalog.name, bytes)
-        }
-        store.catalog = bytes
+        try store.writeCatalog(bytes, session)
     }
 
     /// A property that was renamed to a name outside the schema would be dropped silently.
@@ -295,7 +292,7 @@ final class SchemaMigration {
         guard !left.isEmpty else { return }
         for classSchema in left {
             let isDeclared = losses.covers(className: classSchema.name)
-            if isDeclared { try store.migrating { try store.deleteAll(classSchema.name) } }
+            if isDeclared { try store.keepingWriteOpen { try store.deleteAll(classSchema.name) } }
             let count = store.view.table(classSchema).count
             guard isDeclared || (count == 0 && !losses.isStrict) else {
                 throw StoreError(

@@ -13,9 +13,10 @@ extension Store {
         let copy = try Store(configuration, scheduler: scheduler)
         defer { copy.close() }
         let log = try migrationLog()
-        _ = try copy.migrate(
-            to: schema.classes.map(\.unplaced), version: schema.version, if: { _ in true },
-            recording: { recorded, _ in recorded = log })
+        _ = try copy.withMigration { transaction in
+            try transaction.migrate(to: schema.classes.map(\.unplaced), version: schema.version)
+                .commit(recording: log)
+        }
         let frozen = try frozenView()
         defer { frozen.close() }
         try copy.write {

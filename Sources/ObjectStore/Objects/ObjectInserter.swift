@@ -320,19 +320,44 @@ extension Store {
     }
 
     fileprivate func plan(of classSchema: ClassSchema) -> ObjectInserter.Plan {
-        if let known = creationPlan, known.classSchema === classSchema { return known }
+        if let known = inserterCache.plan, known.classSchema === classSchema { return known }
         let plan = ObjectInserter.Plan(classSchema, view)
-        creationPlan = plan
+        inserterCache.plan = plan
         return plan
     }
 }
 
+/// What a store keeps for the class whose objects were created last.
+struct InserterCache {
+    /// The inserter of the open write transaction.
+    fileprivate var inserter: ObjectInserter?
+    /// The part of it that outlives the transaction.
+    fileprivate var plan: ObjectInserter.Plan?
+
+    /// The write transaction is over, or about to be.
+    mutating func didEndTransaction() { inserter = nil }
+
+    /// New objects get other values.
+    mutating func didChangeDefaults() { inserter = nil }
+
+    /// Objects were created and deleted without the inserter.
+    mutating func didChangeObjects() { inserter = nil }
+
+    /// The store shows another schema.
+    mutating func didChangeSchema() {
+        inserter = nil
+        plan = nil
+    }
+}
+
 extension ObjectWriter {
-    /// The inserter for single objects of a class in this transaction; kept for the class that was asked for last.
+    /// The inserter for single objects of a class in this transaction; kept for the class that was used last.
     func inserter(of classSchema: ClassSchema) -> ObjectInserter {
-        if let known = store.inserter, known.classSchema === classSchema { return known }
+        if let known = store.inserterCache.inserter, known.classSchema === classSchema {
+            return known
+        }
         let inserter = ObjectInserter(store.plan(of: classSchema), store, session)
-        store.inserter = inserter
+        store.inserterCache.inserter = inserter
         return inserter
     }
 }

@@ -12,7 +12,7 @@ struct ObjectWriter {
         self.session = session
     }
 
-    /// Throws `not_in_write`, naming what was to change, and `closed`, `wrong_thread`, `read_only`.
+    /// Throws `not_in_write`, naming the object of the change, and `closed`, `wrong_thread`, `read_only`.
     init(_ store: Store, changing what: @autoclosure () -> String) throws {
         self.store = store
         session = try store.writing(what())

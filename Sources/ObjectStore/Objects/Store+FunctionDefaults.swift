@@ -39,7 +39,7 @@ extension Store {
                 return try convert(result)
             }
         }
-        inserter = nil
+        inserterCache.didChangeDefaults()
     }
 
     /// Whether a function gives new objects their value of a property.

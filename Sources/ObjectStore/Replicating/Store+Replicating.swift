@@ -89,10 +89,7 @@ extension Store {
                 try session.removeTable(classSchema.table)
             }
         }
-        try StoreError.wrapping { () throws(StorageError) in
-            try session.setMetadata(SchemaCatalog.name, bytes)
-        }
-        catalog = bytes
+        try writeCatalog(bytes, session)
     }
 
     // MARK: Objects

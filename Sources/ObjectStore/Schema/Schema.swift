@@ -20,7 +20,7 @@ public final class Schema: Sendable {
     private let incoming: [TableID: [LinkSource]]
     private let embedding: [TableID: [Property]]
 
-    /// A property of some class whose links lead to the class that was asked about.
+    /// A property of some class whose links lead to a given class.
     package struct LinkSource: Hashable, Sendable {
         /// The linking class.
         package let classSchema: ClassSchema

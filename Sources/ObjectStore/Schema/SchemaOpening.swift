@@ -31,7 +31,7 @@ struct SchemaOpening {
     }
 
     private func open() throws {
-        store.catalog = try SchemaCatalog.bytes(store.view.snapshot) ?? []
+        try store.readCatalog()
         guard store.configuration.schema != nil else { return }
         guard !store.isReadOnly else { return try openReadOnly() }
         switch try course() {
@@ -43,13 +43,13 @@ struct SchemaOpening {
             // Another process may have changed the schema while this one waited to write.
             switch try course() {
             case .nothing: break
-            case .change(let allowance): try migration(allowance).run()
+            case .change(let allowance): try migration(allowance).apply()
             case .migration:
                 let migration = try migration(.newVersion)
                 if let function = store.migrationFunction {
-                    try migration.run(function)
+                    try migration.apply(running: function)
                 } else {
-                    try migration.run()
+                    try migration.apply()
                 }
             case .reset: try reset()
             }
@@ -128,7 +128,7 @@ struct SchemaOpening {
         }
         store.adoptInWrite(Schema(classes: [], version: 0, nextTable: before.nextTable))
         try MigrationLog().write(session)
-        try migration(.newVersion).run()
+        try migration(.newVersion).apply()
     }
 }
 
@@ -153,7 +153,7 @@ extension Store {
         let migration = try SchemaMigration(
             self, to: classes, version: version ?? view.schema.version, allowing: .additive)
         try SchemaValidation.check(classes + migration.unnamedClasses)
-        if migration.isNeeded { try migration.run() }
+        if migration.isNeeded { try migration.apply() }
     }
 
     /// Changes classes in one transaction, whatever is lost by it.
@@ -184,9 +184,9 @@ extension Store {
                 self, to: classes, version: view.schema.version, allowing: allowance)
             try SchemaValidation.check(classes + migration.unnamedClasses)
             if let function {
-                try migration.run(function)
+                try migration.apply(running: function)
             } else if migration.isNeeded {
-                try migration.run()
+                try migration.apply()
             } else {
                 // An unchanged schema makes no new version.
                 try cancelWrite()

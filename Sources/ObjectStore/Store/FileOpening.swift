@@ -16,7 +16,7 @@ enum FileOpening {
         do {
             _ = try ColumnFile.compact(path: path)
         } catch  where error.code == .inUse {
-            // Compacting is good, but opening is what was asked for.
+            // Compacting is good, but opening is the request.
         } catch {
             throw StoreError(error)
         }

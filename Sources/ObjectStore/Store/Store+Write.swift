@@ -82,7 +82,7 @@ extension Store {
     public func commitWrite(withoutNotifying silenced: [NotificationToken] = []) throws {
         try checkOpen(to: "commit")
         try notifications.checkOwn(silenced)
-        inserter = nil
+        inserterCache.didEndTransaction()
         let keepingLeft = notifications.needsPresentVersion
         let before = view.version
         let left: Snapshot?
@@ -110,7 +110,7 @@ extension Store {
     /// Throws `not_in_write`, `closed`, `wrong_thread`.
     public func cancelWrite() throws {
         try checkOpen(to: "cancel")
-        inserter = nil
+        inserterCache.didEndTransaction()
         view.snapshot.cancelWrite()
         try didRollBack()
     }

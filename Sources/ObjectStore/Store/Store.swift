@@ -63,14 +63,12 @@ public final class Store {
     private var hasMissedTurn = false
     /// The outcome of the open write, once it was requested.
     private(set) var outcome: WriteOutcome?
-    /// The open write transaction's inserter for the class whose objects were created last.
-    var inserter: ObjectInserter?
-    /// The same as far as it outlives the transaction.
-    var creationPlan: ObjectInserter.Plan?
+    /// The inserter for single objects.
+    var inserterCache = InserterCache()
     /// The functions that create default values; only this store has them.
     let functionDefaults = DefaultFunctions()
     /// The schema's bytes in the file, to notice a change.
-    var catalog: [UInt8] = []
+    private(set) var catalog: [UInt8] = []
     /// The schema that the open write transaction has changed; nil if it has not.
     private(set) var schemaBeforeWrite: Schema?
     /// The schema of the present version, whatever an open write transaction has done to it.
@@ -94,7 +92,7 @@ public final class Store {
     /// or is to be migrated while this process has it open), and what a migration throws.
     ///
     /// `migration` replaces the configuration's, for a closure that is confined to this thread.
-    /// `shouldCompact` is asked with the file's bytes and those of them that are in use, when this
+    /// `shouldCompact` is called with the file's bytes and those of them that are in use, when this
     /// is the first store of the file in the process; if it says so the file is compacted, unless
     /// another process has it open. Its errors are thrown. `whileWaiting` is called some fifty times a second while a
     /// write, now or later, waits for another writer; what it throws ends the wait. Without it nothing does.
@@ -324,19 +322,28 @@ extension Store {
         let gone = view.schema.classes.filter { schema.find(table: $0.table) == nil }
         catalog = bytes
         schemaBeforeWrite = nil
-        inserter = nil
-        creationPlan = nil
+        inserterCache.didChangeSchema()
         view.schema = schema
         view.snapshot.configure(
             schema.tableDefinitions + gone.map { TableDefinition(id: $0.table, columns: []) })
         schemaHandler?()
     }
 
+    /// Reads the schema's bytes of a store that is being opened.
+    func readCatalog() throws { catalog = try SchemaCatalog.bytes(view.snapshot) ?? [] }
+
+    /// Writes the schema's bytes, in the open write transaction.
+    func writeCatalog(_ bytes: [UInt8], _ session: WriteSession) throws {
+        try StoreError.wrapping { () throws(StorageError) in
+            try session.setMetadata(SchemaCatalog.name, bytes)
+        }
+        catalog = bytes
+    }
+
     /// Shows a schema that the open write transaction has given its tables already.
     func adoptInWrite(_ schema: Schema) {
         schemaBeforeWrite = schemaBeforeWrite ?? view.schema
-        inserter = nil
-        creationPlan = nil
+        inserterCache.didChangeSchema()
         view.schema = schema
         view.noteChange()
         schemaHandler?()
@@ -361,7 +368,7 @@ extension Store {
     }
 
     /// Runs a migration's function; the write transaction cannot be ended meanwhile.
-    func migrating(_ body: () throws -> Void) throws {
+    func keepingWriteOpen(_ body: () throws -> Void) throws {
         isMigrating = true
         defer { isMigrating = false }
         try body()
@@ -371,7 +378,7 @@ extension Store {
     /// not wait until this one has moved to the new version.
     ///
     /// Returns the version that was left, if it is to be kept.
-    @discardableResult  // because: it is kept only when asked for
+    @discardableResult  // because: it is kept only on request
     func commitSnapshot(keepingLeft: Bool = false) throws -> Snapshot? {
         if !view.schema.classesWithUniqueIndexes.isEmpty, let session = view.snapshot.write {
             do {

@@ -167,7 +167,9 @@ final class MigrationAttempt {
     init(_ file: MigrationFile) { self.file = file }
 
     /// Throws ``MigrationFailure`` for what the work throws.
-    func run<Result>(on store: Store, _ work: () throws -> Result) throws -> Result {
+    func explainingFailures<Result>(
+        of store: Store, _ work: () throws -> Result
+    ) throws -> Result {
         do {
             return try work()
         } catch {

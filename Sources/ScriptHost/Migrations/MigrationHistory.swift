@@ -213,3 +213,12 @@ extension MigrationHistory.Problem {
         }
     }
 }
+
+extension MigrationLog.Entry {
+    /// The entry of a migration that is applied now.
+    init(of file: MigrationFile) {
+        self.init(
+            number: file.number, name: file.name, checksum: file.checksum, appliedAt: .now)
+        codeChecksum = SourceChecksum.ofCode(file.source)
+    }
+}

@@ -69,7 +69,7 @@ enum MigrationModule {
         }
         add("test") { module, call in
             let run = MigrationTestRun(module, directory: try MigrationDirectory(call.text(1)))
-            return MigrationTestRun.report(try run.run())
+            return MigrationTestRun.report(try run.outcomes())
         }
         context.module["migrate"] = .table(table)
         module.migrator = { [weak module] store, folder, version in

@@ -47,25 +47,16 @@ extension MigrationRunner {
             let script = try scripts.script(last)
             let known = standing.history.applied.last?.entry.number
             isWaiting?(true)
-            let report = try handle.store.migrate(
-                to: script.schema, version: UInt64(number),
-                if: { log in
-                    isWaiting?(false)
-                    try checkVersion(handle.store.schema.version, last)
-                    try requireSchema(of: script, handle)
-                    return log.entries.last?.number == known
-                },
-                recording: { log, _ in
-                    log.apply(
-                        files.map { file in
-                            var entry = MigrationLog.Entry(
-                                number: file.number, name: file.name, checksum: file.checksum,
-                                appliedAt: .now, backup: nil)
-                            entry.codeChecksum = SourceChecksum.ofCode(file.source)
-                            return entry
-                        })
-                })
-            guard report != nil else { throw migratedMeanwhile }
+            try handle.store.withMigration { transaction in
+                isWaiting?(false)
+                try checkVersion(handle.store.schema.version, last)
+                try requireSchema(of: script, handle)
+                var log = transaction.log
+                guard log.entries.last?.number == known else { throw migratedMeanwhile }
+                log.apply(files.map(MigrationLog.Entry.init(of:)))
+                _ = try transaction.migrate(to: script.schema, version: UInt64(number))
+                    .commit(recording: log)
+            }
             return BaselineReport(store: store, recorded: files)
         }
     }

@@ -78,31 +78,30 @@ extension MigrationRunner {
         let entry = try handle.store.migrationLog().entries.last
         let added =
             entry?.added ?? SchemaLint.additions(from: classes, to: script.schema)
-        isWaiting?(true)
-        let report = try attempt.run(on: handle.store) {
-            try handle.store.migrate(
-                to: classes, version: UInt64(previous?.number ?? 0),
-                dropping: script.downDrops.union(added),
-                if: { log in
-                    isWaiting?(false)
-                    guard log.entries.last?.number == file.number else { return false }
-                    attempt.backup = try makeBackup(
-                        handle, log, takingBack: script, to: classes, backup)
-                    attempt.hasMadeBackup = attempt.backup != nil
-                    attempt.writtenSince = try writtenValues(
-                        handle.store, since: entry?.version ?? 0, missingIn: classes)
-                    return true
-                },
-                recording: { log, _ in
-                    log.revertLast(
-                        backup: attempt.backup.map(Self.fileName), version: handle.store.version + 1
-                    )
-                },
-                migration: migrating(script, script.down, handle, attempt))
+        return try attempt.explainingFailures(of: handle.store) {
+            isWaiting?(true)
+            return try handle.store.withMigration { transaction in
+                isWaiting?(false)
+                var log = transaction.log
+                guard log.entries.last?.number == file.number else { throw migratedMeanwhile }
+                attempt.backup = try makeBackup(
+                    handle, log, takingBack: script, to: classes, backup)
+                attempt.hasMadeBackup = attempt.backup != nil
+                attempt.writtenSince = try writtenValues(
+                    handle.store, since: entry?.version ?? 0, missingIn: classes)
+                let migrated = try transaction.migrate(
+                    to: classes, version: UInt64(previous?.number ?? 0),
+                    dropping: script.downDrops.union(added)
+                ) { [self] migration in
+                    try call(script.down, of: script, with: migration, on: handle, attempt)
+                }
+                log.revertLast(
+                    backup: attempt.backup.map(Self.fileName), version: handle.store.version + 1)
+                return attempt.finished(try migrated.commit(recording: log))
+            }
         }
-        guard let report else { throw migratedMeanwhile }
-        return attempt.finished(report)
     }
+
     /// How many values of each property and objects of each class that a schema does not have were written since a
     /// version; nil if the history does not tell.
     private func writtenValues(

@@ -105,31 +105,25 @@ extension MigrationRunner {
         let directory = try MigrationDirectory(directory.path)
         let runner = MigrationRunner(module, store: store, directory: directory)
         try withExisting { handle in
-            _ = try handle.store.migrate(
-                to: handle.store.schema.classes.map { $0.unplaced }, version: UInt64(version),
-                if: { log in
-                    let history = MigrationHistory(log, directory)
-                    return history.applied.count >= (kept.max() ?? -1) + 1
-                },
-                recording: { log, _ in
-                    let history = MigrationHistory(log, directory)
-                    let indices = history.applied.indices.filter(kept.contains)
-                    var entries = indices.map { index in
-                        let applied = history.applied[index]
-                        guard let file = applied.file, file.squashedChecksum == nil else {
-                            return applied.entry
-                        }
-                        return runner.accepted(applied.entry, as: file)
+            try handle.store.withMigration { transaction in
+                var log = transaction.log
+                let history = MigrationHistory(log, directory)
+                guard history.applied.count > kept.max() ?? -1 else { return }
+                var entries = history.applied.indices.filter(kept.contains).map { index in
+                    let applied = history.applied[index]
+                    guard let file = applied.file, file.squashedChecksum == nil else {
+                        return applied.entry
                     }
-                    if adopted != nil, let file = directory.files.last {
-                        var entry = MigrationLog.Entry(
-                            number: file.number, name: file.name, checksum: file.checksum,
-                            appliedAt: .now)
-                        entry.codeChecksum = SourceChecksum.ofCode(file.source)
-                        entries.append(entry)
-                    }
-                    log.replaceEntries(entries)
-                })
+                    return runner.accepted(applied.entry, as: file)
+                }
+                if adopted != nil, let file = directory.files.last {
+                    entries.append(.init(of: file))
+                }
+                log.replaceEntries(entries)
+                let classes = handle.store.schema.classes.map { $0.unplaced }
+                _ = try transaction.migrate(to: classes, version: UInt64(version))
+                    .commit(recording: log)
+            }
         }
     }
 

@@ -162,38 +162,37 @@ package final class MigrationRunner {
     ) throws -> AppliedMigration? {
         let file = script.file
         let attempt = MigrationAttempt(file)
-        isWaiting?(true)
         do {
             let target = try target(of: script, handle)
-            let report = try attempt.run(on: handle.store) {
-                try handle.store.migrate(
-                    to: target.schema, version: UInt64(target.version), dropping: script.drops,
-                    resumingAs: file.resumeKey,
-                    if: { log in
-                        isWaiting?(false)
-                        let history = MigrationHistory(log, directory)
-                        guard !history.applied.contains(where: { $0.file?.number == file.number })
-                        else { return false }
-                        if history.last?.number ?? 0 < file.number {
-                            try checkVersion(handle.store.schema.version, file)
-                        }
-                        // The copy from before the first batch is the one to go back to.
-                        if attempt.isInterrupted(handle.store) {
-                            attempt.backup = lastBackup(log)
-                        } else {
-                            attempt.backup = try makeBackup(
-                                handle, log, copying.due, copying.choice)
-                            attempt.hasMadeBackup = attempt.backup != nil
-                        }
-                        return true
-                    },
-                    recording: { log, differences in
-                        log.replaceEntries(MigrationHistory(log, directory).recorded)
-                        log.apply([entry(file, attempt, differences, handle.store)])
-                    },
-                    migration: migrating(script, script.up, handle, attempt))
+            return try attempt.explainingFailures(of: handle.store) {
+                isWaiting?(true)
+                return try handle.store.withMigration { transaction in
+                    isWaiting?(false)
+                    var log = transaction.log
+                    let history = MigrationHistory(log, directory)
+                    guard !history.applied.contains(where: { $0.file?.number == file.number })
+                    else { return nil }
+                    if history.last?.number ?? 0 < file.number {
+                        try checkVersion(handle.store.schema.version, file)
+                    }
+                    // The copy from before the first batch is the one to go back to.
+                    if attempt.isInterrupted(handle.store) {
+                        attempt.backup = lastBackup(log)
+                    } else {
+                        attempt.backup = try makeBackup(handle, log, copying.due, copying.choice)
+                        attempt.hasMadeBackup = attempt.backup != nil
+                    }
+                    let migrated = try transaction.migrate(
+                        to: target.schema, version: UInt64(target.version),
+                        dropping: script.drops, resumingAs: file.resumeKey
+                    ) { [self] migration in
+                        try call(script.up, of: script, with: migration, on: handle, attempt)
+                    }
+                    log.replaceEntries(history.recorded)
+                    log.apply([entry(file, attempt, migrated.differences, handle.store)])
+                    return attempt.finished(try migrated.commit(recording: log))
+                }
             }
-            return report.map { attempt.finished($0) }
         } catch {
             // A copy of a store that is as it was would only fill the disk.
             if attempt.hasMadeBackup, let backup = attempt.backup,
@@ -234,10 +233,8 @@ package final class MigrationRunner {
         _ file: MigrationFile, _ attempt: MigrationAttempt, _ differences: [SchemaDifference],
         _ store: Store
     ) -> MigrationLog.Entry {
-        var entry = MigrationLog.Entry(
-            number: file.number, name: file.name, checksum: file.checksum,
-            appliedAt: .now, backup: attempt.backup.map(Self.fileName))
-        entry.codeChecksum = SourceChecksum.ofCode(file.source)
+        var entry = MigrationLog.Entry(of: file)
+        entry.backup = attempt.backup.map(Self.fileName)
         entry.helpers = scripts.helpers[file.number] ?? [:]
         entry.version = store.version + 1
         entry.added = differences.compactMap { difference in
@@ -253,16 +250,15 @@ package final class MigrationRunner {
     /// Records the numbers that applied migrations have now.
     private func recordNumbers(_ handle: StoreHandle, _ standing: MigrationStanding) throws {
         guard let last = standing.history.last else { return }
+        let schema = try scripts.schema(after: last)
         isWaiting?(true)
-        _ = try handle.store.migrate(
-            to: try scripts.schema(after: last), version: UInt64(last.number),
-            if: { _ in
-                isWaiting?(false)
-                return true
-            },
-            recording: { log, _ in
-                log.replaceEntries(MigrationHistory(log, directory).recorded)
-            })
+        try handle.store.withMigration { transaction in
+            isWaiting?(false)
+            var log = transaction.log
+            log.replaceEntries(MigrationHistory(log, directory).recorded)
+            _ = try transaction.migrate(to: schema, version: UInt64(last.number))
+                .commit(recording: log)
+        }
     }
 
     /// Throws `version_too_low` for a store that has a higher version than a migration.
@@ -275,26 +271,23 @@ package final class MigrationRunner {
                 + "has been through with moonpool migrate baseline")
     }
 
-    func migrating(
-        _ script: MigrationScript, _ function: LuaFunction?, _ handle: StoreHandle,
-        _ attempt: MigrationAttempt
-    ) -> (Migration) throws -> Void {
-        { [self] migration in
-            migration.progressHandler = { [progress] className, done, total in
-                progress?(script.file.fileName, className, done, total)
-            }
-            if isTrial {
-                migration.failureHandler = { attempt.failed($0, $1) }
-            }
-            do {
-                try scripts.run(script.file) {
-                    try module.run(function, migration, handle, defaults: script.declared)
-                    try module.state.checkStopping()
-                }
-            } catch {
-                attempt.object = migration.currentObject
-                throw error
-            }
+    /// Calls the `up` or `down` of a script, reports its progress, and notes in the attempt where it fails.
+    func call(
+        _ function: LuaFunction?, of script: MigrationScript, with migration: Migration,
+        on handle: StoreHandle, _ attempt: MigrationAttempt
+    ) throws {
+        migration.progressHandler = { [progress] className, done, total in
+            progress?(script.file.fileName, className, done, total)
+        }
+        if isTrial {
+            migration.failureHandler = { attempt.failed($0, $1) }
+        }
+        do {
+            try scripts.call(function, of: script, with: migration, on: handle)
+            try module.state.checkStopping()
+        } catch {
+            attempt.object = migration.currentObject
+            throw error
         }
     }
 

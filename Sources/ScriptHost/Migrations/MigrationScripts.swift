@@ -26,9 +26,32 @@ final class MigrationScripts {
         let previous = directory.file(before: file.number)
         let isDelta = SourceChecksum.mentions("changes", in: file.source)
         let base = try isDelta ? schema(after: previous) : []
-        let loaded = try run(file) { try MigrationScript(file, on: base, module) }
+        let loaded = try inEnvironment(of: file) { try MigrationScript(file, on: base, module) }
         scripts[file.number] = loaded
         return loaded
+    }
+
+    /// Calls the `up` or `down` of a script in a migration.
+    func call(
+        _ function: LuaFunction?, of script: MigrationScript, with migration: Migration,
+        on handle: StoreHandle
+    ) throws {
+        try inEnvironment(of: script.file) {
+            try module.callMigration(
+                function, with: migration, on: handle, defaults: script.declared)
+        }
+    }
+
+    /// Applies a migration to a store that keeps no record of it.
+    @discardableResult  // because most callers look at the store
+    func apply(_ script: MigrationScript, to handle: StoreHandle) throws -> MigrationReport {
+        try handle.store.withMigration { transaction in
+            try transaction.migrate(
+                to: script.schema, version: UInt64(script.file.number), dropping: script.drops
+            ) { [self] migration in
+                try call(script.up, of: script, with: migration, on: handle)
+            }.commit(recording: transaction.log)
+        }
     }
 
     /// The schema after a migration; empty for nil, which means a store before the first.
@@ -38,7 +61,9 @@ final class MigrationScripts {
 
     /// Runs code of a migration: `require`, `dofile` and `loadfile` look in the folder first, and what they load there
     /// counts as part of the migration; `os.exit` is an error.
-    func run<Result>(_ file: MigrationFile, _ body: () throws -> Result) throws -> Result {
+    func inEnvironment<Result>(
+        of file: MigrationFile, _ body: () throws -> Result
+    ) throws -> Result {
         let environment = try MigrationEnvironment(module.state, folder: directory.path)
         defer {
             environment.end()

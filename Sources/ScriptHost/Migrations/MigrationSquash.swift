@@ -63,16 +63,7 @@ package struct MigrationSquash {
         let configuration = StoreConfiguration(.memory("squash \(UUIDValue.random())"))
         let lines = try module.withStore(configuration) { handle in
             for file in directory.files where file.number <= last.number {
-                let script = try scripts.script(file)
-                _ = try handle.store.migrate(
-                    to: script.schema, version: UInt64(file.number), dropping: script.drops,
-                    if: { _ in true }, recording: { _, _ in },
-                    migration: { migration in
-                        try scripts.run(file) {
-                            try module.run(
-                                script.up, migration, handle, defaults: script.declared)
-                        }
-                    })
+                try scripts.apply(scripts.script(file), to: handle)
             }
             var data = SquashedData(handle.store)
             return try data.lines()

@@ -69,7 +69,7 @@ package struct MigrationTestRun {
     /// Runs everything, in order.
     ///
     /// Throws only what ends the whole run, such as an interrupt.
-    package func run() throws -> [Outcome] {
+    package func outcomes() throws -> [Outcome] {
         var outcomes = directory.strayTests.map { name in
             Outcome(
                 file: nil, path: MigrationListing.path(name, in: directory.path), name: nil,
@@ -177,7 +177,7 @@ package struct MigrationTestRun {
                 try apply(earlier, to: handle)
             }
             let store = module.value(of: handle)
-            try scripts.run(file) {
+            try scripts.inEnvironment(of: file) {
                 if let before = fixture?["before"].function {
                     try handle.store.write { _ = try before.call([store]) }
                 }
@@ -190,7 +190,7 @@ package struct MigrationTestRun {
             }
             try takeBack(file, handle)
             if let down = fixture?["down"].function {
-                _ = try scripts.run(file) { try down.call([store]) }
+                _ = try scripts.inEnvironment(of: file) { try down.call([store]) }
             }
             // After another `up` it is as if `down` had never run.
             try apply(file, to: handle)
@@ -227,7 +227,7 @@ package struct MigrationTestRun {
                 return "the store refuses them: \(error.message)"
             }
             let before = try StoreContents(handle.store)
-            let report: MigrationReport?
+            let report: MigrationReport
             do {
                 report = try apply(file, to: handle)
             } catch {
@@ -236,8 +236,8 @@ package struct MigrationTestRun {
             }
             try takeBack(file, handle)
             var lost = script.drops.union(script.downDrops).union(
-                report?.dropped.map(\.place) ?? [])
-            for case .classRenamed(let old, let new) in report?.differences ?? [] {
+                report.dropped.map(\.place))
+            for case .classRenamed(let old, let new) in report.differences {
                 for place in lost where place.hasPrefix(new + ".") {
                     lost.insert(old + place.dropFirst(new.count))
                 }
@@ -252,16 +252,8 @@ package struct MigrationTestRun {
     }
 
     @discardableResult  // because most tests look at the store
-    private func apply(_ file: MigrationFile, to handle: StoreHandle) throws -> MigrationReport? {
-        let script = try scripts.script(file)
-        return try handle.store.migrate(
-            to: script.schema, version: UInt64(file.number), dropping: script.drops,
-            if: { _ in true }, recording: { _, _ in },
-            migration: { migration in
-                try scripts.run(file) {
-                    try module.run(script.up, migration, handle, defaults: script.declared)
-                }
-            })
+    private func apply(_ file: MigrationFile, to handle: StoreHandle) throws -> MigrationReport {
+        try scripts.apply(scripts.script(file), to: handle)
     }
 
     private func takeBack(_ file: MigrationFile, _ handle: StoreHandle) throws {
@@ -272,13 +264,13 @@ package struct MigrationTestRun {
         let previous = directory.file(before: file.number)
         let classes = try scripts.schema(after: previous)
         let added = SchemaLint.additions(from: classes, to: script.schema)
-        _ = try handle.store.migrate(
-            to: classes, version: UInt64(previous?.number ?? 0),
-            dropping: script.downDrops.union(added), if: { _ in true }, recording: { _, _ in },
-            migration: { migration in
-                try scripts.run(file) {
-                    try module.run(script.down, migration, handle, defaults: script.declared)
-                }
-            })
+        _ = try handle.store.withMigration { transaction in
+            try transaction.migrate(
+                to: classes, version: UInt64(previous?.number ?? 0),
+                dropping: script.downDrops.union(added)
+            ) { migration in
+                try scripts.call(script.down, of: script, with: migration, on: handle)
+            }.commit(recording: transaction.log)
+        }
     }
 }

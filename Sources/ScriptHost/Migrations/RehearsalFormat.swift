@@ -13,7 +13,7 @@ package enum RehearsalFormat: String, CaseIterable, Sendable {
     /// One HTML page.
     case html
 
-    /// The format that a file's name asks for by its ending.
+    /// The format of a file by the ending of its name.
     ///
     /// Throws `invalid_argument` for any other ending.
     package init(path: String) throws {

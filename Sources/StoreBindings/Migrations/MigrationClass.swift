@@ -15,9 +15,9 @@ package final class MigrationHandle {
         space = FrozenSpace(handle, migration.old)
     }
 
-    /// Runs a script's migration function.
-    static func run(
-        _ function: LuaFunction?, _ migration: Migration, _ handle: StoreHandle,
+    /// Calls a script's migration function.
+    static func call(
+        _ function: LuaFunction?, with migration: Migration, on handle: StoreHandle,
         defaults schema: LuaTable? = nil
     ) throws {
         handle.updateClasses()
@@ -41,10 +41,11 @@ package final class MigrationHandle {
             if let batch {
                 return try migration.resumableLoop(className, batch: batch) { [self] walk in
                     let present = walk.oldView === space.view
-                    try run(function, walk, present ? space : FrozenSpace(handle, walk.oldView))
+                    try visitPairs(
+                        function, walk, present ? space : FrozenSpace(handle, walk.oldView))
                 }
             }
-            if let walk = try migration.walk(className) { try run(function, walk, space) }
+            if let walk = try migration.walk(className) { try visitPairs(function, walk, space) }
             return
         }
         guard batch == nil else {
@@ -56,16 +57,16 @@ package final class MigrationHandle {
         handle.updateClasses()
         if let newClass {
             let type = try handle.objectClass(named: newClass.name)
-            try run(function, .onlyNew, try migration.objects(newClass.name).keys(), type)
+            try visitUnpaired(function, .onlyNew, try migration.objects(newClass.name).keys(), type)
         } else if let oldClass {
             let (type, anchor) = space.objectClass(oldClass)
             let keys = try Results(.frozen(migration.old), all: oldClass).keys()
-            try withExtendedLifetime(anchor) { try run(function, .onlyOld, keys, type) }
+            try withExtendedLifetime(anchor) { try visitUnpaired(function, .onlyOld, keys, type) }
         }
     }
 
     /// Calls a function with the objects of a new or of a removed class.
-    private func run(
+    private func visitUnpaired(
         _ function: LuaFunction, _ loop: Loop, _ keys: some Sequence<ObjectKey>, _ type: ObjectClass
     ) throws {
         var keys = Array(keys).makeIterator()
@@ -81,12 +82,15 @@ package final class MigrationHandle {
             }
             return call.answer(.nil)
         }
-        try run(function, loop, step) {
+        try runLoop(function, loop, step) {
             "\(type.classSchema.name) object \(current?.rawValue ?? 0)"
         }
     }
 
-    private func run(_ function: LuaFunction, _ walk: MigrationWalk, _ space: FrozenSpace) throws {
+    /// Calls a function with the old and the new object, for each object that is in both schemas.
+    private func visitPairs(
+        _ function: LuaFunction, _ walk: MigrationWalk, _ space: FrozenSpace
+    ) throws {
         handle.updateClasses()
         let (oldType, anchor) = space.objectClass(walk.oldClass)
         let newType = try handle.objectClass(named: walk.newClass.name)
@@ -97,12 +101,12 @@ package final class MigrationHandle {
                 LuaLiveObject(type: newType, key: key.rawValue))
         }
         try withExtendedLifetime(anchor) {
-            try run(function, .both, step) { walk.currentName ?? walk.newClass.name }
+            try runLoop(function, .both, step) { walk.currentName ?? walk.newClass.name }
         }
     }
 
     /// Runs Lua's own loop over what a step function answers; `name` names the current object for reports.
-    private func run(
+    private func runLoop(
         _ function: LuaFunction, _ kind: Loop, _ step: LuaFunction, name: @escaping () -> String
     ) throws {
         let isTolerant = migration.failureHandler != nil

@@ -13,11 +13,11 @@ extension StoreModule {
     /// Calls a script's migration function.
     ///
     /// Default functions in `schema` apply to the objects that it creates.
-    package func run(
-        _ function: LuaFunction?, _ migration: Migration, _ handle: StoreHandle,
+    package func callMigration(
+        _ function: LuaFunction?, with migration: Migration, on handle: StoreHandle,
         defaults schema: LuaTable? = nil
     ) throws {
-        try MigrationHandle.run(function, migration, handle, defaults: schema)
+        try MigrationHandle.call(function, with: migration, on: handle, defaults: schema)
     }
 
     /// Runs the work with a store, which is closed afterwards unless the script has it open.

@@ -100,7 +100,8 @@ extension StoreHandle {
                 let function = try call.function(3)
                 let schema = try call.table(2)
                 try handle.store.redefine(classes) { migration in
-                    try MigrationHandle.run(function, migration, handle, defaults: schema)
+                    try MigrationHandle.call(
+                        function, with: migration, on: handle, defaults: schema)
                 }
             } else if try call.options(3, ["force"])?["force"].isTruthy == true {
                 try handle.store.redefine(classes)

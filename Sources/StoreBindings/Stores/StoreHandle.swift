@@ -121,7 +121,7 @@ package final class StoreHandle {
         owner?.didClose(self)
     }
 
-    /// Waits until the streams hold the present version, where the script has asked for that.
+    /// Waits until the streams hold the present version, where the script has requested that.
     func acknowledge() throws {
         guard !replications.isEmpty, !store.isClosed, !store.isInWrite else { return }
         for replication in replications { try replication.acknowledge(store.version, state) }

@@ -217,7 +217,8 @@ package final class StoreModule {
                 { migration in
                     let handle = StoreHandle(self, migration.store)
                     migrated = handle
-                    try MigrationHandle.run(function, migration, handle, defaults: schema)
+                    try MigrationHandle.call(
+                        function, with: migration, on: handle, defaults: schema)
                 }
             }, shouldCompact: shouldCompact,
             whileWaiting: { [weak self] in

@@ -188,9 +188,10 @@ import Testing
         try world.fill([person(Property("phone", .string)), ClassSchema("Toy", [])], [])
         let store = try world.open(nil)
         func migrate(_ dropping: Set<String>) throws {
-            _ = try store.migrate(
-                to: [person()], version: 1, dropping: dropping, if: { _ in true },
-                recording: { _, _ in })
+            _ = try store.withMigration { transaction in
+                try transaction.migrate(to: [person()], version: 1, dropping: dropping)
+                    .commit(recording: transaction.log)
+            }
         }
         _ = storeError(.invalidSchema) { try migrate([]) }
         _ = storeError(.invalidSchema) { try migrate(["P.phone"]) }
@@ -200,11 +201,12 @@ import Testing
 
     @Test func `a program does not migrate a store that has a record of migrations`() throws {
         let store = try world.open(nil)
-        _ = try store.migrate(
-            to: [person(Property("n", .int))], version: 1, if: { _ in true },
-            recording: { log, _ in
-                log.apply([.init(number: 1, name: "first", checksum: "a", appliedAt: .now)])
-            })
+        _ = try store.withMigration { transaction in
+            var log = transaction.log
+            log.apply([.init(number: 1, name: "first", checksum: "a", appliedAt: .now)])
+            return try transaction.migrate(to: [person(Property("n", .int))], version: 1)
+                .commit(recording: log)
+        }
         store.close()
         let error = storeError(.migrationNeeded) {
             _ = try world.open([person(Property("m", .int))], version: 2)

@@ -33,13 +33,10 @@ import Testing
         defer { store.close() }
         var seen: [Int64] = []
         do {
-            _ = try store.migrate(
-                to: [Self.after], version: 2, dropping: ["Person.old"], resumingAs: key,
-                if: { _ in true },
-                recording: { log, _ in
-                    log.apply([.init(number: 2, name: "x", checksum: key, appliedAt: .now)])
-                },
-                migration: { migration in
+            try store.withMigration { transaction in
+                let migrated = try transaction.migrate(
+                    to: [Self.after], version: 2, dropping: ["Person.old"], resumingAs: key
+                ) { migration in
                     try migration.renameClass("Person", to: "Member")
                     try migration.each("Member", resumableEvery: batch) { old, new in
                         guard case .int(let id) = try old.value("id"),
@@ -51,7 +48,11 @@ import Testing
                         try new.set("name", .string("n\(id)"))
                         try new.set("friends", .list([.int(id), .int(1)]))
                     }
-                })
+                }
+                var log = transaction.log
+                log.apply([.init(number: 2, name: "x", checksum: key, appliedAt: .now)])
+                _ = try migrated.commit(recording: log)
+            }
         } catch is Killed {}
         return seen
     }
@@ -153,10 +154,11 @@ import Testing
             -> String
         {
             do {
-                _ = try store.migrate(
-                    to: classes, version: 2, resumingAs: key, if: { _ in true },
-                    recording: { _, _ in },
-                    migration: body)
+                _ = try store.withMigration { transaction in
+                    try transaction.migrate(
+                        to: classes, version: 2, resumingAs: key, running: body
+                    ).commit(recording: transaction.log)
+                }
                 return ""
             } catch {
                 return (error as? StoreError)?.message ?? "\(error)"
