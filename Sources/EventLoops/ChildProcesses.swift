@@ -28,7 +28,7 @@ package enum ChildProcesses {
     ///
     /// Each command is a program and its arguments.
     ///
-    /// `next` is asked for the index of the next command to start, and nil means that none is to be started any more.
+    /// `next` returns the index of the next command to start; nil means that no further one starts.
     /// `didEnd` receives each outcome, on the calling thread. Children share the process group, so that Ctrl-C reaches
     /// them. `whileWaiting` is called about ten times a second. An error of any of the functions ends those that still
     /// run with SIGTERM, and waits for them.

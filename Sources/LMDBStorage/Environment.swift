@@ -245,7 +245,7 @@ package final class Environment: Sendable {
         do throws(StorageError) {
             let tables = try FileCreation.open(names, 0, begun, path)
             for (name, table) in zip(names, tables) {
-                // LMDB takes the order from the file, whatever it was asked for.
+                // LMDB takes the order from the file, whatever was requested.
                 var flags: UInt32 = 0
                 try check(mdb_dbi_flags(begun, table.dbi, &flags), "mdb_dbi_flags", path)
                 let isOrdered = flags & UInt32(MDB_INTEGERKEY) != 0

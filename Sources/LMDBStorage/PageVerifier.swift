@@ -141,7 +141,7 @@ package struct PageVerifier {
             let free = TreeHead(image, at: base + 24)
             let main = TreeHead(image, at: base + 24 + PageImage.tableSize)
             let version = image.load(base + 128, UInt64.self)
-            // A map at a fixed address is something that no store asks for.
+            // A map at a fixed address is something that no store requests.
             if image.flags != PageImage.Flags.meta || free.flags & 1 != 0 || main.flags != 0 {
                 add("header \(index) has flags that no store has")
             }

@@ -20,7 +20,7 @@ import CEdit
 package enum LineInput: Equatable, Sendable {
     /// A line, without its end; a recalled or pasted one may have several.
     case line(String)
-    /// The arrow up in the first line of what is typed, where the caller has asked for it: the lines before are wanted back.
+    /// The arrow up in the first line of what is typed, where the caller has requested it, to get the lines before back.
     case takenBack(String)
     /// Ctrl-C: what was typed is thrown away.
     case interrupted

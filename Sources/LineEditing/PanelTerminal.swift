@@ -32,7 +32,7 @@ package struct PanelFrame: Sendable, Equatable {
 package enum PanelTerminal {
     /// Runs a panel until its frame is over or the input ends.
     ///
-    /// `frame` is asked whenever the output's pipe is woken; nil while there is none yet. `press` receives each key, and
+    /// `frame` is called whenever the output's pipe is woken; nil while there is none yet. `press` receives each key, and
     /// `resize` is called when the window has another size. Until `isAnswered` the next key waits, at most for some tenths
     /// of a second: it may be meant for what follows the panel.
     package static func run(
@@ -101,7 +101,7 @@ package enum PanelTerminal {
         text.withUTF8 { Descriptor.write(output.descriptor, UnsafeRawBufferPointer($0)) }
     }
 
-    /// Lets every key come at once, Ctrl-C too; the settings before, or nil where there is no terminal.
+    /// Delivers every key at once, Ctrl-C too; the settings before, or nil where there is no terminal.
     private static func makeRaw(_ input: Int32) -> termios? {
         var settings = termios()
         guard tcgetattr(input, &settings) == 0 else { return nil }

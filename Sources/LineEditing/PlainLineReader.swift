@@ -7,7 +7,7 @@ package final class PlainLineReader {
     /// Reads from a descriptor.
     package init(input: Int32 = 0) { self.input = input }
 
-    /// Whether a line can be read without waiting, because it was typed before it was asked for.
+    /// Whether a line can be read without waiting, because it was typed ahead.
     package var hasWaitingLine: Bool {
         buffer.contains(UInt8(ascii: "\n")) || Descriptor.hasInput(input)
     }

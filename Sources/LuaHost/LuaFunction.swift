@@ -21,7 +21,7 @@ package struct LuaFunction: Hashable, Sendable {
         try call(arguments).first ?? .nil
     }
 
-    /// Calls it as `lua` calls a chunk: an error object with a `__tostring` is asked for its text where it is raised, and
+    /// Calls it as `lua` calls a chunk: the text of an error object with a `__tostring` is made where it is raised, and
     /// that text, without a traceback, is what the call throws.
     @discardableResult  // because chunks are run for what they do
     package func callAsChunk(_ arguments: [LuaValue] = []) throws(LuaError) -> [LuaValue] {

@@ -40,7 +40,7 @@ package struct LuaLimitExceeded: ScriptError, Equatable, CustomStringConvertible
 }
 
 extension LuaState {
-    /// The error of the stop that has been asked for; that of an interrupt when there is none.
+    /// The error of the requested stop; that of an interrupt when there is none.
     package var stopReason: any ScriptError {
         isStopping ? stopErrors[Int(shim_stop_reason(main))] ?? LuaInterrupted() : LuaInterrupted()
     }

@@ -58,7 +58,7 @@ open class LuaLiveClass {
 }
 
 extension LuaResult {
-    /// The key that was asked for, when the slot is -1.
+    /// The requested key, when the slot is -1.
     package var key: LuaValue { state.value(at: 2, on: L) }
 }
 

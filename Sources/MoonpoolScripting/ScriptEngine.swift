@@ -203,7 +203,7 @@ public final class ScriptEngine: Sendable {
     /// Stops what is running, if something is; the engine can be used on.
     ///
     /// The stopped run throws a `ScriptFailure` with the code `interrupted`. A C or Swift function that computes is not
-    /// cut short: the stop comes when it returns.
+    /// cut short: the script stops when it returns.
     public func stop() { script.stopRunning() }
 
     /// Ends the engine: what runs is stopped, writes are rolled back, stores are closed; waits for that.

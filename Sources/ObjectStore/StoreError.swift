@@ -65,7 +65,7 @@ extension StoreError.Code {
     public static let invalidSchema = Self(rawValue: "invalid_schema")
     /// The file's schema differs in a way that needs a migration.
     public static let migrationNeeded = Self(rawValue: "migration_needed")
-    /// The file has a higher schema version than was asked for.
+    /// The file has a higher schema version than the one requested.
     public static let versionTooLow = Self(rawValue: "version_too_low")
     /// The file is damaged, or is not a store.
     public static let fileCorrupt = Self(rawValue: "file_corrupt")

@@ -62,7 +62,7 @@ final class JetStream {
 
     /// Removes the messages before a sequence number.
     func purge(before sequence: UInt64) throws {
-        // The server removes all messages where it is asked to keep those from the first one on.
+        // The server removes all messages where a purge keeps those from the first one on.
         guard sequence > 1 else { return }
         _ = try ask("STREAM.PURGE.\(name)", "{\"seq\":\(sequence)}")
     }
@@ -164,7 +164,7 @@ final class JetStream {
     /// The server's reason for refusing.
     static func reason(_ answer: Answer) -> String { answer.text("error", "description") }
 
-    /// Asks the JetStream API; nil if what is asked for does not exist.
+    /// Sends a request to the JetStream API; nil if its subject does not exist.
     private func ask(_ subject: String, _ body: String) throws -> Answer? {
         let answer = try Answer(try connection.request("$JS.API.\(subject)", body))
         guard answer.hasError else { return answer }

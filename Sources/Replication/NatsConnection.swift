@@ -351,7 +351,7 @@ final class NatsSubscription {
     /// Ends the delivery of messages, and waits until those that the server has sent can be read.
     func end() throws { try connection.unsubscribe(handle) }
 
-    /// The next message; nil if none comes in this time.
+    /// The next message; nil if none arrives in this time.
     func next(within milliseconds: Int64) throws -> NatsMessage? {
         try connection.next(handle, milliseconds)
     }

@@ -2,7 +2,7 @@
 // time; the symbol is the one that Foundation itself uses.
 @_spi(_Unicode) import Swift
 
-/// Cuts text into the terms that a full-text index holds and a search asks for.
+/// Cuts text into the terms that a full-text index holds and that a search looks up.
 ///
 /// A term is a run of letters, digits and `_`, in lower case and without diacritics: `Čeština` is
 /// `cestina`. An apostrophe between letters is left out (`don't` is `dont`), a point or comma

@@ -137,7 +137,7 @@ package struct KeySet: Sendable, Hashable {
     /// Adds the keys of one cluster: bit `i` of `bits` means the key `base + i`.
     ///
     /// Made for commits, which have their changes as bitmaps; constant time per run when clusters
-    /// come in ascending order.
+    /// are in ascending order.
     package mutating func insert(base: Int64, bits: SIMD8<UInt64>) {
         for word in 0..<8 {
             var rest = bits[word]

@@ -129,7 +129,7 @@ extension ListColumn {
         var buffer = GrowableBuffer<UInt8>(capacity: 8192)
         defer { buffer.deallocate() }
         let lists = edited.sorted { $0.key < $1.key }
-        // What is behind everything in the table is appended, which leaves no half-empty pages.
+        // Lists that belong after all others are appended, which leaves no half-empty pages.
         var isAppending = false
         if let first = lists.first {
             let cursor = try transaction.cursor(pages.table)

@@ -4,7 +4,7 @@
     import Darwin
 #endif
 
-/// A set of texts or other bytes that is asked about every row of a column.
+/// A set of texts or other bytes that every row of a column is looked up in.
 ///
 /// The values are stored one after the other. A hash table contains their offsets and half of each hash. A bit filter,
 /// small enough for the nearest cache, rejects most rows that are not in the set before the hash table is read.

@@ -1,4 +1,4 @@
-/// A set of integers that is asked about every row of a column.
+/// A set of integers that every row of a column is looked up in.
 ///
 /// Values that are close together are stored as bits, others in a hash table. Either way a test costs a load or two,
 /// however many values there are. Immutable.

@@ -145,7 +145,7 @@ extension TableReader {
 
     /// The rows whose bytes pass.
     ///
-    /// A dictionary's entries are asked once each.
+    /// Each entry of a dictionary is looked up once.
     @inline(__always)
     private func filter(
         _ column: ColumnID, _ cluster: Int, _ leaf: Leaf, _ rows: ClusterBits,

@@ -1,4 +1,4 @@
-/// Rows of a table that links are asked about: one bit for each key, without the gaps that clusters
+/// Rows of a table that links are looked up in: one bit for each key, without the gaps that clusters
 /// leave, so that a link is found by a shift.
 ///
 /// Immutable. An eighth of a byte for each key.
@@ -6,7 +6,7 @@ package struct TargetBits: Sendable {
     /// Bit `key % 64` of word `key / 64`; the last word is 0, for keys outside.
     let words: [UInt64]
 
-    /// Makes what is asked for out of some rows.
+    /// Makes the requested bits of some rows.
     package init(_ rows: RowSet) {
         // Two more: the last cluster may reach into one, and one is to stay 0.
         var words = [UInt64](repeating: 0, count: rows.clusterCount * Cluster.rows / 64 + 3)

@@ -1,7 +1,7 @@
 /// A quick look at many values of text, before any is compared.
 enum TextKernels {
     /// From so many rows on it is cheaper to look at all rows of a cluster than to find the ones
-    /// that are asked for.
+    /// that are requested.
     private static let denseFrom = 124
 
     /// The rows among `rows` of a plain leaf with 16-bit ends that may begin with `prefix`, which is

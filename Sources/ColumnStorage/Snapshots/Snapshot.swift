@@ -10,7 +10,7 @@ package final class Snapshot {
     /// Whether it stays at its version.
     package let isFrozen: Bool
     @exclusivity(unchecked) private var tables: SortedMap<TableID, TableReader> = SortedMap()
-    /// The table that was asked for last.
+    /// The table that was used last.
     @exclusivity(unchecked) private var recent: TableReader?
     /// Where the readers of versions that a live snapshot has left come from and go to.
     private let spares: SpareReaders?
@@ -213,7 +213,7 @@ package final class Snapshot {
     /// the write remains and the snapshot is where it was. `whenVisible` is called as soon as others can see the
     /// version: before this snapshot has moved there, so that they need not wait for that.
     package func commit(whenVisible: () -> Void = {}) throws(StorageError) -> Snapshot {
-        // because: it is kept when asked for.
+        // because: it is kept on request.
         try commit(keepingLeft: true, whenVisible)!
     }
 

@@ -15,7 +15,7 @@ package final class SnapshotSource {
     @exclusivity(unchecked) package var write: WriteSession? {
         didSet { uncountedWrite = write.map { .passUnretained($0.transaction) } }
     }
-    // The same again: what an index is read with is asked for at every look-up, which then counts no references.
+    // The same again: what an index is read with is used at every look-up, which then counts no references.
     @exclusivity(unchecked) private var uncountedReader: Unmanaged<ReadTransaction>?
     @exclusivity(unchecked) private var uncountedWrite: Unmanaged<WriteTransaction>?
     /// The definitions of the tables.
@@ -24,9 +24,9 @@ package final class SnapshotSource {
     @exclusivity(unchecked) var damage: StorageError?
     @exclusivity(unchecked) private var madeListPages: ListPages?
     @exclusivity(unchecked) private var madeKeyPages: ListPages?
-    /// Nil until they are asked for at this version.
+    /// Nil until they are used at this version.
     @exclusivity(unchecked) private var knownRecent: DeltaBuffer?
-    /// By shard; empty until one is asked for.
+    /// By shard; empty until one is used.
     @exclusivity(unchecked) private var indexPages: [IndexPages?] = []
     /// The buffers of this snapshot's writes, kept between them.
     private(set) lazy var workspace = WriteWorkspace()

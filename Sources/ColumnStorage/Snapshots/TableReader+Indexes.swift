@@ -257,7 +257,7 @@ extension TableReader {
         { [weak self] owner in self?.listCount(column, owner) }
     }
 
-    /// Makes the indexes and lists that the definition asks for; those that stay keep what they know.
+    /// Makes the indexes and lists of the definition; those that stay keep what they know.
     func configureIndexes(from old: TableDefinition) {
         configureRowIndexes()
         let count = definition.columns.count

@@ -46,7 +46,7 @@ extension TableReader {
         if overlay != nil { try index.settle(self, in: transaction) }
     }
 
-    /// Makes the indexes that the definition asks for; those that stay keep what they know.
+    /// Makes the indexes of the definition; those that stay keep what they know.
     func configureRowIndexes() {
         let wanted = definition.rowIndexes
         guard rowIndexes.map(\.definition) != wanted else { return }

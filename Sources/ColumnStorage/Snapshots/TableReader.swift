@@ -22,7 +22,7 @@ package final class TableReader {
     let leaves: Table
     /// The changes of the open write to this table.
     @exclusivity(unchecked) var overlay: TableOverlay?
-    /// The newest cluster with the rows that wait in the tail, once something has asked for it.
+    /// The newest cluster with the rows that wait in the tail, once it was used.
     @exclusivity(unchecked) var tail: TailLeaves?
     /// The bound of keys of the version that is read; a write of this snapshot may be further.
     @exclusivity(unchecked) var tailBound: Int64 = 0

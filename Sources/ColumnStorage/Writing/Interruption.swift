@@ -17,7 +17,7 @@ package final class Interruption: Sendable {
     private let steps = Atomic(0)
     private let hasGivenUp = Atomic(false)
 
-    /// After how many steps it is asked; a step is about what looking at a value costs.
+    /// After how many steps it is called; a step is about what looking at a value costs.
     private static let pause = 1024
 
     /// Makes one for the thread that will set it; `isAsked` is called there, and should cost less than a microsecond.

@@ -29,7 +29,7 @@ package final class WriteSession {
     @exclusivity(unchecked) private(set) var overlays: SortedMap<TableID, TableOverlay> =
         SortedMap()
     @exclusivity(unchecked) private var recent: TableOverlay?
-    /// The greatest key of each shard that was asked for.
+    /// The greatest key of each shard that was read.
     @exclusivity(unchecked) private var greatestKeys: SortedMap<Int, UInt64?> = SortedMap()
     @exclusivity(unchecked) var isSchemaChanged = false
     /// The history's record of this write if it restores an earlier version's data.

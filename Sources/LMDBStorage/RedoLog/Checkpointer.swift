@@ -110,7 +110,7 @@ final class Checkpointer: @unchecked Sendable {
         }
     }
 
-    /// Does what was asked for and ends the thread.
+    /// Serves the last request and ends the thread.
     func stop() {
         monitor.lock()
         isStopping = true

@@ -31,7 +31,7 @@ extension Results {
 
     /// Calls a handler on the caller's actor with the rows, and whenever they change.
     ///
-    /// The first call comes in the actor's next turn. The observation ends when the token is invalidated or released. Throws `invalid_argument` for a store without an
+    /// The first call is made in the actor's next turn. The observation ends when the token is invalidated or released. Throws `invalid_argument` for a store without an
     /// actor, `already_in_write`, `closed`.
     public func observe(
         _ paths: FieldPath<M>..., isolation: isolated (any Actor)? = #isolation,

@@ -1,4 +1,4 @@
-/// A value that is computed when it is asked for and kept until something that the computation read has changed.
+/// A value that is computed on its first read and kept until something that the computation read has changed.
 ///
 /// Reactions that read it run again only if the value becomes another one. Confined to the thread of the stores.
 package final class Computed: Reaction {

@@ -47,7 +47,7 @@ struct SectionSequence {
         return (sections.sum(before: chunk) + offset, chunks[chunk][offset].key, left)
     }
 
-    /// Adds a row to a section, which comes with its first one.
+    /// Adds a row to a section, which is created with its first one.
     mutating func add(_ key: Scalar, by rules: SectionRules) {
         let (chunk, offset, isThere) = find(key, by: rules)
         if isThere {

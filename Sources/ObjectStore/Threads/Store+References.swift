@@ -107,7 +107,7 @@ extension Store {
                 .invalidArgument,
                 "this reference was already resolved; create one for each thread and each use")
         }
-        // Another object may have come to be in that row.
+        // Another object may be in that row now.
         if reference.outcome?.state == .rolledBack { return nil }
         if let frozen = reference.frozen {
             return try value(reference.content, in: .frozen(thawed(frozen, holder)))

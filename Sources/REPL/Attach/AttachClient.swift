@@ -140,7 +140,7 @@ package final class AttachClient {
                     editor?.remember(entry)
                     return entry
                 }
-            // A line is taken back only where that was asked for.
+            // A line is taken back only on request.
             case .interrupted, .takenBack: unfinished = ""
             case .endOfInput:
                 if unfinished.isEmpty || editor == nil { return nil }

@@ -9,7 +9,7 @@ package enum InspectFunction {
     private static let deepest = 100
     private static let most = 1_000_000
 
-    /// Gives a script the function; `columns` is the width of what it returns unless the script asks for another.
+    /// Gives a script the function; `columns` is the width of what it returns unless the script gives another.
     package static func install(
         in context: ScriptContext, columns: @escaping @Sendable () -> Int = { 80 }
     ) {

@@ -1,6 +1,6 @@
 /// The decoded values of one leaf.
 ///
-/// Texts and bytes stay in the file and are read when they are asked for. Reused from leaf to leaf.
+/// Texts and bytes stay in the file and are read when they are used. Reused from leaf to leaf.
 final class LeafValues {
     /// Where a text or a byte string is.
     struct Piece {

@@ -325,7 +325,7 @@ package final class RealmRows {
         cells.setNull(start..<start + NodeReader.maximumLeafCount)
     }
 
-    /// Rows without a column that is asked for.
+    /// Rows without a requested column.
     private func handOverCount(_ body: (RealmRows) throws -> Void) throws {
         var left = realmClass.count
         guard left <= reader.bytes.count * 128 else {

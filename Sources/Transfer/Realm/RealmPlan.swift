@@ -85,7 +85,7 @@ struct RealmPlan {
             all.filter { source in
                 (wanted.isEmpty || wanted.contains { isNamed(source, $0) }) && !isLeftOut(source)
             }.map(\.index))
-        // Embedded objects come with their owners.
+        // Embedded objects are imported with their owners.
         var isGrowing = true
         while isGrowing {
             let parts = kept.flatMap { file.classes[$0].properties.compactMap(\.target) }

@@ -152,7 +152,7 @@ extension NotificationDispatcher {
             }
             guard !delay.isHolding else { return }
         }
-        // The call that comes back is the one that must not be made.
+        // The returned call is the one that must not be made.
         passOver(observer, left) { _ in }
         observer.makeReason = nil
     }

@@ -20,7 +20,7 @@ class Observer {
     /// Whether the call that is due is the last one.
     var isFinished = false
     var statistics = ObserverStatistics()
-    /// Made when asked for: most calls are never questioned.
+    /// Made on first use: most calls are never questioned.
     ///
     /// Stays after the end: the last call may be questioned as well.
     var makeReason: (() -> DeliveryReason)?
@@ -30,7 +30,7 @@ class Observer {
     var silencedVersion: UInt64?
     /// When calls are made that are not to be made at once.
     var delay: ObserverDelay?
-    /// Whether deliveries pass the observer by: its owner asks for the changes with ``NotificationToken/pull()``.
+    /// Whether deliveries pass the observer by: its owner fetches the changes with ``NotificationToken/pull()``.
     var isPulled = false
     /// Whether a delivery must not serve the observer now.
     var isWithheld: Bool { isPulled || delay?.isHolding == true }

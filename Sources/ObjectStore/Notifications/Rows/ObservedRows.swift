@@ -32,7 +32,7 @@ extension ObservedRows {
     var isGone: Bool { false }
 }
 
-/// Rows that can be asked for by their position.
+/// Rows that can be found by their position.
 protocol OrderedRows: ObservedRows {
     /// The row at a position below `count`.
     func key(at position: Int) -> ObjectKey

@@ -19,7 +19,7 @@ final class ObservedSequence {
 
     /// The changes of a step, in numbers of elements.
     struct Step {
-        /// Elements that are gone; their objects can be asked for until `forget`.
+        /// Elements that are gone; their objects can be read until `forget`.
         var removed: [ObjectKey] = []
         var added: [ObjectKey] = []
         /// Elements with another position, with the labels that they had.

@@ -11,7 +11,7 @@ struct IndexAccess {
     let words: String
     /// The condition that the index serves, as it was written.
     var condition = ""
-    /// The columns of an index of several columns that are asked together; empty for others.
+    /// The columns of an index of several columns that are looked up together; empty for others.
     var columns: [ColumnID] = []
     /// The rows, in any order, perhaps several times.
     private let read: () -> [ObjectKey]

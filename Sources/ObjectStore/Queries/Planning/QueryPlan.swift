@@ -5,7 +5,7 @@ import ColumnStorage
 struct QueryPlan {
     private let predicate: BoundPredicate
     private let rows: TableReader
-    /// The index that is asked; nil for a scan.
+    /// The index that is used; nil for a scan.
     let access: IndexAccess?
 
     /// Chooses among the indexes of the conditions that all must hold.
@@ -49,7 +49,7 @@ struct QueryPlan {
         var cluster = 0
         var found = 0
         if most < rows.count {
-            // Where few are wanted, the first clusters often hold them: they are asked as they
+            // Where few are wanted, the first clusters often hold them: they are scanned as they
             // come, before anything is prepared.
             while cluster < min(Self.unpreparedClusters, rows.clusterCount), found < most {
                 let bits = predicate.evaluate(cluster: cluster, among: rows.presence(cluster))

@@ -76,7 +76,7 @@ struct RowSetScan: ScanNode {
     }
 }
 
-/// All of several conditions, in the order in which they are asked.
+/// All of several conditions, in the order in which they are evaluated.
 struct AllScan: ScanNode {
     let parts: [any ScanNode]
     var cost: Int { parts.reduce(0) { $0 + $1.cost } }
@@ -91,7 +91,7 @@ struct AllScan: ScanNode {
     }
 }
 
-/// One of several conditions, in the order in which they are asked.
+/// One of several conditions, in the order in which they are evaluated.
 struct AnyScan: ScanNode {
     let parts: [any ScanNode]
     var cost: Int { parts.reduce(0) { $0 + $1.cost } }

@@ -191,7 +191,7 @@ struct ScanPlanner {
     private func measure(_ step: inout Step) {
         let count = rows.clusterCount
         guard count >= Self.leastSampled else { return }
-        // Dear conditions are asked about fewer rows.
+        // Expensive conditions are evaluated for fewer rows.
         let isDear = step.scan.cost > 30
         let samples = isDear ? 2 : Self.sampledClusters
         var asked = 0

@@ -16,7 +16,7 @@ struct BoundTables {
 
     subscript(slot: Int) -> TableReader { readers[slot] }
 
-    /// Whether the evaluation is not to be given up; asked for each value of a collection.
+    /// Whether the evaluation may continue; called for each value of a collection.
     var isGoingOn: Bool { interruption?.goesOn() ?? true }
 }
 

@@ -216,7 +216,7 @@ extension [any PredicateNode] {
     }
 }
 
-/// All of several conditions, the cheapest first; the next is asked only where rows are left.
+/// All of several conditions, the cheapest first; the next is evaluated only where rows are left.
 struct ConjunctionNode: PredicateNode {
     let parts: [any PredicateNode]
     let cost: Int
@@ -240,7 +240,7 @@ struct ConjunctionNode: PredicateNode {
     }
 }
 
-/// One of several conditions, the cheapest first; the next is asked only where it can still matter.
+/// One of several conditions, the cheapest first; the next is evaluated only where it can still matter.
 struct DisjunctionNode: PredicateNode {
     let parts: [any PredicateNode]
     let cost: Int

@@ -3,7 +3,7 @@ import ColumnStorage
 extension Results {
     /// The sum of a property; nils do not count, and the sum of nothing is 0.
     ///
-    /// In a mixed property only numbers count, whatever is asked for. Ints give an int unless their sum needs more than 64 bits, then a double.
+    /// In a mixed property only numbers count, whatever the aggregate. Ints give an int unless their sum needs more than 64 bits, then a double.
     ///
     /// Throws `unknown_property`, and `invalid_query` for a list or a type that has no sum.
     public func sum(_ path: String) throws -> Value {

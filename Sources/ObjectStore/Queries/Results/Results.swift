@@ -3,7 +3,7 @@ import MemoryAccounts
 
 /// The objects of a query: lazy and live.
 ///
-/// Nothing is computed until it is asked for; what was computed is kept until the store's version
+/// Nothing is computed before its first use; what was computed is kept until the store's version
 /// changes or its open write transaction changes something. Counting alone lists no keys. Results
 /// of a frozen view work the same and never change. Confined to the store's thread.
 ///

@@ -50,7 +50,7 @@ final class SortReading: Sendable {
 
 /// A key of an order, ready to be read in one view.
 ///
-/// A class, because an order is asked again and again: passing it on counts one reference.
+/// A class, because an order is used again and again: passing it on counts one reference.
 final class BoundSortKey {
     /// Where the values are.
     private enum Place {

@@ -8,7 +8,7 @@ import ColumnStorage
 final class ValueSequence {
     /// The changes of a step, in numbers of elements.
     struct Step {
-        /// Elements that are gone; their values can be asked for until `forget`.
+        /// Elements that are gone; their values can be read until `forget`.
         var removed: [ObjectKey] = []
         var added: [ObjectKey] = []
         /// Elements that were set, with the values that they had.
