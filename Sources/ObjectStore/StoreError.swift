@@ -17,13 +17,93 @@ public struct StoreError: Error, Hashable, Sendable {
     /// The stable code.
     public let code: Code
 
-    /// A sentence with the names and values that matter.
-    public let message: String
+    /// A sentence with the names and values that matter, in the words of Swift programs.
+    public var message: String { message(for: .program) }
+
+    /// The part of the message that is the same for all readers.
+    private let text: String
+    /// The rest of the message.
+    private let detail: Detail?
 
     /// Makes an error.
     public init(_ code: Code, _ message: String) {
+        self.init(code, message, detail: nil)
+    }
+
+    private init(_ code: Code, _ text: String, detail: Detail?) {
         self.code = code
-        self.message = message
+        self.text = text
+        self.detail = detail
+    }
+}
+
+extension StoreError {
+    /// The author of the code that receives an error.
+    package enum Reader {
+        /// Writes Swift, and counts from 0.
+        case program
+        /// Writes Lua, and counts from 1.
+        case script
+    }
+
+    /// The part of a message that depends on its reader.
+    private enum Detail: Hashable {
+        /// A position that is outside a collection.
+        case position(Int, of: String)
+        /// What to do, after the text.
+        case advice(program: String, script: String)
+    }
+
+    /// An error with advice that names functions, for both kinds of readers.
+    package init(_ code: Code, _ text: String, program: String, script: String) {
+        self.init(code, text, detail: .advice(program: program, script: script))
+    }
+
+    /// An error about a position, counted from 0: `index 7 is outside the 5 results`, for a text such as `the 5 results`.
+    package static func outside(_ position: Int, of collection: String) -> StoreError {
+        StoreError(.outOfRange, "", detail: .position(position, of: collection))
+    }
+
+    /// The error where something can only be changed in a write transaction.
+    static func needsWrite(_ what: String) -> StoreError {
+        StoreError(
+            .notInWrite, "\(what) can only be changed in a write transaction",
+            program: "make the change in store.write { … }",
+            script: "wrap the change in store:write(function() … end)")
+    }
+
+    /// The error about an object of a class that was deleted.
+    static func deleted(_ className: String) -> StoreError {
+        StoreError(
+            .invalidObject, "this '\(className)' was deleted",
+            program: "check isValid before you use an object that may be deleted",
+            script: "check is_valid() before you use an object that may be deleted")
+    }
+
+    /// The error of a change to a store that was opened read-only.
+    static var readOnlyStore: StoreError {
+        StoreError(
+            .readOnly, "the store was opened read-only",
+            program: "open it without isReadOnly to write",
+            script: "open it without read_only to write")
+    }
+
+    /// Returns the error with a place before its message.
+    package func at(_ place: String) -> StoreError {
+        StoreError(code, "\(place): \(text)", detail: detail)
+    }
+
+    /// Returns the message in the words of a reader.
+    package func message(for reader: Reader) -> String {
+        switch (detail, reader) {
+        case (nil, _): text
+        case (.position(let position, let collection), .program):
+            "\(text)index \(position) is outside \(collection)"
+        case (.position(let position, let collection), .script):
+            "\(text)index \(position + 1) is outside \(collection)"
+        case (.advice(let advice, _), .program), (.advice(_, let advice), .script):
+            "\(text); \(advice)"
+        }
     }
 }
 

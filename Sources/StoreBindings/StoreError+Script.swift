@@ -4,8 +4,8 @@ import ObjectStore
 extension StoreError: ScriptError {
     /// The store's code, such as `not_in_write`.
     package var scriptCode: String { code.rawValue }
-    /// The error message.
-    package var scriptMessage: String { message }
+    /// The error message, in the words of scripts.
+    package var scriptMessage: String { message(for: .script) }
 }
 
 extension LuaCall {

@@ -52,6 +52,24 @@ private struct Failed: Error {}
         #expect(code { _ = try store.refresh() } == .closed)
     }
 
+    @Test func `messages name Swift's functions, and no word of Lua`() throws {
+        let store = try Store(.memory("words"), models: Twin.self, on: nil)
+        defer { store.close() }
+        let twin = try store.writeNow { tx in try tx.insert(Twin(id: 1)) }
+        func message(_ body: () throws -> Void) -> String {
+            do { try body() } catch let error as any MoonpoolError { return error.message } catch {}
+            return ""
+        }
+        let outside = message { try twin.set(\.text, to: "a") }
+        #expect(outside.contains("; make the change in store.write {"))
+        try store.writeNow { tx in try tx.delete(twin) }
+        let deleted = message { _ = try twin.get(\.text) }
+        #expect(deleted.contains("check isValid before"))
+        for text in [outside, deleted] {
+            #expect(!text.contains("function()") && !text.contains("is_valid"))
+        }
+    }
+
     @Test func `errors of opening and of migrations have a code`() throws {
         let folder = try TemporaryFolder()
         let path = folder.file("twins.moonpool")

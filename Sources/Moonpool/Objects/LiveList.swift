@@ -92,10 +92,8 @@ public struct LiveList<Element: StoredValue>: ExpressibleByArrayLiteral {
         get {
             read { list, context in
                 guard let value = try list.element(at: index) else {
-                    throw StoreError(
-                        .outOfRange,
-                        "index \(index) is outside the list of \(try list.count()) elements"
-                    )
+                    throw StoreError.outside(
+                        index, of: "the list of \(try list.count()) elements")
                 }
                 return try live(value, context)
             }

@@ -57,7 +57,7 @@ struct RealmPrompt: Sendable {
             context.state.globals["store"] = opened.first ?? .nil
         } catch {
             let message =
-                (error as? StoreError)?.message ?? (error as? LuaError)?.message ?? "\(error)"
+                (error as? StoreError)?.scriptMessage ?? (error as? LuaError)?.message ?? "\(error)"
             ProcessServices.writeError("moonpool: \(message)\n")
             throw error
         }

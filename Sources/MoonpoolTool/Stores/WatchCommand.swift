@@ -157,7 +157,7 @@ private final class WatchSession {
         // One error can end several handlers.
         guard status == 0 else { return }
         ProcessServices.writeError(
-            "moonpool: \((error as? StoreError)?.message ?? "\(error)")\n")
+            "moonpool: \((error as? StoreError)?.scriptMessage ?? "\(error)")\n")
         status = 1
         loop.stop()
     }

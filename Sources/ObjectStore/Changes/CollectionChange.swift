@@ -164,10 +164,7 @@ public struct CollectionChange {
     /// The result is empty for plain values, which have no properties. Throws `out_of_range`.
     public func properties(ofModification index: Int) throws -> [PropertyChange] {
         guard positions.modifications.indices.contains(index) else {
-            throw StoreError(
-                .outOfRange,
-                "index \(index) is out of range; the change has \(modifications.count) modifications"
-            )
+            throw StoreError.outside(index, of: "the \(modifications.count) modifications")
         }
         guard let oldView, let newView, let changes,
             let object = modifiedObject(index, newView),

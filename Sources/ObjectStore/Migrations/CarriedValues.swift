@@ -149,15 +149,25 @@ final class CarriedValues {
             guard count > 0 else { continue }
             let place = "'\(present.name).\(property.name)'"
             let objects = names.joined(separator: ", ") + (count > names.count ? ", …" : "")
-            throw StoreError(
-                example == .null ? .missingValue : .typeMismatch,
-                example == .null
-                    ? "\(place) is required now, and \(count == 1 ? "1 object has" : "\(count) objects have") no "
+            guard example != .null else {
+                throw StoreError(
+                    .missingValue,
+                    "\(place) is required now, and \(count == 1 ? "1 object has" : "\(count) objects have") no "
                         + "value (\(objects)); set it in the migration, or give the property a default"
-                    : "\(place) would change from \(conversion.old.typeName) to \(property.typeName), and "
-                        + "\(count == 1 ? "1 value does" : "\(count) values do") not convert exactly, such as "
-                        + "\(example.summary) (\(objects)); set the property in the migration with m:each, or declare "
-                        + "the loss with drops = { \"\(present.name).\(property.name)\" }")
+                )
+            }
+            let loss = "\"\(present.name).\(property.name)\""
+            throw StoreError(
+                .typeMismatch,
+                "\(place) would change from \(conversion.old.typeName) to \(property.typeName), and "
+                    + "\(count == 1 ? "1 value does" : "\(count) values do") not convert exactly, such as "
+                    + "\(example.summary) (\(objects))",
+                program:
+                    "set the property in the migration with forEach, or drop its values with "
+                    + "deleteProperty",
+                script:
+                    "set the property in the migration with m:each, or declare the loss with drops = "
+                    + "{ \(loss) }")
         }
     }
 }

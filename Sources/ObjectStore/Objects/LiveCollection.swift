@@ -42,7 +42,7 @@ extension LiveCollection {
     func rows() throws -> TableReader {
         let rows = try source.openView().table(classSchema)
         source.noteRead(classSchema, owner, property.column)
-        guard rows.isPresent(owner) else { throw StoreView.deleted(classSchema, owner) }
+        guard rows.isPresent(owner) else { throw StoreError.deleted(classSchema.name) }
         return rows
     }
 
@@ -70,7 +70,7 @@ extension LiveCollection {
         let writer = try ObjectWriter(
             source.writableStore(), changing: "\(kind) '\(property.name)'")
         let rows = source.view.table(classSchema)
-        guard rows.isPresent(owner) else { throw StoreView.deleted(classSchema, owner) }
+        guard rows.isPresent(owner) else { throw StoreError.deleted(classSchema.name) }
         guard rows.kind(of: property.column) == .list else { throw removed }
         return writer
     }
@@ -105,10 +105,9 @@ extension LiveCollection {
 
     func checkRange(_ index: Int, _ limit: Int, _ count: Int) throws {
         guard (0..<limit).contains(index) else {
-            throw StoreError(
-                .outOfRange,
-                "index \(index + 1) is outside the \(property.collection?.name ?? "list") "
-                    + "'\(property.name)' of \(count) elements")
+            let kind = property.collection?.name ?? "list"
+            throw StoreError.outside(
+                index, of: "the \(kind) '\(property.name)' of \(count) elements")
         }
     }
 }

@@ -115,7 +115,7 @@ public struct LiveMap: LiveCollection {
 
     private func mapReader() throws -> MapReader {
         guard let map = try rows().map(property.column, owner) else {
-            throw StoreView.deleted(classSchema, owner)
+            throw StoreError.deleted(classSchema.name)
         }
         return map
     }

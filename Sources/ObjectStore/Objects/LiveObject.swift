@@ -115,7 +115,7 @@ public struct LiveObject {
                 .typeMismatch,
                 "'\(classSchema.name).\(name)' is \(property.typeName), not a \(kind.name)")
         }
-        guard isValid else { throw StoreView.deleted(classSchema, key) }
+        guard isValid else { throw StoreError.deleted(classSchema.name) }
         return (classSchema, property)
     }
 

@@ -141,9 +141,8 @@ extension NestedCollection {
 
     private func check(_ index: Int, _ limit: Int, _ count: Int) throws {
         guard (0..<limit).contains(index) else {
-            throw StoreError(
-                .outOfRange,
-                "index \(index + 1) is outside the list of \(count) elements inside a mixed value")
+            throw StoreError.outside(
+                index, of: "the list of \(count) elements inside a mixed value")
         }
     }
 }

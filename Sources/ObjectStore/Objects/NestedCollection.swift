@@ -246,7 +246,7 @@ extension NestedCollection {
             let rows = try object.source.openView().table(object.classSchema)
             object.source.noteRead(object.classSchema, object.key, property.column)
             guard rows.isPresent(object.key) else {
-                throw StoreView.deleted(object.classSchema, object.key)
+                throw StoreError.deleted(object.classSchema.name)
             }
             return rows.bytes(property.column, object.key)
         case .element(let list, let index):

@@ -17,7 +17,7 @@ extension Store {
         let writer = try ObjectWriter(self, changing: "'\(className)'")
         let classSchema = try view.schema.require(className)
         _ = try object.source.openView()
-        guard object.isValid else { throw StoreView.deleted(object.classSchema, object.key) }
+        guard object.isValid else { throw StoreError.deleted(object.classSchema.name) }
         if case .store(let owner) = object.source, owner === self {
             if mode != .error, object.classSchema.table == classSchema.table { return object }
             let reader = ObjectReading(object.source)

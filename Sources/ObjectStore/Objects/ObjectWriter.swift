@@ -21,7 +21,7 @@ struct ObjectWriter {
     /// Throws `invalid_object` for a deleted object.
     func checkPresent(_ key: ObjectKey, in classSchema: ClassSchema) throws {
         guard store.view.table(classSchema).isPresent(key) else {
-            throw StoreView.deleted(classSchema, key)
+            throw StoreError.deleted(classSchema.name)
         }
     }
 
@@ -53,7 +53,7 @@ struct ObjectWriter {
         to links: [ObjectKey], of target: ClassSchema
     ) throws -> Bool {
         guard store.view.table(classSchema).isPresent(key) else {
-            throw StoreView.deleted(classSchema, key)
+            throw StoreError.deleted(classSchema.name)
         }
         let targets = store.view.table(target)
         for link in links where !targets.isPresent(link) { return false }
@@ -148,7 +148,7 @@ struct ObjectWriter {
     /// it is deleted with it, other objects it links to stay.
     func delete(_ key: ObjectKey, in classSchema: ClassSchema) throws {
         guard store.view.table(classSchema).isPresent(key) else {
-            throw StoreView.deleted(classSchema, key)
+            throw StoreError.deleted(classSchema.name)
         }
         guard !store.view.schema.embeddingProperties(of: classSchema.table).isEmpty else {
             return try StoreError.wrapping { () throws(StorageError) in

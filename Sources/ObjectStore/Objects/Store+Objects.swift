@@ -134,6 +134,6 @@ extension Store {
             throw StoreError(
                 .invalidObject, "this '\(object.classSchema.name)' belongs to another store")
         }
-        guard object.isValid else { throw StoreView.deleted(object.classSchema, object.key) }
+        guard object.isValid else { throw StoreError.deleted(object.classSchema.name) }
     }
 }

@@ -89,7 +89,7 @@ extension StoreError {
             throw StoreError(
                 .fileCorrupt, "'\(file.path)': the \(what) stored in the file is damaged")
         } catch let error as StoreError {
-            throw StoreError(error.code, "'\(file.path)': \(error.message)")
+            throw error.at("'\(file.path)'")
         }
     }
 }

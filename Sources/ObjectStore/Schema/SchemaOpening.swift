@@ -26,7 +26,7 @@ struct SchemaOpening {
             where [.migrationNeeded, .duplicateKey, .missingValue, .versionTooLow].contains(
                 error.code)
         {
-            throw StoreError(error.code, "'\(store.name)': \(error.message)")
+            throw error.at("'\(store.name)'")
         }
     }
 

@@ -80,8 +80,7 @@ package final class SectionedResults {
     package func section(at position: Int) throws -> (key: Value, objects: Results) {
         let keys = try scalars()
         guard keys.indices.contains(position) else {
-            throw StoreError(
-                .outOfRange, "index \(position + 1) is outside the \(keys.count) sections")
+            throw StoreError.outside(position, of: "the \(keys.count) sections")
         }
         return (rules.value(keys[position]), objects(withScalar: keys[position]))
     }

@@ -30,7 +30,7 @@ extension Store {
         guard case .store = object.source else { return object }
         guard object.isValid else {
             try check()
-            throw StoreView.deleted(object.classSchema, object.key)
+            throw StoreError.deleted(object.classSchema.name)
         }
         let frozen = try frozenView(for: holder)
         guard frozen.isPresent(object.reference) else {

@@ -64,6 +64,7 @@ extension Store {
         throw StoreError(
             .tooManyVersions,
             "\(count) versions are in use, and \(limit) are allowed: the oldest version, \(oldest), "
-                + "is held by \(holder); release it, or raise max_live_versions")
+                + "is held by \(holder)", program: "release it, or raise maximumLiveVersions",
+            script: "release it, or raise max_live_versions")
     }
 }

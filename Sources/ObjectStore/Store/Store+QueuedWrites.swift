@@ -91,8 +91,7 @@ extension Store {
     ) throws {
         try check()
         guard !isReadOnly else {
-            throw StoreError(
-                .readOnly, "the store was opened read-only; open it without read_only to write")
+            throw StoreError.readOnlyStore
         }
         guard scheduler.canDeliver else {
             throw StoreError(

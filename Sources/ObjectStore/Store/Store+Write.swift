@@ -32,16 +32,19 @@ extension Store {
         try check()
         try ReadOnlySection.check()
         guard !isReadOnly else {
-            throw StoreError(
-                .readOnly, "the store was opened read-only; open it without read_only to write")
+            throw StoreError.readOnlyStore
         }
         guard !isInWrite else {
+            guard notifications.isDelivering else {
+                throw StoreError(
+                    .alreadyInWrite,
+                    "a write transaction is open already; commit or cancel it first")
+            }
             throw StoreError(
                 .alreadyInWrite,
-                notifications.isDelivering
-                    ? "a write transaction is open already: this handler is called at the beginning of a write; "
-                        + "change objects in it without a write of your own, or write later, with write_async"
-                    : "a write transaction is open already; commit or cancel it first")
+                "a write transaction is open already: this handler is called at the beginning of a write; "
+                    + "change objects in it without a write of your own",
+                program: "or write later, in a task", script: "or write later, with write_async")
         }
         try view.requireSound()
         try notifications.checkRounds()
@@ -135,10 +138,7 @@ extension Store {
     package func requireWrite(_ what: @autoclosure () -> String) throws -> WriteSession {
         try ReadOnlySection.check()
         guard let session = try openSession() else {
-            throw StoreError(
-                .notInWrite,
-                "\(what()) can only be changed in a write transaction; wrap the change in "
-                    + "store:write(function() … end)")
+            throw StoreError.needsWrite(what())
         }
         return session
     }

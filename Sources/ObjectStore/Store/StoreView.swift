@@ -99,7 +99,7 @@ package final class StoreView {
         if !property.isSingle {
             guard rows.isPresent(key) else {
                 try requireSound()
-                throw Self.deleted(classSchema, key)
+                throw StoreError.deleted(classSchema.name)
             }
             let value: Value =
                 switch property.collection {
@@ -116,7 +116,7 @@ package final class StoreView {
         }
         if let value = single(property, of: key, in: rows) { return value }
         try requireSound()
-        guard rows.isPresent(key) else { throw Self.deleted(classSchema, key) }
+        guard rows.isPresent(key) else { throw StoreError.deleted(classSchema.name) }
         return .null
     }
 
@@ -183,12 +183,5 @@ package final class StoreView {
         return element.map {
             Value($0, of: property.type, target: schema.target(of: property)?.table)
         }
-    }
-
-    static func deleted(_ classSchema: ClassSchema, _ key: ObjectKey) -> StoreError {
-        StoreError(
-            .invalidObject,
-            "this '\(classSchema.name)' was deleted; check is_valid() before you use an object that "
-                + "may be deleted")
     }
 }

@@ -26,10 +26,7 @@ extension Store {
         if let owner = Self.owner(of: Self.content(of: value), in: view) {
             let name = view.schema.find(table: owner.table)?.name ?? "object"
             guard view.isPresent(owner) else {
-                throw StoreError(
-                    .invalidObject,
-                    "this '\(name)' was deleted; check is_valid() before you use an object that may be deleted"
-                )
+                throw StoreError.deleted(name)
             }
             if isInWrite, !view.isFrozen, try !frozenView().isPresent(owner) {
                 switch value {

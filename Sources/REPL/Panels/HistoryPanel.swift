@@ -122,7 +122,7 @@ final class HistoryPanel: Panel {
             detail = text.lines(difference, limit: 100)
         } catch {
             detail = []
-            remark = (error as? StoreError)?.message ?? "\(error)"
+            remark = (error as? StoreError)?.scriptMessage ?? "\(error)"
         }
     }
 
@@ -132,7 +132,7 @@ final class HistoryPanel: Panel {
             try session.visit(versions[selected].version)
             return true
         } catch {
-            remark = (error as? StoreError)?.message ?? "\(error)"
+            remark = (error as? StoreError)?.scriptMessage ?? "\(error)"
             return false
         }
     }

@@ -114,7 +114,8 @@ final class WatchPanel: Panel {
             grid = now
         } catch {
             grid = nil
-            others = [session.style.paint((error as? StoreError)?.message ?? "\(error)", .error)]
+            let message = (error as? StoreError)?.scriptMessage ?? "\(error)"
+            others = [session.style.paint(message, .error)]
         }
         noteVersion()
     }

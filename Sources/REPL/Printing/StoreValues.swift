@@ -40,7 +40,7 @@ struct StoreValues {
     }
 
     private static func invalid(_ value: LuaValue, _ error: any Error) -> String {
-        (error as? StoreError).map { "<\($0.message)>" } ?? "<\(error)>"
+        (error as? StoreError).map { "<\($0.scriptMessage)>" } ?? "<\(error)>"
     }
 
     // MARK: - Objects

@@ -63,7 +63,7 @@ struct MigrationScript {
             try checkDrops()
             _ = try Schema.planned(schema)
         } catch let error as StoreError {
-            throw StoreError(error.code, "'\(file.path)': \(error.message)")
+            throw error.at("'\(file.path)'")
         }
     }
 

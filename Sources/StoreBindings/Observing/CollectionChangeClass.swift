@@ -105,9 +105,7 @@ final class ChangeHandle {
                 let present = try change.present()
                 let count = change.places.count(.modifications)
                 guard index <= count else {
-                    throw StoreError(
-                        .outOfRange,
-                        "index \(index) is out of range; the change has \(count) modifications")
+                    throw StoreError.outside(Int(index) - 1, of: "the \(count) modifications")
                 }
                 if let properties = try change.projected(Int(index) - 1, present) {
                     return call.answer(.table(call.state.makeTable(properties)))
@@ -153,7 +151,7 @@ final class ChangeHandle {
             LuaMethod("__tostring") { change, call in
                 if case .initial = change.kind { return call.answer("change { initial }") }
                 if case .error(let error) = change.kind {
-                    return call.answer(.text("change { error: \(error.message) }"))
+                    return call.answer(.text("change { error: \(error.scriptMessage) }"))
                 }
                 let lists: [ChangedPlaces.List] = [.deletions, .insertions, .modifications]
                 let counts = lists.map { "\($0.name) = \(change.places.count($0))" }

@@ -229,7 +229,7 @@ private struct ParcelPacker {
             }
             return .stored(reference)
         } catch let error as StoreError {
-            throw StoreError(error.code, "\(path): \(error.message)")
+            throw error.at(path)
         }
     }
 

@@ -28,7 +28,7 @@ extension Store {
         _ handler: @escaping (CollectionChange) throws -> Void
     ) throws -> NotificationToken {
         try check()
-        guard list.isValid else { throw StoreView.deleted(list.classSchema, list.owner) }
+        guard list.isValid else { throw StoreError.deleted(list.classSchema.name) }
         let owner = ObjectReference(table: list.classSchema.table, key: list.owner)
         let collection: ObservedCollection
         let target = view.schema.target(of: list.property)?.table
@@ -54,7 +54,7 @@ extension Store {
         let collection: ObservedCollection
         switch values.origin {
         case .property(let list):
-            guard list.isValid else { throw StoreView.deleted(list.classSchema, list.owner) }
+            guard list.isValid else { throw StoreError.deleted(list.classSchema.name) }
             collection = .values(owner: values.owner.reference, list.property, values.steps)
         case .nested(let nested):
             _ = try nested.count()

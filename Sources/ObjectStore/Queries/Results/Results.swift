@@ -132,8 +132,7 @@ public final class Results {
     public func object(at position: Int) throws -> LiveObject {
         let keys = try keys()
         guard position >= 0, position < keys.count else {
-            throw StoreError(
-                .outOfRange, "index \(position + 1) is outside the \(keys.count) results")
+            throw StoreError.outside(position, of: "the \(keys.count) results")
         }
         return LiveObject(source, try classSchema(), keys[position])
     }
@@ -178,7 +177,7 @@ public final class Results {
                 .invalidArgument,
                 "these results hold '\(expected.name)', not '\(object.classSchema.name)'")
         }
-        guard object.isValid else { throw StoreView.deleted(object.classSchema, object.key) }
+        guard object.isValid else { throw StoreError.deleted(object.classSchema.name) }
         return try keys().firstIndex(of: object.key)
     }
 

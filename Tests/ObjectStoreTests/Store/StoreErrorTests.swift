@@ -1,0 +1,29 @@
+import ObjectStore
+import Testing
+
+/// The words of an error, which depend on the language of the caller.
+@Suite struct StoreErrorTests {
+    @Test func `programs count positions from 0, and scripts from 1`() {
+        let error = StoreError.outside(5, of: "the 5 results")
+        #expect(error.code == .outOfRange)
+        #expect(error.message == "index 5 is outside the 5 results")
+        #expect(error.message(for: .script) == "index 6 is outside the 5 results")
+    }
+
+    @Test func `advice names the functions of the reader's language`() throws {
+        let store = try Store.temporary([ClassSchema("Dog", [])])
+        defer { store.close() }
+        let error = try #require(storeError(.notInWrite) { try store.create("Dog") })
+        #expect(error.message.hasSuffix("; make the change in store.write { … }"))
+        #expect(
+            error.message(for: .script).hasSuffix(
+                "; wrap the change in store:write(function() … end)"))
+    }
+
+    @Test func `a place precedes the message for both`() {
+        let error = StoreError.outside(0, of: "the list").at("row 3")
+        #expect(error.message == "row 3: index 0 is outside the list")
+        #expect(error.message(for: .script) == "row 3: index 1 is outside the list")
+        #expect(StoreError(.closed, "it ended").at("zoo").message(for: .script) == "zoo: it ended")
+    }
+}
