@@ -73,9 +73,11 @@ package final class Session {
     private static let keptResults = 1_000
 
     /// Creates a session in an interactive script.
+    ///
+    /// Only one session of a script can label the output of its observers and timers: the last with `watchesCalls`.
     package init(
         _ context: ScriptContext, style: Style, window: (columns: Int, rows: Int) = (80, 24),
-        output: SessionOutput
+        output: SessionOutput, watchesCalls: Bool = true
     ) {
         self.context = context
         self.window = window
@@ -87,7 +89,8 @@ package final class Session {
         functionInfo = debug?["getinfo"].function
         errorFrames = context.configuration.isInteractive ? ErrorFrames(context.state) : nil
         parameterName = debug?["getlocal"].function
-        observers = ObserverWatch(context, output, style)
+        observers = ObserverWatch(output, style)
+        if watchesCalls { observers.watch(context) }
         modules = ModuleReloader(context, evaluator)
         installHelp()
         confirmLosses()

@@ -116,16 +116,10 @@ private final class AttachConnection: Sendable {
                 socket.write(AttachFrame(.output, text).bytes)
             }
             // A prompt at this script's own terminal continues to name the origin of output.
-            let (calls, callbacks) = (context.storeModule.aroundCalls, context.aroundCallbacks)
-            defer {
-                if context.configuration.isInteractive {
-                    context.storeModule.aroundCalls = calls
-                    context.aroundCallbacks = callbacks
-                }
-            }
             let session = Session(
                 context, style: Style(isColored: false),
-                window: (columns: min(max(columns, 20), 1000), rows: 24), output: output)
+                window: (columns: min(max(columns, 20), 1000), rows: 24), output: output,
+                watchesCalls: !context.configuration.isInteractive)
             let bound = LoopBound(session, on: context.loop)
             self.session.withLock { $0 = bound }
             socket.write(AttachFrame(.prompt, session.prompt).bytes)

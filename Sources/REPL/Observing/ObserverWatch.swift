@@ -15,9 +15,13 @@ final class ObserverWatch {
 
     private static let mostTraces = 4_096
 
-    init(_ context: ScriptContext, _ output: SessionOutput, _ style: Style) {
+    init(_ output: SessionOutput, _ style: Style) {
         self.output = output
         self.style = style
+    }
+
+    /// Labels and measures the calls of a script from here on.
+    func watch(_ context: ScriptContext) {
         context.storeModule.aroundCalls = { [weak self] token, call in
             guard let self else { return try call() }
             try labelled(Self.label(of: token)) { () throws in try measured(token, call) }

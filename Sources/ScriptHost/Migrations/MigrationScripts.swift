@@ -37,7 +37,7 @@ final class MigrationScripts {
         on handle: StoreHandle
     ) throws {
         try inEnvironment(of: script.file) {
-            try module.callMigration(
+            try MigrationHandle.call(
                 function, with: migration, on: handle, defaults: script.declared)
         }
     }

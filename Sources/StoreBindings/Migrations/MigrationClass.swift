@@ -16,7 +16,9 @@ package final class MigrationHandle {
     }
 
     /// Calls a script's migration function.
-    static func call(
+    ///
+    /// Default functions in `schema` apply to the objects that it creates.
+    package static func call(
         _ function: LuaFunction?, with migration: Migration, on handle: StoreHandle,
         defaults schema: LuaTable? = nil
     ) throws {

@@ -3,24 +3,14 @@ import ObjectStore
 
 // Functions for migrations of whole files.
 extension StoreModule {
-    /// Parses a schema as scripts write it.
+    /// Parses a schema in the notation of scripts.
     ///
     /// Throws `invalid_schema`.
     package func classes(in table: LuaTable) throws -> [ClassSchema] {
         try SchemaArguments(state, dates).classes(table)
     }
 
-    /// Calls a script's migration function.
-    ///
-    /// Default functions in `schema` apply to the objects that it creates.
-    package func callMigration(
-        _ function: LuaFunction?, with migration: Migration, on handle: StoreHandle,
-        defaults schema: LuaTable? = nil
-    ) throws {
-        try MigrationHandle.call(function, with: migration, on: handle, defaults: schema)
-    }
-
-    /// Runs the work with a store, which is closed afterwards unless the script has it open.
+    /// Runs the work with a store, and then closes the store unless the script has it open.
     package func withStore<Result>(
         _ configuration: StoreConfiguration, _ body: (StoreHandle) throws -> Result
     ) throws -> Result {
@@ -37,7 +27,7 @@ extension StoreModule {
 }
 
 extension LuaCall {
-    /// Returns the path of a store: of an open store with a file, or the given text.
+    /// Returns the path of a store from an argument: an open store with a file, or a text.
     package borrowing func storePath(_ index: Int) throws -> String {
         guard let handle = optionalObject(index, StoreHandle.type) else { return try text(index) }
         guard let path = handle.store.path else {
