@@ -73,6 +73,12 @@ extension DecimalValue {
         self.init(shim_decimal_from_int(number))
     }
 
+    /// Creates the exact value of an integer of at most 34 digits.
+    package init(wide number: Int128) {
+        precondition(number.magnitude < 1 << 112, "an integer with more digits than a decimal has")
+        self.init(isNegative: number < 0, coefficient: number.magnitude, exponent: 0)
+    }
+
     /// Creates the decimal that a binary number is written as: 0.1 gives 0.1, although no binary number equals 0.1.
     ///
     /// Whole numbers are exact up to 34 digits.

@@ -75,11 +75,11 @@ enum IntKernels {
         }
     }
 
-    /// The sum of some rows of a leaf of offsets of up to 32 bits, and whether it left 64 bits.
+    /// The sum of some rows of a leaf of offsets of up to 32 bits.
     @inline(__always)
     static func sum<T: FixedWidthInteger & UnsignedInteger>(
         of leaf: Leaf, _ rows: ClusterBits, _: T.Type
-    ) -> (sum: Int64, overflow: Bool) {
+    ) -> Int128 {
         let payload = leaf.payload
         var offsets: UInt64 = 0
         rows.forEachRow { row in
@@ -91,11 +91,8 @@ enum IntKernels {
     }
 
     /// The sum of the values of rows, given the least value and the sum of the offsets.
-    static func total(
-        of rows: ClusterBits, least: Int64, offsets: UInt64
-    ) -> (sum: Int64, overflow: Bool) {
-        let sum = Int128(least) * Int128(rows.rowCount) + Int128(offsets)
-        return (Int64(truncatingIfNeeded: sum), Int64(exactly: sum) == nil)
+    static func total(of rows: ClusterBits, least: Int64, offsets: UInt64) -> Int128 {
+        Int128(least) &* Int128(rows.rowCount) &+ Int128(offsets)
     }
 
     /// Packs 496 bytes that are 0 or 1 into bits: eight at a time by one multiplication.

@@ -23,11 +23,9 @@ extension TableReader {
         matches(column, cluster, .notNull, among: among).rowCount
     }
 
-    /// The sum of integers, and whether it left the range of 64 bits.
-    package func sumInt(
-        _ column: ColumnID, _ cluster: Int, among: ClusterBits
-    ) -> (sum: Int64, overflow: Bool) {
-        guard let (leaf, rows) = integers(column, cluster, among) else { return (0, false) }
+    /// The sum of integers, exactly: it can need more than 64 bits.
+    package func sumInt(_ column: ColumnID, _ cluster: Int, among: ClusterBits) -> Int128 {
+        guard let (leaf, rows) = integers(column, cluster, among) else { return 0 }
         switch leaf.encoding {
         case LeafEncoding.constant, LeafEncoding.bits1:
             let ones =
@@ -39,14 +37,9 @@ extension TableReader {
         case LeafEncoding.bits32: return IntKernels.sum(of: leaf, rows, UInt32.self)
         default: break
         }
-        var sum: Int64 = 0
-        var overflow = false
-        rows.forEachRow { row in
-            let (next, isOver) = sum.addingReportingOverflow(leaf.int(row))
-            sum = next
-            overflow = overflow || isOver
-        }
-        return (sum, overflow)
+        var sum: Int128 = 0
+        rows.forEachRow { sum &+= Int128(leaf.int($0)) }
+        return sum
     }
 
     /// The sum of floats or doubles.

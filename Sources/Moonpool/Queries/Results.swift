@@ -150,7 +150,8 @@ public struct Results<M: Model>: Sequence {
 
     /// The sum of a property.
     ///
-    /// Nil does not count, and the sum of nothing is 0.
+    /// Nil does not count, and the sum of nothing is 0. The sum of integers is exact; a sum that an `Int` cannot hold ends the
+    /// program, as in Swift.
     public func sum<V: NumericValue>(of path: KeyPath<Fields<M>, Field<V>>) -> V.Total {
         read { try V._total(Mixed(try $0.sum(Fields<M>()[keyPath: path].path))) }
     }

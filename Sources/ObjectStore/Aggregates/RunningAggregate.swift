@@ -73,25 +73,17 @@ struct RunningAggregate {
     /// The same as ``Aggregate/result``.
     var result: Scalar {
         switch kind {
-        case .count: return .int(Int64(count))
-        case .minimum, .maximum: return extremes.best ?? .nothing
-        case .sum: return total
-        case .average:
-            guard count > 0 else { return .nothing }
-            if case .decimal(let total) = total {
-                return .decimal(total / DecimalValue(Int64(count)))
-            }
-            return .double((Double(whole) + reals.value) / Double(count))
+        case .count: .int(Int64(count))
+        case .minimum, .maximum: extremes.best ?? .nothing
+        case .sum: total.sum
+        case .average: total.average(of: count)
         }
     }
 
-    private var total: Scalar {
-        let others: Scalar =
-            if realCount == 0, let sum = Int64(exactly: whole) { .int(sum) } else {
-                .double(Double(whole) + reals.value)
-            }
-        guard decimalCount > 0 else { return others }
-        return .decimal(others.decimal.map { decimal + $0 } ?? decimal)
+    private var total: NumberTotal {
+        NumberTotal(
+            whole: whole, real: realCount > 0 ? reals.value : nil,
+            decimal: decimalCount > 0 ? decimal : nil)
     }
 }
 

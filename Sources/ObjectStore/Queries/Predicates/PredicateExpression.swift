@@ -82,7 +82,7 @@ struct AggregateExpression: PredicateExpression {
     func forEach(_ tables: BoundTables, _ key: ObjectKey, _ body: (Scalar) -> Bool) {
         var aggregate = Aggregate(operation)
         _ = path.forEachValue(tables, key) { value in
-            if !numbersOnly || value.decimal != nil { aggregate.add(value) }
+            if !numbersOnly || value.number != nil { aggregate.add(value) }
             return true
         }
         _ = body(aggregate.result)
@@ -155,16 +155,14 @@ enum AggregateOperation: String, Sendable {
     case sum, minimum = "min", maximum = "max", average = "avg"
 }
 
-/// A running aggregate.
+/// An aggregate of values that are added one by one, or column by column.
 ///
-/// Nulls do not count; sums are ints as long as ints can hold them. The minimum and the maximum ignore NaN, which would
-/// otherwise be the minimum of every column that holds it; sums and averages of NaN are NaN.
+/// Nulls do not count. The sum of ints is exact, so it does not depend on the order of the values. The minimum and the
+/// maximum ignore NaN, which would otherwise be the minimum of every column that holds it; sums and averages of NaN are
+/// NaN.
 struct Aggregate {
     private let operation: AggregateOperation
-    private var sum: Int64 = 0
-    private var real = 0.0
-    private var isReal = false
-    private var decimal: DecimalValue?
+    private var total = NumberTotal()
     private var count = 0
     private var extreme = Scalar.nothing
 
@@ -188,11 +186,9 @@ struct Aggregate {
             if Scalar.order(value, extreme) == 1 { extreme = value }
         case .sum, .average:
             switch value {
-            case .int(let whole): add(whole)
-            case .double(let number):
-                real += number
-                isReal = true
-            case .decimal(let number): decimal = decimal.map { $0 + number } ?? number
+            case .int(let number): total.whole += Int128(number)
+            case .double(let number): total.real = (total.real ?? 0) + number
+            case .decimal(let number): total.decimal = total.decimal.map { $0 + number } ?? number
             default: return
             }
         }
@@ -219,47 +215,21 @@ struct Aggregate {
             if operation == .average {
                 count += rows.countNotNull(column, cluster, among: bits)
             }
-            guard isWhole else {
-                isReal = true
-                real += rows.sumDouble(column, cluster, among: bits)
-                return
-            }
-            let part = rows.sumInt(column, cluster, among: bits)
-            if !part.overflow {
-                add(part.sum)
-                return
-            }
-            let first = Int64(cluster * Cluster.rows)
-            bits.forEachRow { row in
-                add(rows.int(column, ObjectKey(rawValue: first + Int64(row))) ?? 0)
+            if isWhole {
+                total.whole += rows.sumInt(column, cluster, among: bits)
+            } else {
+                let part = rows.sumDouble(column, cluster, among: bits)
+                total.real = (total.real ?? 0) + part
             }
         }
-    }
-
-    private mutating func add(_ whole: Int64) {
-        real += Double(whole)
-        let (next, overflow) = sum.addingReportingOverflow(whole)
-        sum = next
-        if overflow { isReal = true }
     }
 
     /// `.nothing` for the minimum, maximum and average of no values; the sum of none is 0.
     var result: Scalar {
         switch operation {
         case .minimum, .maximum: extreme
-        case .sum: total
-        case .average:
-            switch total {
-            case _ where count == 0: .nothing
-            case .decimal(let total): .decimal(total / DecimalValue(Int64(count)))
-            default: .double(real / Double(count))
-            }
+        case .sum: total.sum
+        case .average: total.average(of: count)
         }
-    }
-
-    private var total: Scalar {
-        let others: Scalar = isReal ? .double(real) : .int(sum)
-        guard let decimal else { return others }
-        return .decimal(others.decimal.map { decimal + $0 } ?? decimal)
     }
 }

@@ -259,16 +259,9 @@ package final class CollectionValues {
 extension CollectionValues {
     /// The sum of the values; nils do not count, and the sum of nothing is 0.
     ///
-    /// The sum of ints is an int, or a double if it needs more than 64 bits. Throws `invalid_query` for values that are
-    /// not numbers.
-    package func sum() throws -> Value {
-        switch (try aggregate(.sum), property.type) {
-        case (.int(let value), .int): .int(value)
-        case (.decimal(let value), _): .decimal(value)
-        case (.int(0), .decimal): .decimal(.zero)
-        case (let value, _): .double(value.double ?? 0)
-        }
-    }
+    /// The sum of ints is exact: an int, or the nearest double if it needs more than 64 bits. In a collection of mixed
+    /// values only numbers count. Throws `invalid_query` for values that are not numbers.
+    package func sum() throws -> Value { Results.sum(try aggregate(.sum), property.type) }
 
     /// The smallest value, nil if there is none.
     ///
@@ -288,9 +281,7 @@ extension CollectionValues {
     ///
     /// Throws as ``sum()``.
     package func average() throws -> Value {
-        let value = try aggregate(.average)
-        if case .decimal(let average) = value { return .decimal(average) }
-        return value.double.map(Value.double) ?? .null
+        Results.average(try aggregate(.average))
     }
 
     private func aggregate(_ operation: AggregateOperation) throws -> Scalar {
@@ -298,7 +289,11 @@ extension CollectionValues {
         try Results.checkAggregate(operation, of: property.type, "'\(property.name)'")
         let source = ColumnSource(property)
         var aggregate = Aggregate(operation)
-        for value in try values() { aggregate.add(source.scalar(value.listElement)) }
+        for value in try values() {
+            let scalar = source.scalar(value.listElement(of: property))
+            if property.type == .mixed, scalar.number == nil { continue }
+            aggregate.add(scalar)
+        }
         return aggregate.result
     }
 }

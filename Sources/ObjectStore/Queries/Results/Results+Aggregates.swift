@@ -3,7 +3,8 @@ import ColumnStorage
 extension Results {
     /// The sum of a property; nils do not count, and the sum of nothing is 0.
     ///
-    /// In a mixed property only numbers count, whatever the aggregate. Ints give an int unless their sum needs more than 64 bits, then a double.
+    /// In a mixed property only numbers count, whatever is asked for. The sum of ints is exact: an int, or the nearest double
+    /// if it needs more than 64 bits.
     ///
     /// Throws `unknown_property`, and `invalid_query` for a list or a type that has no sum.
     public func sum(_ path: String) throws -> Value {
@@ -122,7 +123,7 @@ extension Results {
         }
         for key in keys {
             let value = compiled.value(bound, key)
-            if type == .mixed, value.decimal == nil { continue }
+            if type == .mixed, value.number == nil { continue }
             aggregate.add(value)
         }
         return (aggregate.result, type)

@@ -113,7 +113,8 @@ extension Catalogue {
                 """),
         .method(
             "sum", of: collections4 + plainValues, ["(property?: string): number"],
-            "Returns the sum of a property or of the values. Ignores nil.",
+            "Returns the sum of a property or of the values. Ignores nil. The sum of integers is exact; if it needs more than 64 "
+                + "bits, it is the nearest float.",
             errors: [.invalidQuery, .unknownProperty],
             example: """
                 print(dogs:sum "age", rex.marks:sorted():sum())  --> 10 6
