@@ -87,39 +87,49 @@ final class CarriedValues {
                     guard rows.isNull(property.column, key) else { return }
                     try writer.set(property, of: key, in: classSchema, to: value)
                 }
-            case .madeRequired(classSchema.name, let property) where !property.isSingle:
-                guard let old = stored.property(storedAs: property.storedName) else { continue }
-                try convert(old, property, stored, classSchema, writer, forEach)
-            case .typeChanged(classSchema.name, let old, let new)
-            where !old.isBacklinks && !new.isBacklinks:
-                try convert(old, new, stored, classSchema, writer, forEach)
+            case .typeChanged(classSchema.name, let from, let to)
+            where !from.isBacklinks && !to.isBacklinks:
+                // Because the difference names the property as it was wanted, without its column.
+                guard let to = classSchema.property(named: to.name) else { continue }
+                let conversion = Conversion(
+                    oldClass: stored, newClass: classSchema, old: from, new: to)
+                try convert(conversion, old, writer, forEach)
             default: continue
             }
         }
+    }
 
-        func convert(
-            _ from: Property, _ to: Property, _ stored: ClassSchema, _ classSchema: ClassSchema,
-            _ writer: ObjectWriter, _ forEach: ((ObjectKey) throws -> Void) throws -> Void
-        ) throws {
-            // Because the difference names the property as it was wanted, without its column.
-            guard let to = classSchema.property(named: to.name) else { return }
-            var failed = KeySet()
-            var example = Value.null
-            try forEach { key in
-                let value = try old.value(from, of: key, in: stored)
-                guard let converted = ExactConversion.convert(value, to: to) else {
-                    if failed.isEmpty { example = value }
-                    return failed.insert(key)
-                }
-                try writer.set(to, of: key, in: classSchema, to: converted)
-            }
-            guard !failed.isEmpty else { return }
-            open.append(
-                (
-                    Conversion(oldClass: stored, newClass: classSchema, old: from, new: to), failed,
-                    example
-                ))
+    /// Gives existing objects the values of a property that was renamed and whose elements are required now.
+    ///
+    /// Other renamed properties keep their columns.
+    func carryRenamed(_ name: String, in className: String, from old: StoreView) throws {
+        guard let classSchema = migration.schemas.new.find(className),
+            let stored = old.schema.find(table: classSchema.table)
+        else { return }
+        for case .typeChanged(classSchema.name, let from, let to) in migration.differences
+        where to.name == name && !from.isBacklinks {
+            guard let to = classSchema.property(named: name) else { continue }
+            let writer = try ObjectWriter(migration.store, changing: "'\(classSchema.name)'")
+            let conversion = Conversion(oldClass: stored, newClass: classSchema, old: from, new: to)
+            try convert(conversion, old, writer) { try old.forEachKey(of: stored, $0) }
         }
+    }
+
+    private func convert(
+        _ conversion: Conversion, _ old: StoreView, _ writer: ObjectWriter,
+        _ forEach: ((ObjectKey) throws -> Void) throws -> Void
+    ) throws {
+        var failed = KeySet()
+        var example = Value.null
+        try forEach { key in
+            let value = try old.value(conversion.old, of: key, in: conversion.oldClass)
+            guard let converted = ExactConversion.convert(value, to: conversion.new) else {
+                if failed.isEmpty { example = value }
+                return failed.insert(key)
+            }
+            try writer.set(conversion.new, of: key, in: conversion.newClass, to: converted)
+        }
+        if !failed.isEmpty { open.append((conversion, failed, example)) }
     }
 
     /// Throws `type_mismatch` for values that did not convert exactly and that the migration has neither set nor

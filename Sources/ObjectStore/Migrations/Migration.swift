@@ -207,9 +207,10 @@ public final class Migration {
 extension Migration {
     /// Gives a property another name, with its values: the new schema declares the new one only.
     ///
-    /// May be called several times for one property: two properties swap their names over a third one. A required property may take over an optional
-    /// one: all of its values must be there at the end. `className` may be the old or the new name of
-    /// the class.
+    /// May be called several times for one property: two properties swap their names over a third one. A required
+    /// property may take over an optional one: all of its values must be there at the end. Likewise a collection of required
+    /// elements may take over one of optional elements: a collection that has a nil element is an error at the end, unless
+    /// the migration sets it. `className` may be the old or the new name of the class.
     ///
     /// Throws `invalid_schema` if the old class does not have the property, has one with the new name that was not
     /// renamed yet, the types differ, or there is no such class; at the end of the migration if the new schema still
@@ -246,8 +247,7 @@ extension Migration {
         let wanted = schemaMigration.wantedClass(renames.newClass(of: oldClass.name))
         if let target = wanted?.property(named: newName) {
             // The class that a link leads to may be renamed later.
-            let isSame = target.type == old.type && target.collection == old.collection
-            guard isSame, old.collection == nil || target.isOptional || !old.isOptional else {
+            guard target.type == old.type, target.collection == old.collection else {
                 throw StoreError(
                     .invalidSchema,
                     "\(place): its type would change from \(old.typeName) to \(target.typeName); "
@@ -257,6 +257,7 @@ extension Migration {
         try schemaMigration.update {
             $0.renames.renameProperty(name, to: newName, in: oldClass.name)
         }
+        try schemaMigration.carryRenamed(newName, in: oldClass.name)
     }
 
     /// Gives a class another name, with its objects: the new schema declares the new one only.

@@ -29,11 +29,6 @@ struct SchemaLoss {
                 return ofProperty(old, name, oldNames[name] ?? name, view, KeySet())
             case .typeChanged(let name, let old, let new):
                 return ofProperty(old, name, oldNames[name] ?? name, view, kept(name, new.name))
-            case .madeRequired(let name, let new) where !new.isSingle:
-                let oldName = oldNames[name] ?? name
-                guard let old = view.schema.find(oldName)?.property(storedAs: new.storedName)
-                else { return nil }
-                return ofProperty(old, name, oldName, view, kept(name, new.name))
             default: return nil
             }
         }.filter { $0.count > 0 }

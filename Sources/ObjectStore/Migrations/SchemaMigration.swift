@@ -186,6 +186,16 @@ final class SchemaMigration {
         if isClean { cleanGeneration = store.view.generation }
     }
 
+    /// Converts the values of a property that was renamed, where it holds them in another way; an interrupted run has
+    /// done that.
+    func carryRenamed(_ name: String, in oldClass: String) throws {
+        guard resumed == nil, !hasCommitted else { return }
+        let isClean = store.view.generation == cleanGeneration
+        let className = circumstances.renames.newClass(of: oldClass)
+        try carried.carryRenamed(name, in: className, from: oldView())
+        if isClean { cleanGeneration = store.view.generation }
+    }
+
     /// The wanted class of this name.
     func wantedClass(_ name: String) -> ClassSchema? { wanted.first { $0.name == name } }
 

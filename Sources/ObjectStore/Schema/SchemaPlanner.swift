@@ -159,11 +159,13 @@ struct SchemaPlanner {
         if old.isOptional != new.isOptional {
             if new.isOptional {
                 differences.append(.madeOptional(class: name, new))
+            } else if new.collection != nil {
+                // Elements that may be nil are stored in another way. Single values keep their column, and the end of
+                // the migration checks that none is nil.
+                differences.append(.typeChanged(class: name, from: old, to: new))
+                return nil
             } else {
                 differences.append(.madeRequired(class: name, new))
-                // Elements that may be nil are stored in another way; single values keep their column, and the end of
-                // the migration checks that none is nil.
-                if new.collection != nil { return nil }
             }
         }
         if !old.hasIndex, new.isIndexed {

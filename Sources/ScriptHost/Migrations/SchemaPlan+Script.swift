@@ -316,6 +316,10 @@ struct PropertyConversion {
             ]
         }
         if old.isSet, new.isList, new.type == old.type { return nil }
+        // Elements that become required.
+        if old.collection == new.collection, new.type == old.type, new.target == old.target {
+            return nil
+        }
         return ["error(tostring(old) .. \": decide what becomes of '\(old.name)' (\(change))\")"]
     }
 

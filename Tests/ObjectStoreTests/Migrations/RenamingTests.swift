@@ -78,6 +78,61 @@ import Testing
         #expect(try MigrationWorld.values(store, "Person", "years") == [.int(30), .int(-1)])
     }
 
+    /// A collection of optional ints, the same without nil, and one with a nil.
+    static let collections: [(CollectionKind, Value, Value)] = [
+        (.list, .list([.int(3), .int(1), .int(3)]), .list([.int(1), .null])),
+        (.set, .list([.int(1), .int(3)]), .list([.null, .int(1)])),
+        (.map, .dictionary(["a": .int(1)]), .dictionary(["a": .int(1), "b": .null])),
+    ]
+
+    @Test(arguments: collections)
+    func `a renamed collection of optional elements becomes one of required elements`(
+        kind: CollectionKind, whole: Value, holed: Value
+    ) throws {
+        let id = Property("id", .int, isPrimary: true)
+        let before = person([
+            id, Property("marks", .int, isOptional: true, collection: kind),
+        ])
+        let after = person([id, Property("grades", .int, collection: kind)])
+        func rename(_ migration: Migration) throws {
+            try migration.renameProperty("Person", from: "marks", to: "grades")
+        }
+        try world.fill(
+            [before],
+            [
+                ("Person", [.int(1), whole]),
+                ("Person", [.int(2), kind == .map ? .dictionary([:]) : .list([])]),
+            ])
+        var store = try world.open([after], version: 1, migration: rename)
+        #expect(try MigrationWorld.values(store, "Person", "grades").first == whole)
+        let live = try #require(try store.object("Person", primaryKey: .int(1)))
+        #expect(
+            storeError(.missingValue) {
+                try store.write { try live.set("grades", holed) }
+            } != nil)
+        store.close()
+
+        let other = MigrationWorld()
+        try other.fill(
+            [before], [("Person", [.int(1), whole]), ("Person", [.int(2), holed])])
+        let error = storeError(.typeMismatch) {
+            _ = try other.open([after], version: 1, migration: rename)
+        }
+        let message = error?.message ?? ""
+        #expect(message.contains("'Person.grades' would change from int?"), "\(message)")
+        #expect(message.contains("1 value does not convert exactly, such as \(holed.summary)"))
+        #expect(message.contains("id = 2"), "\(message)")
+        #expect(try Store.schemaVersion(atPath: other.path) == 0)
+        store = try other.open([after], version: 1) { migration in
+            try rename(migration)
+            try migration.each("Person") { old, new in
+                guard try old.value("id") == .int(2) else { return }
+                try new.set("grades", whole)
+            }
+        }
+        #expect(try MigrationWorld.values(store, "Person", "grades") == [whole, whole])
+    }
+
     @Test func `what cannot be renamed is refused with the reason`() throws {
         try world.fill([personBefore], people)
         let after = person([
