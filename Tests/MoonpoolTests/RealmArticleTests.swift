@@ -15,7 +15,7 @@ import Testing
             .map { $0.drop { $0 == " " } }.joined(separator: "\n")
     }
 
-    @Test(arguments: [("RealmSwift", "RealmArticle", 4), ("TypedModels", "TypedArticle", 8)])
+    @Test(arguments: [("RealmSwift", "RealmArticle", 4), ("TypedModels", "TypedArticle", 9)])
     func `every Swift block of the articles is compiled`(
         article: String, source: String, count: Int
     ) throws {

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Moonpool
+import Observation
 
 // The Swift blocks of the article "Typed models in Swift".
 
@@ -93,5 +94,12 @@ enum TypedArticle {
                 new.name = name.uppercased()
             }
         }
+    }
+
+    @MainActor static func show(_ tom: Live<Cat>, _ draw: (String) -> Void) async {
+        let texts = Observations {
+            tom.isValid ? "\(tom.name) of \(tom.owner?.name ?? "no owner")" : "gone"
+        }
+        for await text in texts { draw(text) }
     }
 }

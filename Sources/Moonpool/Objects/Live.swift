@@ -32,6 +32,7 @@ public struct Live<M: ObjectModel> {
     public subscript<V: StoredValue>(dynamicMember path: KeyPath<M, V>) -> V.LiveForm {
         // Without the key path in the slow branch: a literal folds to its offset and is never created.
         guard let offset = MemoryLayout<M>.offset(of: path) else { refuse(path) }
+        if modelTable.isObservable { modelTable.noteRead(of: objectKey, at: offset) }
         return V._read(StoredCell(modelTable, objectKey, offset: offset))
             ?? readSlowly(V.self, at: offset)
     }
@@ -41,6 +42,7 @@ public struct Live<M: ObjectModel> {
     public subscript<V: StoredValue>(dynamicMember path: WritableKeyPath<M, V>) -> V.LiveForm {
         get {
             guard let offset = MemoryLayout<M>.offset(of: path) else { refuse(path) }
+            if modelTable.isObservable { modelTable.noteRead(of: objectKey, at: offset) }
             return V._read(StoredCell(modelTable, objectKey, offset: offset))
                 ?? readSlowly(V.self, at: offset)
         }
@@ -112,6 +114,7 @@ public struct Live<M: ObjectModel> {
     /// `invalid_argument` for a key path that leads to no stored property.
     public func get<V: StoredValue>(_ path: KeyPath<M, V>) throws -> V {
         let cell = try cell(path)
+        if modelTable.isObservable { modelTable.noteRead(of: objectKey, at: cell.offset) }
         return try V._plain(StoredElement(cell.value()), in: cell.context)
     }
 
@@ -156,6 +159,7 @@ extension ModelTable {
     func detached<M: ObjectModel>(_ key: ObjectKey, as type: M.Type) throws -> M {
         let typed = try ModelRegistry.description(of: M.self)
         let view = try context.source.openView()
+        noteRead(of: key)
         let latest = view.schema.find(table: classSchema.table) ?? classSchema
         guard rows.isPresent(key) else {
             try view.requireSound()
@@ -208,6 +212,7 @@ extension ModelTable {
     /// The class and the values of an object's properties.
     func text(of key: ObjectKey) -> String {
         let view = context.source.view
+        noteRead(of: key)
         let latest = view.schema.find(table: classSchema.table) ?? classSchema
         let values = description.fields.filter { $0.storedType.origin == nil }.map { field in
             let value = latest.property(named: field.name).flatMap {

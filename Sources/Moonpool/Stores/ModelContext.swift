@@ -16,6 +16,10 @@ package final class ModelContext {
     var writeFailure: (any Error)?
     /// Whether an error of an assignment is kept also outside of a write: scripts must not end the program of their host.
     var keepsFailures = false
+    /// Whether reads inside of `withObservationTracking` and `Observations` register.
+    ///
+    /// Set before the first table is created.
+    var isObservable = false
     /// The tables of a frozen version, which has no store that keeps them.
     var keptTables: [ModelTable]?
     /// The paths of projections, by type.

@@ -8,6 +8,8 @@ package final class ModelTable {
     @usableFromInline package let rows: TableReader
     /// The column by the byte offset of the property in the model.
     @usableFromInline package let columns: [ColumnID]
+    /// Whether reads inside of tracking scopes register.
+    @usableFromInline let isObservable: Bool
     package let context: ModelContext
     private let model: ObjectIdentifier
     package let description: ModelDescription
@@ -22,6 +24,7 @@ package final class ModelTable {
         self.model = model
         self.description = description
         self.context = context
+        isObservable = context.isObservable
         let view = context.source.view
         guard let classSchema = view.schema.find(description.className) else {
             throw StoreError(

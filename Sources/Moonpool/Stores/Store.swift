@@ -101,7 +101,11 @@ public final class Store {
             if let engine { watch?.storeMoved(to: engine.version) }
             signal.resumeAll()
         }
-        return ModelContext(.store(engine), scheduling: scheduling)
+        let context = ModelContext(.store(engine), scheduling: scheduling)
+        if options.isObservable ?? (isolation is any GlobalActor) {
+            context.observeReads(of: engine)
+        }
+        return context
     }
 
     private func keepTable(of type: any ObjectModel.Type) throws {
@@ -154,7 +158,8 @@ public final class Store {
         do {
             try engine.check()
             let table = try table(M.self)
-            return table.rows.isPresent(id.key) ? Live(table, id.key) : nil
+            let object = Live<M>(table, id.key)
+            return object.isValid ? object : nil
         } catch {
             ModelContext.trap(error)
         }

@@ -26,8 +26,8 @@ public struct LiveObject {
     /// Whether the object exists in the version that the handle reads.
     public var isValid: Bool {
         guard source.isOpen else { return false }
-        if let (store, reaction) = source.tracked {
-            reaction.noteRead(of: store, existenceOf: reference)
+        if let (store, reader) = source.tracked {
+            reader.noteRead(of: store, existenceOf: reference)
         }
         return source.view.isPresent(reference)
     }

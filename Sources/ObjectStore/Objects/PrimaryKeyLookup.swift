@@ -65,9 +65,10 @@ extension Store {
         try check()
         let found = try view.find(className, primaryKey: value)
         if let reader, let table = view.schema.find(className)?.table {
-            reader.noteLookup(of: self, in: table, found?.key) { view in
+            let lookup = StoreReads.Lookup(table: table, result: found?.key) { view in
                 (try? view.find(className, primaryKey: value))?.key
             }
+            reader.noteLookup(of: self, lookup, by: value)
         }
         return found.map { LiveObject(.store(self), $0.classSchema, $0.key) }
     }

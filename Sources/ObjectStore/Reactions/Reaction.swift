@@ -5,7 +5,7 @@ import ColumnStorage
 /// While the code runs, the stores of its scope record what it reads: properties of objects, the rows of queries,
 /// aggregates, and computed values. One observer for each of those stores watches exactly these. Reads are recorded
 /// again with each run. Confined to the thread of the stores.
-package class Reaction {
+package class Reaction: ReadRecorder {
     let scope: ReadScope
     /// The observers, by store.
     fileprivate private(set) var observers: [ObjectIdentifier: ReactionObserver] = [:]
@@ -123,34 +123,33 @@ package class Reaction {
         }
     }
 
-    /// Records that a property of an object is read; nil for all properties.
-    package func noteRead(
+    package override func noteRead(
         of store: Store, _ table: TableID, _ key: ObjectKey, _ column: ColumnID?
     ) {
         update(store) { $0.add(table, key, column) }
     }
 
-    /// Records a read of whether an object exists.
-    func noteRead(of store: Store, existenceOf reference: ObjectReference) {
+    /// Records that a property is read of many objects.
+    func noteRead(of store: Store, _ table: TableID, wholeColumn column: ColumnID) {
+        update(store) { $0.add(table, wholeColumn: column) }
+    }
+
+    override func noteRead(of store: Store, existenceOf reference: ObjectReference) {
         guard store.view.isPresent(reference) else {
             // It may come back: by an undo, or by another object under its key.
-            return noteLookup(of: store, in: reference.table, nil) { view in
+            let lookup = StoreReads.Lookup(table: reference.table, result: nil) { view in
                 view.isPresent(reference) ? reference.key : nil
             }
+            return update(store) { $0.add(lookup) }
         }
         update(store) { $0.add(existenceOf: reference.key, in: reference.table) }
     }
 
-    /// Records that an object was looked up.
-    func noteLookup(
-        of store: Store, in table: TableID, _ result: ObjectKey?,
-        _ find: @escaping (StoreView) -> ObjectKey?
-    ) {
-        update(store) { $0.add(StoreReads.Lookup(table: table, result: result, find: find)) }
+    override func noteLookup(of store: Store, _ lookup: StoreReads.Lookup, by value: Value) {
+        update(store) { $0.add(lookup) }
     }
 
-    /// Records that a node is read.
-    func noteRead(of store: Store, _ hold: LiveNodeHold, _ key: LiveNodeKey) {
+    override func noteRead(of store: Store, _ hold: LiveNodeHold, _ key: LiveNodeKey) {
         update(store) { $0.add(hold, key) }
     }
 

@@ -17,6 +17,16 @@ package final class ReadScope {
     /// The same as `reaction != nil`, for reads of properties by scripts. Costs one load.
     package var isTracking: Bool { tracks.load(ordering: .relaxed) }
 
+    /// What records the reads outside of reactions, if anything does.
+    package var subscriptions: ReadSubscriptions?
+
+    /// What records the next read; nil if nothing does.
+    fileprivate var recorder: ReadRecorder? {
+        if let reaction { return reaction }
+        guard let subscriptions, subscriptions.areWanted else { return nil }
+        return subscriptions
+    }
+
     /// Creates a scope in which nothing runs.
     package init() {}
 
@@ -32,11 +42,11 @@ package final class ReadScope {
 }
 
 extension Store {
-    /// The reaction that is to learn of reads; nil if none is running, and inside a write transaction that has changed
-    /// something, whose reads nothing could follow.
-    package var reader: Reaction? {
-        guard let reaction = readScope?.reaction, notifications.isUnchanged else { return nil }
-        return reaction
+    /// The recorder of the next read; nil if nothing is tracked, and inside a write transaction that has changed something,
+    /// whose reads nothing could follow.
+    package var reader: ReadRecorder? {
+        guard let recorder = readScope?.recorder, notifications.isUnchanged else { return nil }
+        return recorder
     }
 }
 
@@ -53,15 +63,15 @@ extension NotificationDispatcher {
 }
 
 extension ObjectSource {
-    /// The store and the reaction that reads it, if reads are tracked.
-    var tracked: (store: Store, reaction: Reaction)? {
-        guard case .store(let store) = self, let reaction = store.reader else { return nil }
-        return (store, reaction)
+    /// The store and the recorder of its reads, if reads are tracked.
+    var tracked: (store: Store, reader: ReadRecorder)? {
+        guard case .store(let store) = self, let reader = store.reader else { return nil }
+        return (store, reader)
     }
 
-    /// Records a property as a dependency of the running reaction, if there is one.
+    /// Records that a property is read, if reads are tracked; nil for all properties.
     package func noteRead(_ classSchema: ClassSchema, _ key: ObjectKey, _ column: ColumnID?) {
-        guard let (store, reaction) = tracked else { return }
-        reaction.noteRead(of: store, classSchema.table, key, column)
+        guard let (store, reader) = tracked else { return }
+        reader.noteRead(of: store, classSchema.table, key, column)
     }
 }

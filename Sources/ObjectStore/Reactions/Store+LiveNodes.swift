@@ -19,12 +19,12 @@ extension Store {
         return hold
     }
 
-    /// An aggregate for the running reaction; nil if none is running.
+    /// An aggregate for what records reads; nil if nothing is tracked.
     func trackedAggregate(
         _ kind: AggregateKind, _ path: String?, of query: Query,
         _ classSchema: () throws -> ClassSchema
     ) throws -> Value? {
-        guard let reaction = reader else { return nil }
+        guard let reader else { return nil }
         let key = LiveNodeKey(query: query.identity, kind: .aggregate(kind, path))
         let hold = try node(key) {
             let query = try query.followed(to: view.schema)
@@ -32,19 +32,19 @@ extension Store {
                 kind, path, class: try classSchema(), schema: view.schema)
             return LiveAggregate(query, rule, dispatcher: notifications)
         }
-        reaction.noteRead(of: self, hold, key)
+        reader.noteRead(of: self, hold, key)
         return (hold.node as? LiveAggregate)?.value
     }
 
-    /// Tells the running reaction, if there is one, that it reads which objects a query has, in which order; with a path
-    /// also the values that it leads to.
+    /// Records, if reads are tracked, a read of which objects a query has, in which order; with a path also of the values that
+    /// it leads to.
     func noteRead(of query: Query, path: String? = nil) throws {
-        guard let reaction = reader else { return }
+        guard let reader else { return }
         let key = LiveNodeKey(query: query.identity, kind: path.map { .values($0) } ?? .rows)
         let hold = try node(key) {
             LiveRows(
                 try query.followed(to: view.schema), path: path, dispatcher: notifications)
         }
-        reaction.noteRead(of: self, hold, key)
+        reader.noteRead(of: self, hold, key)
     }
 }

@@ -51,6 +51,12 @@ struct StoreReads {
         tables[table] = reads
     }
 
+    /// Adds a property of all objects.
+    mutating func add(_ table: TableID, wholeColumn column: ColumnID) {
+        tables[table, default: TableReads()].wholeColumns.insert(column)
+        tables[table]?.anyObject = true
+    }
+
     /// Adds that an object exists or does not.
     mutating func add(existenceOf key: ObjectKey, in table: TableID) {
         if tables[table]?.objects[key] == nil {

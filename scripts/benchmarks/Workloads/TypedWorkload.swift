@@ -1,4 +1,5 @@
 import Moonpool
+import Observation
 
 /// The person of the other workloads as a typed model.
 struct TypedPerson: Model {
@@ -30,6 +31,10 @@ enum TypedWorkload {
         title: "W16 typed read age of a known object", unit: .nanoseconds, swift: .atMost(20))
     private static let heldName = Row(
         title: "W16 typed read name of a known object", unit: .nanoseconds)
+    private static let observable = Row(
+        title: "W16 typed read age, observable store, no scope", unit: .nanoseconds)
+    private static let tracked = Row(
+        title: "W16 typed read age, in a tracking scope", unit: .nanoseconds)
     private static let find = Row(
         title: "W16 typed look up by key and read", unit: .nanoseconds, swift: .atMost(500))
     private static let assign = Row(
@@ -66,6 +71,7 @@ enum TypedWorkload {
         let store = try open(folder)
         defer { store.close() }
         try read(bench, store, contestants)
+        try observe(bench, folder, contestants)
         try deliver(bench, folder, store)
     }
 
@@ -79,8 +85,10 @@ enum TypedWorkload {
         return options
     }
 
-    private static func open(_ folder: String) throws -> Store {
-        try Store(location(folder), models: TypedPerson.self, options: options, on: nil)
+    private static func open(_ folder: String, isObservable: Bool = false) throws -> Store {
+        var options = options
+        options.isObservable = isObservable
+        return try Store(location(folder), models: TypedPerson.self, options: options, on: nil)
     }
 
     private static func read(
@@ -127,6 +135,32 @@ enum TypedWorkload {
                 store.all(TypedPerson.self)
                     .where { $0.age > 50 && $0.name.hasPrefix("A") }.count)
         }
+    }
+
+    /// Reads of a store whose reads register with `withObservationTracking`, outside and inside of its scopes.
+    private static func observe(
+        _ bench: Bench, _ folder: String, _ contestants: [any Contestant]
+    ) throws {
+        let store = try open(folder, isObservable: true)
+        defer { store.close() }
+        let keys = bench.people.randomKeys(min(bench.people.count, 500_000), seed: 3)
+        let objects = try keys.compactMap { try store.find(TypedPerson.self, Int($0)) }
+        func measure(_ row: Row, _ objects: some Sequence<Live<TypedPerson>>, count: Int) throws {
+            try bench.repeatEach(row, among: contestants) { _ in
+                let (seconds, answer) = try timed {
+                    var sum = 0
+                    for object in objects { sum += object.age }
+                    return Double(sum)
+                }
+                return (row.unit.value(seconds, count: count), [answer])
+            }
+        }
+        try measure(observable, objects, count: objects.count)
+        let some = objects.prefix(500)
+        try withObservationTracking {
+            Result { try measure(tracked, some, count: some.count) }
+        } onChange: {
+        }.get()
     }
 
     /// The time from the start of a commit until an actor that follows a query has the change.

@@ -104,8 +104,8 @@ public final class Results {
     public var isValid: Bool {
         guard source.isOpen else { return false }
         let view = source.view
-        if let owner = query.owner(in: view.schema), let (store, reaction) = source.tracked {
-            reaction.noteRead(of: store, existenceOf: owner)
+        if let owner = query.owner(in: view.schema), let (store, reader) = source.tracked {
+            reader.noteRead(of: store, existenceOf: owner)
         }
         switch query.base {
         case .table(let table): return view.schema.find(table: table) != nil

@@ -1,0 +1,154 @@
+import ColumnStorage
+
+/// What learns that one read of a store may have another result.
+package protocol ReadSubscriber: AnyObject {
+    /// Called at each read.
+    func didRead()
+    /// Called once, after a change of what was read.
+    func didChange()
+    /// Whether anything still waits for the change.
+    var isWaiting: Bool { get }
+}
+
+/// Records reads outside of reactions: each different read has a subscriber that is called once, after the next change.
+///
+/// For a host that has a mechanism of its own to run code again. A commit costs what it touches, whatever was read before.
+/// Confined to the thread of the store.
+package final class ReadSubscriptions: ReadRecorder {
+    private enum Key: Hashable {
+        case property(TableID, ObjectKey, ColumnID?)
+        case column(TableID, ColumnID)
+        case existence(ObjectReference)
+        case lookup(TableID, Value)
+        case node(LiveNodeKey)
+    }
+
+    private struct Column: Hashable {
+        let table: TableID
+        let column: ColumnID
+    }
+
+    /// Above this many objects of a column, further reads of it subscribe to the column as a whole.
+    private static let mostObjects = 1_000
+
+    private let isWanted: () -> Bool
+    private let makeSubscriber: () -> any ReadSubscriber
+    private let scope = ReadScope()
+    private var subscriptions: [Key: ReadSubscription] = [:]
+    private var objectCounts: [Column: Int] = [:]
+    private var limit = 256
+
+    /// Creates subscriptions without any read.
+    ///
+    /// - Parameters:
+    ///   - isWanted: Whether the next read is to be recorded.
+    ///   - makeSubscriber: Creates the subscriber of a read.
+    package init(
+        isWanted: @escaping () -> Bool, _ makeSubscriber: @escaping () -> any ReadSubscriber
+    ) {
+        self.isWanted = isWanted
+        self.makeSubscriber = makeSubscriber
+    }
+
+    /// The number of reads that have a subscriber.
+    package var count: Int { subscriptions.count }
+
+    var areWanted: Bool { isWanted() }
+
+    package override func noteRead(
+        of store: Store, _ table: TableID, _ key: ObjectKey, _ column: ColumnID?
+    ) {
+        if let column {
+            let known = subscriptions[.property(table, key, column)] != nil
+            if !known, objectCounts[Column(table: table, column: column)] ?? 0 >= Self.mostObjects {
+                return subscribe(.column(table, column)) {
+                    $0.noteRead(of: store, table, wholeColumn: column)
+                }
+            }
+        }
+        subscribe(.property(table, key, column)) { $0.noteRead(of: store, table, key, column) }
+    }
+
+    override func noteRead(of store: Store, existenceOf reference: ObjectReference) {
+        subscribe(.existence(reference)) { $0.noteRead(of: store, existenceOf: reference) }
+    }
+
+    override func noteLookup(of store: Store, _ lookup: StoreReads.Lookup, by value: Value) {
+        subscribe(.lookup(lookup.table, value)) { $0.noteLookup(of: store, lookup, by: value) }
+    }
+
+    override func noteRead(of store: Store, _ hold: LiveNodeHold, _ key: LiveNodeKey) {
+        subscribe(.node(key)) { $0.noteRead(of: store, hold, key) }
+    }
+
+    private func subscribe(_ key: Key, _ record: (Reaction) -> Void) {
+        if let known = subscriptions[key], !known.isDisposed {
+            return known.subscriber.didRead()
+        }
+        if subscriptions.count >= limit { removeIdle() }
+        let subscription = ReadSubscription(scope, makeSubscriber()) { [weak self] ended in
+            self?.remove(ended, key)
+        }
+        subscription.record { record(subscription) }
+        add(subscription, key)
+        subscription.subscriber.didRead()
+    }
+
+    private func add(_ subscription: ReadSubscription, _ key: Key) {
+        subscriptions[key] = subscription
+        if case .property(let table, _, let column?) = key {
+            objectCounts[Column(table: table, column: column), default: 0] += 1
+        }
+    }
+
+    private func remove(_ subscription: ReadSubscription, _ key: Key) {
+        guard subscriptions[key] === subscription else { return }
+        subscriptions[key] = nil
+        if case .property(let table, _, let column?) = key {
+            let column = Column(table: table, column: column)
+            let rest = (objectCounts[column] ?? 1) - 1
+            objectCounts[column] = rest == 0 ? nil : rest
+        }
+    }
+
+    /// Removes the reads that nothing waits for any more.
+    private func removeIdle() {
+        for (key, subscription) in subscriptions where !subscription.subscriber.isWaiting {
+            subscription.dispose()
+            remove(subscription, key)
+        }
+        limit = max(256, 2 * subscriptions.count)
+    }
+}
+
+/// A read that is followed until its next change.
+private final class ReadSubscription: Reaction {
+    let subscriber: any ReadSubscriber
+    private let didEnd: (ReadSubscription) -> Void
+
+    init(
+        _ scope: ReadScope, _ subscriber: any ReadSubscriber,
+        didEnd: @escaping (ReadSubscription) -> Void
+    ) {
+        self.subscriber = subscriber
+        self.didEnd = didEnd
+        super.init(scope)
+    }
+
+    private func end() {
+        dispose()
+        didEnd(self)
+    }
+
+    override func didChange() -> Observer.Call? {
+        guard !isDisposed else { return nil }
+        return { [self] in
+            guard !isDisposed else { return }
+            end()
+            subscriber.didChange()
+        }
+    }
+
+    /// The store was closed: nothing changes any more.
+    override func didLoseDependencies() { end() }
+}

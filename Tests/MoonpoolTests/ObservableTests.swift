@@ -1,0 +1,279 @@
+import Moonpool
+import Observation
+import Synchronization
+import TestThreads
+import Testing
+
+/// A tracking scope that counts whether it was called.
+private func track<Value>(_ flag: Flag, _ read: () -> Value) -> Value {
+    withObservationTracking(read) { flag.set() }
+}
+
+/// Writes to a store from another actor.
+private actor Writer {
+    let store: Store
+    init(_ location: StoreLocation) throws {
+        store = try Store(location, models: Book.self, Author.self, Shelf.self)
+    }
+    func write(_ body: @Sendable (Transaction) throws -> Void) async throws {
+        try await store.write { tx in try body(tx) }
+    }
+    func change(_ isbn: Int, _ body: @Sendable (Live<Book>) throws -> Void) async throws {
+        try await store.write { _ in
+            try body(try #require(try store.find(Book.self, isbn)))
+        }
+    }
+    func close() { store.close() }
+}
+
+/// Tracks reads on an actor that is no global one.
+private actor Tracker {
+    private let location: StoreLocation
+    private let isObservable: Bool?
+    private var store: Store?
+
+    init(_ location: StoreLocation, isObservable: Bool?) {
+        self.location = location
+        self.isObservable = isObservable
+    }
+    private func opened() throws -> Store {
+        if let store { return store }
+        var options = StoreOptions()
+        options.isObservable = isObservable
+        let made = try Store(
+            location, models: Book.self, Author.self, Shelf.self, options: options)
+        store = made
+        return made
+    }
+    func trackTitle(of isbn: Int, _ flag: Flag) throws -> String {
+        let book = try #require(try opened().find(Book.self, isbn))
+        return track(flag) { book.title }
+    }
+    func title(of isbn: Int) throws -> String? { try opened().find(Book.self, isbn)?.title }
+    func close() { store?.close() }
+}
+
+@Suite struct ObservableTests {
+    @MainActor private func open(_ location: StoreLocation) throws -> Store {
+        let store = try Store(location, models: Book.self, Author.self, Shelf.self)
+        try store.writeNow { tx in
+            let ann = try tx.insert(Author(name: "Ann"))
+            try tx.insert(Book(isbn: 1, title: "Dune", marks: [1]))
+            try tx.insert(Book(isbn: 2, title: "Emma", author: Link(ann)))
+        }
+        return store
+    }
+
+    @MainActor @Test func `a scope is called for a property that it has read and no other`()
+        async throws
+    {
+        let store = try open(.memory("observable"))
+        defer { store.close() }
+        let writer = try Writer(.memory("observable"))
+        let dune = try #require(try store.find(Book.self, 1))
+        let flag = Flag()
+        #expect(track(flag) { dune.title } == "Dune")
+        try await writer.change(1) { $0.pages = 9 }
+        try await writer.change(2) { $0.title = "Emma II" }
+        #expect(
+            try await eventually { dune.pages == 9 && store.all(Book.self)[1].title == "Emma II" })
+        #expect(!flag.isSet)
+        try await writer.change(1) { $0.title = "Dune II" }
+        #expect(try await eventually { flag.isSet })
+        #expect(dune.title == "Dune II")
+        let own = Flag()
+        _ = track(own) { dune.pages }
+        try store.writeNow { _ in dune.pages = 10 }
+        #expect(try await eventually { own.isSet })
+        await writer.close()
+    }
+
+    @MainActor @Test func `links, collections, results and look-ups register`() async throws {
+        let store = try open(.memory("observable-kinds"))
+        defer { store.close() }
+        let (dune, emma) = (
+            try #require(try store.find(Book.self, 1)), try #require(try store.find(Book.self, 2))
+        )
+        let ann = try #require(try store.find(Author.self, "Ann"))
+        let id = dune.objectID
+        func isCalled(
+            after change: (Transaction) throws -> Void, _ read: () throws -> Void
+        ) async throws -> Bool {
+            let flag = Flag()
+            try track(flag) { Result { try read() } }.get()
+            try store.writeNow(change)
+            // A report comes in a turn of the actor, so that a second one follows it.
+            let later = Flag()
+            _ = track(later) { emma.rating }
+            try store.writeNow { _ in emma.rating += 1 }
+            #expect(try await eventually { later.isSet })
+            return flag.isSet
+        }
+        #expect(
+            try await isCalled { _ in
+                dune.author = ann
+            } _: {
+                _ = dune.author?.name
+            })
+        #expect(
+            try await isCalled { _ in
+                ann.born = nil
+            } _: {
+                _ = dune.author?.born
+            } == false)
+        #expect(
+            try await isCalled { _ in
+                dune.marks.append(2)
+            } _: {
+                _ = dune.marks.count
+            })
+        #expect(
+            try await isCalled { _ in
+                dune.tags.insert("a")
+            } _: {
+                _ = Array(dune.tags)
+            })
+        #expect(
+            try await isCalled { _ in
+                dune.notes["a"] = "b"
+            } _: {
+                _ = dune.notes["a"]
+            })
+        #expect(
+            try await isCalled { _ in
+                dune.origin.wing = "w"
+            } _: {
+                _ = dune.origin.wing
+            })
+        #expect(
+            try await isCalled { _ in
+                emma.author = nil
+            } _: {
+                _ = ann.books.count
+            })
+        #expect(
+            try await isCalled { _ in
+                dune.code = 8
+            } _: {
+                _ = try dune.get(\.code)
+            })
+        #expect(
+            try await isCalled { _ in
+                dune.weight = 8
+            } _: {
+                _ = try dune.detached()
+            })
+        #expect(
+            try await isCalled { tx in
+                try tx.insert(Book(isbn: 3))
+            } _: {
+                _ = store.all(Book.self).count
+            })
+        #expect(
+            try await isCalled { tx in
+                try tx.insert(Book(isbn: 4, title: "C"))
+            } _: {
+                _ = store.all(Book.self).where { $0.title == "B" }.first
+            } == false)
+        #expect(
+            try await isCalled { _ in
+                dune.pages = 100
+            } _: {
+                _ = store.all(Book.self).max(of: \.pages)
+            })
+        #expect(
+            try await isCalled { tx in
+                try tx.insert(Book(isbn: 5))
+            } _: {
+                _ = try store.find(Book.self, 5)
+            })
+        #expect(
+            try await isCalled { _ in
+                dune.title = "Z"
+            } _: {
+                _ = store.all(Book.self).sectioned(by: \.title).count
+            })
+        #expect(
+            try await isCalled { tx in
+                try tx.delete(dune)
+            } _: {
+                _ = store[id] != nil
+            })
+    }
+
+    @MainActor @Test func `a loop over Observations receives values until the object is deleted`()
+        async throws
+    {
+        let store = try open(.memory("observations"))
+        defer { store.close() }
+        let writer = try Writer(.memory("observations"))
+        let dune = try #require(try store.find(Book.self, 1))
+        let titles = Observations<String, Never>.untilFinished {
+            dune.isValid ? .next(dune.title) : .finish
+        }
+        let loop = Task { @MainActor in
+            var seen: [String] = []
+            for await title in titles {
+                seen.append(title)
+                switch seen.count {
+                case 1: try await writer.change(1) { $0.title = "Dune II" }
+                case 2:
+                    try await writer.write { tx in
+                        try tx.delete(tx.store.all(Book.self).where { $0.isbn == 1 })
+                    }
+                default: break
+                }
+            }
+            return seen
+        }
+        #expect(try await loop.value == ["Dune", "Dune II"])
+        await writer.close()
+    }
+
+    @Test(arguments: [(true, true), (nil, false)])
+    func `another actor tracks reads of a store that is observable`(
+        isObservable: Bool?, isCalled: Bool
+    ) async throws {
+        let location = StoreLocation.memory("observable-actor-\(isCalled)")
+        let writer = try Writer(location)
+        try await writer.write { tx in try tx.insert(Book(isbn: 1, title: "Dune")) }
+        let tracker = Tracker(location, isObservable: isObservable)
+        let flag = Flag()
+        #expect(try await tracker.trackTitle(of: 1, flag) == "Dune")
+        try await writer.change(1) { $0.title = "Dune II" }
+        #expect(try await eventually { try await tracker.title(of: 1) == "Dune II" })
+        if isCalled { #expect(try await eventually { flag.isSet }) }
+        #expect(flag.isSet == isCalled)
+        await tracker.close()
+        await writer.close()
+    }
+
+    @MainActor @Test func `a commit of another process is reported`() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("books.moonpool")
+        let store = try open(.file(path))
+        defer { store.close() }
+        let dune = try #require(try store.find(Book.self, 1))
+        let flag = Flag()
+        _ = track(flag) { dune.title }
+        await #expect(processExitsWith: .success) {
+            [path = path as String] in
+            let store = try Store(
+                .file(path), models: Book.self, Author.self, Shelf.self, on: nil)
+            try store.writeNow { _ in try store.find(Book.self, 1)?.title = "Dune II" }
+            store.close()
+        }
+        #expect(try await eventually { flag.isSet })
+        #expect(dune.title == "Dune II")
+    }
+
+    @MainActor @Test func `closing the store calls no scope`() async throws {
+        let store = try open(.memory("observable-close"))
+        let dune = try #require(try store.find(Book.self, 1))
+        let flag = Flag()
+        _ = track(flag) { dune.title }
+        store.close()
+        #expect(!dune.isValid)
+        #expect(!flag.isSet)
+    }
+}
