@@ -49,11 +49,25 @@ enum ScriptTree {
     ///
     /// Throws for functions, objects, other keys, and tables that contain themselves.
     static func value(
-        _ value: LuaValue, in context: ScriptContext, depth: Int = 0
+        _ value: LuaValue, in context: ScriptContext
     ) throws(ScriptTypeMismatch) -> Value {
-        if let plain = context.storeModule.plainValue(value) { return plain }
+        try walk(
+            value, AnyScriptValue.scriptTypeName, list: Value.list, map: Value.dictionary,
+            leaf: context.storeModule.plainValue)
+    }
+
+    /// Copies a Lua value; `leaf` returns nil for what is not a leaf.
+    static func walk<Tree>(
+        _ value: LuaValue, _ expected: String, depth: Int = 0, list makeList: ([Tree]) -> Tree,
+        map makeMap: ([String: Tree]) -> Tree, leaf: (LuaValue) -> Tree?
+    ) throws(ScriptTypeMismatch) -> Tree {
+        if let plain = leaf(value) { return plain }
         guard let table = value.table else {
-            throw ScriptTypeMismatch(expected: AnyScriptValue.scriptTypeName, found: value)
+            throw ScriptTypeMismatch(expected: expected, found: value)
+        }
+        func inner(_ value: LuaValue) throws(ScriptTypeMismatch) -> Tree {
+            try walk(
+                value, expected, depth: depth + 1, list: makeList, map: makeMap, leaf: leaf)
         }
         guard depth < deepest else {
             throw ScriptTypeMismatch(
@@ -61,40 +75,48 @@ enum ScriptTree {
         }
         let pairs = table.pairs
         if pairs.allSatisfy({ $0.key.integer != nil }), table.count == pairs.count {
-            var list: [Value] = []
+            var list: [Tree] = []
             for index in 1..<(pairs.count + 1) {
                 do throws(ScriptTypeMismatch) {
-                    list.append(try self.value(table[index], in: context, depth: depth + 1))
+                    list.append(try inner(table[index]))
                 } catch {
                     throw error.inside("[\(index)]")
                 }
             }
-            return .list(list)
+            return makeList(list)
         }
-        var map: [String: Value] = [:]
+        var map: [String: Tree] = [:]
         for (key, element) in pairs {
             guard let name = key.text else {
                 throw ScriptTypeMismatch(expected: "string as key", found: key)
             }
             do throws(ScriptTypeMismatch) {
-                map[name] = try self.value(element, in: context, depth: depth + 1)
+                map[name] = try inner(element)
             } catch {
                 throw error.inside(".\(name)")
             }
         }
-        return .dictionary(map)
+        return makeMap(map)
     }
 
     static func decode<D: Decodable>(_ type: D.Type, from value: Value) throws -> D {
         try TreeDecoder(value, []).unwrap(type)
     }
 
+    /// Encodes a value.
+    ///
+    /// Throws `out_of_range` for an integer beyond Lua's 64 bits, `invalid_argument` for another value that cannot be encoded, and
+    /// what the value itself throws.
     static func encode(_ value: some Encodable) throws -> Value {
-        let encoder = TreeEncoder([])
-        return try encoder.wrap(value)
+        do { return try TreeEncoder([]).wrap(value) } catch let error as EncodingError {
+            guard case .invalidValue(let invalid, _) = error else { throw error }
+            throw ScriptFunctionError(
+                invalid is any FixedWidthInteger ? .outOfRange : .invalidArgument,
+                describe(error))
+        }
     }
 
-    /// The reason of a decoding error with the path of the field.
+    /// The reason of a decoding or encoding error with the path of the field.
     static func describe(_ error: any Error) -> String {
         func place(_ path: [any CodingKey]) -> String {
             path.map { $0.intValue.map { "[\($0 + 1)]" } ?? ".\($0.stringValue)" }.joined()
@@ -104,6 +126,9 @@ enum ScriptTree {
             DecodingError.valueNotFound(_, let context),
             DecodingError.dataCorrupted(let context):
             "\(context.debugDescription) at \(place(context.codingPath))"
+        case EncodingError.invalidValue(_, let context):
+            context.debugDescription
+                + (context.codingPath.isEmpty ? "" : " at \(place(context.codingPath))")
         case DecodingError.keyNotFound(let key, let context):
             "no value at \(place(context.codingPath + [key]))"
         default: "\(error)"

@@ -59,7 +59,8 @@ extension ScriptEngine {
 
     /// Sets a global to a Codable value as a table.
     ///
-    /// Takes effect before the next run. Throws `invalid_argument` for a name that is not a Lua name, and what encoding the value throws.
+    /// Takes effect before the next run. Throws `invalid_argument` for a name that is not a Lua name, `out_of_range` for an
+    /// integer beyond Lua's 64 bits, and what the value's own encoding throws.
     public func set(_ name: String, encoding value: some Encodable) throws {
         let name = try GlobalName(name)
         let tree = try ScriptTree.encode(value)

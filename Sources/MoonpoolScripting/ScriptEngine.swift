@@ -183,8 +183,9 @@ public final class ScriptEngine: Sendable {
 
     /// Opens a store for the scripts as a global, whatever their own rights.
     ///
-    /// The models are classes of the store's schema in Lua. Without models the schema is the file's. Throws as opening a store in Swift
-    /// does.
+    /// The models are classes of the store's schema in Lua. Without models the schema is the file's. A location in memory is that of a
+    /// `Store` in Swift: all engines and stores that open its name share the data, while a store in memory that a sandboxed script
+    /// opens itself is its own. Throws as opening a store in Swift does.
     public func open(
         _ location: StoreLocation, models: any ObjectModel.Type..., version: Int = 0,
         options: StoreOptions = StoreOptions(), as name: String = "store"

@@ -114,6 +114,88 @@ extension ObjectID: ScriptConvertible where M: Model {
 
 extension ObjectID: ScriptValue where M: Model {}
 
+// MARK: - Frozen values
+
+extension Frozen: ScriptConvertible where M: Model {
+    /// The name of the class.
+    public static var scriptTypeName: String { M.className }
+    /// The name of the class.
+    public static var scriptAnnotation: String { M.className }
+    /// A frozen object of the class, or a valid object as it is now.
+    public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
+        throws(ScriptTypeMismatch) -> Frozen
+    {
+        let context = conversion.context
+        var mismatch = ScriptTypeMismatch(expected: scriptTypeName, found: operand.lua)
+        guard case .object(let object)? = context.storeModule.inspect(operand.lua),
+            let engine = context.storeModule.store(of: operand.lua)
+        else { throw mismatch }
+        mismatch.found = object.classSchema.name
+        guard object.classSchema.name == M.className else { throw mismatch }
+        guard object.isValid else {
+            mismatch.found = "a deleted \(M.className)"
+            throw mismatch
+        }
+        do { return try HostStores.of(context).store(engine).hostedFrozen(object) } catch {
+            mismatch.found = (error as? StoreError)?.message ?? "\(error)"
+            throw mismatch
+        }
+    }
+    /// The frozen object.
+    ///
+    /// Throws `invalid_argument` if the script has opened no store of the object's file.
+    public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
+        let module = conversion.context.storeModule
+        for handle in module.handles {
+            if let object = try hosted(by: handle.store) {
+                return ScriptOperand(try module.luaValue(frozen: object, of: handle.store))
+            }
+        }
+        throw StoreError(
+            .invalidArgument,
+            "the script has not opened the file of this frozen '\(M.className)'; open it first")
+    }
+}
+
+extension Frozen: ScriptValue where M: Model {}
+
+// MARK: - Mixed values
+
+extension Mixed: ScriptValue {
+    /// `plain value or object`.
+    public static var scriptTypeName: String { "plain value or object" }
+    /// `any`.
+    public static var scriptAnnotation: String { "any" }
+    /// A plain value, an object, or a table of these: a list if its keys are 1 to n, otherwise a map with strings as keys.
+    public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
+        throws(ScriptTypeMismatch) -> Mixed
+    {
+        let module = conversion.context.storeModule
+        return try ScriptTree.walk(
+            operand.lua, scriptTypeName, list: Mixed.list, map: Mixed.map
+        ) { value in
+            if let plain = module.plainValue(value) { return Mixed(plain) }
+            guard case .object(let object)? = module.inspect(value) else { return nil }
+            return .object(AnyObjectID(object.reference, object.classSchema.name))
+        }
+    }
+    /// The value; a link is the object in the script's store that has its class.
+    ///
+    /// Throws `invalid_argument` for a link if several of the script's stores have its class, or none.
+    public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
+        let context = conversion.context
+        switch self {
+        case .object(let id):
+            return ScriptOperand(
+                try context.storeModule.luaValue(
+                    of: id.reference.key, ofClass: id.className ?? ""))
+        case .list(let elements): return try elements.toScript(in: conversion)
+        case .map(let elements): return try elements.toScript(in: conversion)
+        default: return ScriptOperand(context.storeModule.luaValue(plain: engineValue))
+        }
+    }
+}
+
 // MARK: - Live values
 
 /// The typed stores of a script, one for each open store.

@@ -69,6 +69,120 @@ private struct Tenant: Sendable, Equatable {
         await engine.close()
     }
 
+    @Test func `a store in memory is shared by name with Swift and other engines`() async throws {
+        let host = try Store(.memory("shared"), models: Cat.self, Owner.self, on: nil)
+        defer { host.close() }
+        let first = try await engine("shared")
+        let second = try ScriptEngine(.sandboxed)
+        try await second.open(.memory("shared"), models: Cat.self, Owner.self)
+        #expect(
+            try await second.run("return store:object('Cat', 'Tom').age", as: Int.self) == 3)
+        try host.refresh()
+        #expect(try host.find(Cat.self, "Tom")?.age == 3)
+        // What a sandboxed script opens itself is its own.
+        let count = try await second.run(
+            """
+            local mine = moonpool.open { in_memory = "shared", schema = { Cat = { name = "string" } } }
+            return #mine:objects "Cat"
+            """, as: Int.self)
+        #expect(count == 0)
+        await first.close()
+        await second.close()
+    }
+
+    @Test func `functions take and return frozen objects`() async throws {
+        let engine = try await engine("frozen")
+        try engine.register("age(cat)") { (cat: Frozen<Cat>) in cat.age ?? 0 }
+        try engine.register("past(cat)") { (cat: Frozen<Cat>) in cat }
+        // Outside of the engine's thread, where a live object could not be read.
+        try engine.register("owner(cat)") { (cat: Frozen<Cat>) async in
+            await Task.detached { cat.owner?.name }.value
+        }
+        #expect(try await engine.run("return age(tom)", as: Int.self) == 3)
+        #expect(try await engine.run("return owner(tom)", as: String.self) == "Ann")
+        let ages = try await engine.run(
+            """
+            local old, same = tom:freeze(), past(tom)
+            store:write(function() tom.age = 4 end)
+            return { age(old), age(same), past(same).age, age(tom) }
+            """, as: [Int].self)
+        #expect(ages == [3, 3, 3, 4])
+        #expect(try await engine.run("return past(tom):is_frozen()", as: Bool.self))
+        #expect(try await engine.run("return past(tom):thaw() == tom", as: Bool.self))
+        let tom = try await engine.run("return tom", as: Frozen<Cat>.self)
+        #expect(tom.name == "Tom" && tom.age == 4 && tom.owner?.name == "Ann")
+        try engine.set("kept", to: tom)
+        try await engine.run("store:write(function() tom.age = 5 end)")
+        #expect(try await engine.run("return kept.age", as: Int.self) == 4)
+        for (call, text) in [
+            ("age(store:object('Owner', 'Ann'))", "Cat expected, got Owner"),
+            ("age(1)", "Cat expected, got number"),
+            ("store:write(function() store:delete(tom) end) age(tom)", "a deleted Cat"),
+        ] {
+            let message = try await engine.run(
+                "local ok, err = pcall(function() \(call) end); return tostring(err)",
+                as: String.self)
+            #expect(message.contains(text), "\(message)")
+        }
+        let other = try ScriptEngine(.sandboxed)
+        try other.register("tom()") { () in tom }
+        let code = try await other.run(
+            "local ok, err = pcall(tom); return err.code", as: String.self)
+        #expect(code == "invalid_argument")
+        await other.close()
+        await engine.close()
+        #expect(tom.age == 4)
+    }
+
+    @Test func `functions take and return mixed values`() async throws {
+        let engine = try await engine("mixed")
+        let seen = Mutex<[Mixed]>([])
+        try engine.register("note(value)") { (value: Mixed) in
+            seen.withLock { $0.append(value) }
+            return value
+        }
+        #expect(
+            try await engine.run(
+                """
+                local date = moonpool.date("2020-01-02T03:04:05Z")
+                assert(note(nil) == nil and note(true) == true and note(7) == 7)
+                assert(note(1.5) == 1.5 and note("text") == "text" and note(date) == date)
+                assert(note(tom) == tom and note({ 1, { tom } })[2][1] == tom)
+                return note({ name = "Rex", ages = { 1, 2 } }).ages[2]
+                """, as: Mixed.self) == 2)
+        let values = seen.withLock { $0 }
+        #expect(values[0...4] == [nil, true, 7, 1.5, "text"])
+        #expect(values[8] == ["name": "Rex", "ages": [1, 2]])
+        guard case .object(let id) = values[6], case .date = values[5] else {
+            Issue.record("\(values)")
+            return
+        }
+        #expect(id.className == "Cat" && id.of(Cat.self) != nil && id.of(Owner.self) == nil)
+        #expect(values[7] == [1, [values[6]]])
+        let message = try await engine.run(
+            "local ok, err = pcall(note, { f = print }); return tostring(err)", as: String.self)
+        #expect(message.contains("plain value or object expected at .f, got function"))
+        await engine.close()
+    }
+
+    @Test func `a value that has no Lua form is an error of the library`() async throws {
+        struct Limits: Codable {
+            var names = ["a"]
+            var most = [1, UInt64.max]
+        }
+        let engine = try await engine("unencodable")
+        let error = #expect(throws: ScriptFunctionError.self) {
+            try engine.set("limits", encoding: Limits())
+        }
+        #expect(error?.code == .outOfRange)
+        #expect(error?.message == "18446744073709551615 is not a Lua integer at .most[2]")
+        try engine.register("limits()") { () in ScriptCoded(Limits()) }
+        let code = try await engine.run(
+            "local ok, err = pcall(limits); return err.code", as: String.self)
+        #expect(code == "out_of_range")
+        await engine.close()
+    }
+
     @Test func `a model that differs from the class is refused`() async throws {
         let engine = try await engine("differs")
         try engine.register("name(cat)") { (cat: Live<OtherCat>) in cat.name }

@@ -31,20 +31,23 @@ package final class FrozenVersion: Sendable {
         if let frozen = context.frozen { return frozen }
         let engine = try context.engine
         try engine.check()
-        if let known = context.scheduling?.latestFrozen, known.number == engine.version,
+        if let known = context.latestFrozen, known.number == engine.version,
             !engine.isInWrite
         {
             return known
         }
         let made = FrozenVersion(try engine.separateView(), try engine.fileHold())
-        context.scheduling?.latestFrozen = made
+        context.latestFrozen = made
         return made
     }
 
     /// A version that an observer has left.
     static func of(_ view: StoreView, leftBy context: ModelContext) throws -> FrozenVersion {
+        if let known = context.latestFrozen, known.number == view.version { return known }
         let engine = try context.engine
-        return FrozenVersion(try engine.separateView(of: view), try engine.fileHold())
+        let made = FrozenVersion(try engine.separateView(of: view), try engine.fileHold())
+        context.latestFrozen = made
+        return made
     }
 
     deinit {

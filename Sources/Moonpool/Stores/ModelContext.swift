@@ -10,6 +10,8 @@ package final class ModelContext {
     package let source: ObjectSource
     /// The frozen version that this is the context of; nil for a store.
     weak var frozen: FrozenVersion?
+    /// The version that was frozen last, while something holds it.
+    weak var latestFrozen: FrozenVersion?
     /// The actor and the wake-ups; nil for a frozen version.
     let scheduling: StoreScheduling?
     /// The first error of an assignment in the open write, which ends it.

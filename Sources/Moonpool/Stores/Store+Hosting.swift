@@ -19,6 +19,17 @@ extension Store {
         Live(try checkedTable(M.self), object.key)
     }
 
+    /// Returns an object as it is, or was in its version, for any thread.
+    ///
+    /// Throws as ``hosted(_:)``, and `invalid_object` for a deleted object, `already_in_write` if the open write has created it.
+    package func hostedFrozen<M: Model>(_ object: LiveObject) throws -> Frozen<M> {
+        let table = try checkedTable(M.self)
+        guard case .frozen(let view) = object.source else {
+            return try Live<M>(table, object.key).freeze()
+        }
+        return Frozen(try FrozenVersion.of(view, leftBy: context), object.key)
+    }
+
     /// Returns results as typed ones.
     ///
     /// Throws as ``hosted(_:)``.
@@ -96,6 +107,20 @@ extension Store {
 extension Live {
     /// The engine's object.
     package var engineObject: LiveObject { modelTable.liveObject(objectKey) }
+}
+
+extension Frozen {
+    /// Returns the object in a view that a store of the same file may read; nil for a store of another file.
+    ///
+    /// Throws `unknown_class`, `closed`.
+    package func hosted(by engine: ObjectStore.Store) throws -> LiveObject? {
+        guard frozenVersion.belongs(to: engine) else { return nil }
+        return try frozenVersion.read { context in
+            let view = try engine.sharedView(of: context.source.view)
+            return ObjectSource.frozen(view).object(
+                try view.schema.require(M.className), objectKey)
+        }
+    }
 }
 
 extension Results {

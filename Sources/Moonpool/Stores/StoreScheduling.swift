@@ -6,7 +6,6 @@ import SystemCalls
 final class StoreScheduling {
     /// Wakes the store, from any thread.
     let signal = StoreSignal()
-    weak var latestFrozen: FrozenVersion?
     /// The writes that wait for their turn, in order.
     var writers = WriteTurns()
 

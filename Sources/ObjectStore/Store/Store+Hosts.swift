@@ -30,6 +30,16 @@ extension Store {
         return StoreView(schema: frozen.schema, snapshot: snapshot, isFrozen: true, pin: pin)
     }
 
+    /// Returns a frozen view of this file for the store's own thread: the one of that version if the store has it.
+    package func sharedView(of frozen: StoreView) throws -> StoreView {
+        if let known = latestFrozen, known.version == frozen.version, !known.isClosed {
+            return known
+        }
+        let made = try separateView(of: frozen)
+        latestFrozen = made
+        return made
+    }
+
     /// Returns the number of the newest version in the file, on any thread; nil in memory, where no other process commits.
     package var newestVersion: (@Sendable () -> UInt64)? {
         guard path != nil, !isClosed else { return nil }
