@@ -9,6 +9,10 @@ import Synchronization
 /// An engine without them has a thread and an event loop of its own. An engine that shares a thread costs neither, so that a program can
 /// have thousands of them. Its limits stay its own; while it computes, the others of its thread wait.
 ///
+/// A script that waits, in `moonpool.sleep` or for an async function, lets the others run on top of it on the thread's stack, and continues
+/// after those that began to wait later have ended waiting. On each thread 1,000 scripts can wait at once; the next one gets the error
+/// `limit_exceeded`. A script that waits for long should use a timer (`moonpool.after`), or an engine with a thread of its own.
+///
 /// ```swift
 /// let threads = ScriptThreads(count: 4)
 /// let engines = try tenants.map { _ in try ScriptEngine(.sandboxed, on: threads) }
@@ -23,12 +27,28 @@ public final class ScriptThreads: Sendable {
     }
 
     private let places: Mutex<[Place]>
+    private let mostWaits: Int
+    /// How many scripts of a thread may wait at once: each needs a part of its stack.
+    private static let mostWaits = 1_000
+    // 128 KiB for each waiting script; the system provides memory only for what is used.
+    private static let stackSize = mostWaits << 17
 
     /// Creates the threads when the first engines need them.
     ///
     /// `count` is at least 1.
     public init(count: Int = 2) {
-        places = Mutex((0..<max(1, count)).map { _ in Place() })
+        mostWaits = Self.mostWaits
+        places = Self.places(count)
+    }
+
+    /// Creates threads on which `mostWaits` scripts each may wait at once.
+    package init(count: Int, mostWaits: Int) {
+        self.mostWaits = min(mostWaits, Self.mostWaits)
+        places = Self.places(count)
+    }
+
+    private static func places(_ count: Int) -> Mutex<[Place]> {
+        Mutex((0..<max(1, count)).map { _ in Place() })
     }
 
     deinit {
@@ -53,7 +73,8 @@ public final class ScriptThreads: Sendable {
             }
             places[index].engines += 1
             return ScriptSeat(
-                loop: thread.loop, running: places[index].running, threads: self, index: index)
+                loop: thread.loop, running: places[index].running, mostWaits: mostWaits,
+                threads: self, index: index)
         }
     }
 
@@ -62,7 +83,7 @@ public final class ScriptThreads: Sendable {
     private static func start(
         number: Int, _ running: RunningScript
     ) throws(LoopError) -> LoopThread {
-        try LoopThread(name: "scripts-\(number)") { loop in
+        try LoopThread(name: "scripts-\(number)", stackSize: stackSize) { loop in
             Interruption.$current.withValue(Interruption { running.isDue }) {
                 _ = loop.wait { false }
             }
@@ -77,22 +98,25 @@ struct ScriptSeat: Sendable {
     /// Keeps the thread as long as the script.
     fileprivate let threads: ScriptThreads
     fileprivate let index: Int
+    private let mostWaits: Int
 
-    fileprivate init(loop: EventLoop, running: RunningScript, threads: ScriptThreads, index: Int) {
+    fileprivate init(
+        loop: EventLoop, running: RunningScript, mostWaits: Int, threads: ScriptThreads, index: Int
+    ) {
         self.loop = loop
         self.running = running
+        self.mostWaits = mostWaits
         self.threads = threads
         self.index = index
     }
 
-    /// How many calls may wait on top of each other on a thread: each needs a part of its stack.
-    private static let mostWaits = 120
-
     /// Throws `limit_exceeded` where too many scripts wait on top of each other already.
     func checkWaits() throws {
-        guard loop.nesting > Self.mostWaits else { return }
+        guard loop.nesting > mostWaits else { return }
         throw StoreError(
-            .limitExceeded, "more than \(Self.mostWaits) scripts wait on this thread at once")
+            .limitExceeded,
+            "more than \(mostWaits) scripts wait on this thread at once; use more threads, or timers"
+        )
     }
 
     /// Gives the place back.

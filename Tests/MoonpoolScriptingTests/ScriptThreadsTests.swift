@@ -124,8 +124,8 @@ private struct Refused: Error {}
     }
 
     @Test func `scripts that wait on top of each other have a limit`() async throws {
-        let threads = ScriptThreads(count: 1)
-        let engines = try (0..<200).map { _ in
+        let threads = ScriptThreads(count: 1, mostWaits: 20)
+        let engines = try (0..<40).map { _ in
             try ScriptEngine(.sandboxed(limits: .none), on: threads)
         }
         let opened = Flag()
@@ -147,6 +147,26 @@ private struct Refused: Error {}
             return await group.reduce(into: Set<String>()) { $0.insert($1) }
         }
         #expect(answers == ["waited", "limit_exceeded"])
+        for engine in engines { await engine.close() }
+    }
+
+    @Test func `three hundred scripts wait on one thread at once`() async throws {
+        let threads = ScriptThreads(count: 1)
+        let engines = try (0..<300).map { _ in
+            try ScriptEngine(.sandboxed(limits: .none), on: threads)
+        }
+        let waiting = Mutex(0)
+        for engine in engines {
+            try engine.register("arrive") { () in waiting.withLock { $0 += 1 } }
+            try engine.register("all_wait") { () in waiting.withLock { $0 } == 300 }
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for engine in engines {
+                group.addTask { try await engine.run("arrive() moonpool.wait_until(all_wait)") }
+            }
+            try await group.waitForAll()
+        }
+        #expect(waiting.withLock { $0 } == 300)
         for engine in engines { await engine.close() }
     }
 }
