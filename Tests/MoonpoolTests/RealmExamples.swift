@@ -68,6 +68,16 @@ enum RealmExamples {
 
     // MARK: Notifications on a background thread
 
+    /// An actor with a thread of its own, which runs closures there.
+    actor BackgroundWorker {
+        private let thread = ThreadExecutor(name: "BackgroundWorker")
+        nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+        func start(_ block: @Sendable (isolated BackgroundWorker) throws -> Void) rethrows {
+            try block(self)
+        }
+        nonisolated func stop() { thread.shutdown() }
+    }
+
     /// An actor with a thread of its own: its store, its observers and its methods run there.
     actor CacheWorker {
         private let thread = ThreadExecutor(name: "CacheWorker")
@@ -204,6 +214,12 @@ enum RealmExamples {
             token.invalidate()
         }
 
+        // Stop watching for changes
+        func stopWatching() throws {
+            let token = try store.observe { _, _ in }
+            token.invalidate()
+        }
+
         // Key-value observing
         func keyValues(_ dog: Live<Dog>) async throws {
             for try await age in dog.values(of: \.age) { text = "\(age ?? 0)" }
@@ -300,25 +316,6 @@ enum RealmExamples {
         func delete(at index: Int) throws {
             try store.writeNow { tx in try tx.delete(results[index]) }
         }
-        // Without a notification
-        func deleteDirectly(at index: Int) throws {
-            try store.writeNow(withoutNotifying: [token]) { tx in try tx.delete(results[index]) }
-        }
-        // Force a refresh after a write
-        func deleteAndRefresh(at index: Int) throws {
-            try store.writeNow { tx in try tx.delete(results[index]) }
-            try store.refresh()
-        }
-        // Perform the write on a background thread
-        func deleteInBackground(at index: Int) {
-            let id = results[index].objectID
-            Task.detached {
-                let store = try Store(.memory("react"), models: DemoObject.self)
-                try await store.write { tx in
-                    if let object = store[id] { try tx.delete(object) }
-                }
-            }
-        }
     }
 
     // MARK: Objects
@@ -379,4 +376,28 @@ enum RealmExamples {
         }
     }
 
+}
+
+private typealias DemoObject = RealmExamples.DemoObject
+
+extension RealmExamples.TableViewController {
+    // Without a notification
+    func deleteDirectly(at index: Int) throws {
+        try store.writeNow(withoutNotifying: [token]) { tx in try tx.delete(results[index]) }
+    }
+    // Force a refresh after a write
+    func deleteAndRefresh(at index: Int) throws {
+        try store.writeNow { tx in try tx.delete(results[index]) }
+        try store.refresh()
+    }
+    // Perform the write on a background thread
+    func deleteInBackground(at index: Int) {
+        let id = results[index].objectID
+        Task.detached {
+            let store = try Store(.memory("react"), models: DemoObject.self)
+            try await store.write { tx in
+                if let object = store[id] { try tx.delete(object) }
+            }
+        }
+    }
 }

@@ -22,6 +22,18 @@ import Testing
         #expect(isDownloaded)
     }
 
+    @Test func `a worker runs closures on a thread of its own`() async throws {
+        let worker = RealmExamples.BackgroundWorker()
+        let threads = Mutex<Set<UInt>>([])
+        for _ in 0..<3 {
+            await worker.start { _ in
+                threads.withLock { _ = $0.insert(RunningThread.currentNumber) }
+            }
+        }
+        worker.stop()
+        #expect(threads.withLock { $0.count } == 1)
+    }
+
     @Test func `the loop of a worker ends with its task`() async throws {
         let store = try Store(.memory("files"), models: RealmExamples.File.self, on: nil)
         defer { store.close() }
@@ -59,6 +71,7 @@ import Testing
             })
         try controller.observeKeyPaths()
         try controller.writeSilently()
+        try controller.stopWatching()
         let dog = try controller.store.writeNow { tx in
             try tx.insert(RealmExamples.Dog(name: "Rex", age: 1))
         }

@@ -7,6 +7,19 @@ import Testing
         try Store(.memory(name), models: Book.self, Author.self, Shelf.self)
     }
 
+    @Test func `a model lists its stored properties`() throws {
+        let properties = try Book.storedProperties
+        #expect(properties.first?.name == "isbn" && properties.first?.isPrimaryKey == true)
+        let types = Dictionary(uniqueKeysWithValues: properties.map { ($0.name, $0.typeName) })
+        #expect(
+            types["pages"] == "int?" && types["sequels"] == "Book[]" && types["tags"] == "string<>")
+        let pages = properties.first { $0.name == "pages" }
+        #expect(pages?.storedName == "page_count")
+        let title = properties.first { $0.name == "title" }
+        #expect(title?.isIndexed == true && title?.isFullText == true)
+        #expect(try Author.storedProperties.last?.typeName == "backlinks Book.author")
+    }
+
     @Test func `properties are read and assigned by their names`() throws {
         let store = try open()
         defer { store.close() }
