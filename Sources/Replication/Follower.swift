@@ -111,10 +111,7 @@ package final class Follower {
                 if try follow(&pause) { return }
             } catch let error as ReplicationError {
                 try abandon()
-                status.update {
-                    $0.isConnected = false
-                    $0.lastError = error.description
-                }
+                status.note(error.description)
                 guard case .temporary(let reason) = error, !options.failsFast else { throw error }
                 let milliseconds = pause.next()
                 report("\(reason); trying again in \(milliseconds) ms")
@@ -141,8 +138,8 @@ package final class Follower {
         let start = try self.start(stream, state)
         let end = state.last
         let messages = try stream.consume(from: start)
+        status.noteConnection()
         status.update {
-            $0.isConnected = true
             $0.sequence = start - 1
             $0.version = record?.version ?? 0
             $0.lag = end - min(end, start - 1)

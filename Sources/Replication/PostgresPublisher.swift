@@ -101,10 +101,7 @@ package final class PostgresPublisher {
     private func recover(from error: FormatError, _ pause: inout BackOff) throws {
         let isLost = mirror.map { !$0.isConnected } ?? true
         mirror = nil
-        status.update {
-            $0.isConnected = false
-            $0.lastError = error.description
-        }
+        status.note(error.description)
         guard isLost, !options.failsFast else { throw error }
         let milliseconds = pause.next()
         report("\(error.description); trying again in \(milliseconds) ms")
@@ -127,7 +124,7 @@ package final class PostgresPublisher {
         } else {
             try fill(mirror, existing: options.replaces ? .replace : .refuse)
         }
-        status.update { $0.isConnected = true }
+        status.noteConnection()
         return mirror
     }
 

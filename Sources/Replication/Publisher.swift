@@ -131,10 +131,7 @@ package final class Publisher {
     private func recover(from error: ReplicationError, _ pause: inout BackOff) throws {
         stream = nil
         acknowledgments = nil
-        status.update {
-            $0.isConnected = false
-            $0.lastError = error.description
-        }
+        status.note(error.description)
         guard case .temporary(let reason) = error, !options.failsFast else { throw error }
         let milliseconds = pause.next()
         report("\(reason); trying again in \(milliseconds) ms")
@@ -161,7 +158,7 @@ package final class Publisher {
         try takePosition(of: stream)
         self.stream = stream
         lastAnswer = .now
-        status.update { $0.isConnected = true }
+        status.noteConnection()
     }
 
     /// Finds out what the stream ends with.

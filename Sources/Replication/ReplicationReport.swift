@@ -21,7 +21,7 @@ package struct ReplicationReport: Sendable {
     /// Commits per second.
     package let rate: Double
     /// The last error; nil if there was none.
-    package let lastError: String?
+    package let lastError: ReplicationStatus.Failure?
 
     /// Returns the report of a store; nil for one that neither publishes nor follows.
     ///
@@ -36,7 +36,6 @@ package struct ReplicationReport: Sendable {
             StatusFile.isRunning(process) && file.map { $0.text("state") != "ended" } ?? false
         let isFollower = record.role == .follower
         let version = isFollower ? record.version : file?.number("version") ?? 0
-        let error = file?.text("error") ?? ""
         let lag: UInt64? =
             isFollower
             ? (isRunning ? file?.number("lag") : nil)
@@ -48,7 +47,17 @@ package struct ReplicationReport: Sendable {
             sequence: isFollower ? record.sequence : file?.number("sequence") ?? 0,
             version: version, lag: lag,
             rate: isRunning ? Double(file?.number("milli_rate") ?? 0) / 1000 : 0,
-            lastError: error.isEmpty ? nil : error)
+            lastError: file.flatMap(lastError))
+    }
+
+    private static func lastError(_ file: JetStream.Answer) -> ReplicationStatus.Failure? {
+        let message = file.text("error")
+        guard !message.isEmpty, let time = Timestamp(file.text("error_time")) else {
+            return nil
+        }
+        return ReplicationStatus.Failure(
+            message: message, time: time,
+            recovery: Timestamp(file.text("error_recovery")))
     }
 
     /// The report as names and values.
@@ -63,7 +72,7 @@ package struct ReplicationReport: Sendable {
             ("position", "version \(version), message \(sequence)"),
             ("lag", counted ?? "unknown"),
             ("rate", "\(tenths / 10).\(tenths % 10) commits/s"),
-            ("last error", lastError ?? "none"),
+            ("last error", lastError?.summary ?? "none"),
         ]
     }
 }

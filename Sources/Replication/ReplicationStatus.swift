@@ -1,3 +1,5 @@
+import ObjectStore
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Darwin)
@@ -32,7 +34,22 @@ package final class ReplicationStatus: @unchecked Sendable {
         /// Commits per second, in the last seconds.
         package var rate = 0.0
         /// The last error; nil if there was none.
-        package var lastError: String?
+        package var lastError: Failure?
+    }
+
+    /// An error of replication, and its end.
+    package struct Failure: Sendable, Hashable {
+        /// The message.
+        package let message: String
+        /// When it happened; for one that is repeated, the last time.
+        package let time: Timestamp
+        /// When work continued; nil if it has not.
+        package internal(set) var recovery: Timestamp?
+
+        /// The message, when it happened, and when work continued.
+        package var summary: String {
+            "\(message) (at \(time)\(recovery.map { ", recovered at \($0)" } ?? ""))"
+        }
     }
 
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
@@ -74,6 +91,22 @@ package final class ReplicationStatus: @unchecked Sendable {
         withLock {
             change(&current)
             pthread_cond_broadcast(condition)
+        }
+    }
+
+    /// Records an error, which has ended the connection.
+    func note(_ error: String) {
+        update {
+            $0.isConnected = false
+            $0.lastError = Failure(message: error, time: .now)
+        }
+    }
+
+    /// Records a connection, which ends the last error.
+    func noteConnection() {
+        update {
+            $0.isConnected = true
+            if $0.lastError?.recovery == nil { $0.lastError?.recovery = .now }
         }
     }
 

@@ -89,7 +89,7 @@ package final class ReplicationTask: Sendable {
                 let work = try open()
                 status.update { $0.hasStarted = true }
                 do { try work.run() } catch {
-                    status.update { $0.lastError = Self.message(of: error) }
+                    status.note(Self.message(of: error))
                 }
                 work.close()
             } catch {

@@ -57,7 +57,7 @@ package final class RequestServer: Sendable {
     package var isConnected: Bool { status.snapshot.isConnected }
 
     /// The last error; nil if there was none.
-    package var lastError: String? { status.snapshot.lastError }
+    package var lastError: String? { status.snapshot.lastError?.message }
 
     /// Ends the thread and waits until it calls the handler no more.
     package func stop() {
@@ -72,10 +72,7 @@ package final class RequestServer: Sendable {
                 try receive(&pause)
             } catch {
                 let milliseconds = pause.next()
-                status.update {
-                    $0.isConnected = false
-                    $0.lastError = "\(error)"
-                }
+                status.note("\(error)")
                 report("\(error); trying again in \(milliseconds) ms")
                 status.rest(atMost: .milliseconds(milliseconds))
             }
@@ -88,7 +85,7 @@ package final class RequestServer: Sendable {
         let requests = try connection.subscribe(subject, group: Self.group)
         try connection.flush()
         pause.reset()
-        status.update { $0.isConnected = true }
+        status.noteConnection()
         while !status.isStopping {
             guard unanswered.withLock({ $0 < Self.window }) else {
                 status.pause(atMost: .milliseconds(100))

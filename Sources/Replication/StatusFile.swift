@@ -44,7 +44,9 @@ struct StatusFile {
         json.beginObject()
         for (name, text) in [
             ("role", role.rawValue), ("stream", stream), ("servers", servers),
-            ("time", Timestamp.now.description), ("error", numbers.lastError ?? ""),
+            ("time", Timestamp.now.description), ("error", numbers.lastError?.message ?? ""),
+            ("error_time", numbers.lastError?.time.description ?? ""),
+            ("error_recovery", numbers.lastError?.recovery?.description ?? ""),
             ("state", hasEnded ? "ended" : numbers.isConnected ? "connected" : "disconnected"),
         ] {
             json.key(name)

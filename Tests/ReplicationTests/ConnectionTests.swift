@@ -142,7 +142,7 @@ struct ConnectionTests {
             world.path("a"), NatsOptions("nats://ann:wrong@127.0.0.1:\(server.port)"), stream: "zoo"
         )
         #expect(task.status.wait(atMost: .seconds(60), until: \.hasEnded))
-        #expect(task.status.snapshot.lastError?.contains("refused the client") == true)
+        #expect(task.status.snapshot.lastError?.message.contains("refused the client") == true)
         task.stop()
     }
 
@@ -177,6 +177,9 @@ struct ConnectionTests {
             #expect(publishing.status.snapshot.lastError != nil)
             try server.start()
             #expect(isThere(source.version), "\(following.status.snapshot)")
+            let error = try #require(publishing.status.snapshot.lastError)
+            #expect(try error.time < #require(error.recovery))
+            #expect(error.summary.contains(", recovered at \(try #require(error.recovery))"))
         }
         publishing.stop()
         following.stop()

@@ -166,8 +166,14 @@ enum StatisticsReport {
         if let lag = report.lag { json.int(Int64(clamping: lag)) } else { json.null() }
         json.key("rate")
         json.double(report.rate)
-        json.key("last_error")
-        if let text = report.lastError { json.string(text) } else { json.null() }
+        for (key, text) in [
+            ("last_error", report.lastError?.message),
+            ("last_error_time", report.lastError?.time.description),
+            ("last_error_recovery", report.lastError?.recovery?.description),
+        ] {
+            json.key(key)
+            if let text { json.string(text) } else { json.null() }
+        }
         json.endObject()
     }
 

@@ -28,7 +28,7 @@ final class ReplicationHandle {
         while !task.wait(forVersion: version, atMost: .milliseconds(50)) {
             try state.checkStopping()
             guard task.isRunning, ContinuousClock.now < deadline else {
-                let reason = task.status.snapshot.lastError.map { ": \($0)" } ?? ""
+                let reason = task.status.snapshot.lastError.map { ": \($0.message)" } ?? ""
                 throw StoreError(
                     .limitExceeded,
                     "version \(version) is committed, but the stream '\(task.stream)' has not acknowledged it"
@@ -85,7 +85,7 @@ final class ReplicationHandle {
             LuaProperty("lag") { $1.set(Int64(clamping: $0.task.status.snapshot.lag)) },
             LuaProperty("rate") { $1.set($0.task.status.snapshot.rate) },
             LuaProperty("last_error") { handle, result in
-                if let text = handle.task.status.snapshot.lastError {
+                if let text = handle.task.status.snapshot.lastError?.message {
                     result.set(text)
                 } else {
                     result.setNil()
