@@ -1,5 +1,6 @@
 import CNATS
 import DataFormats
+import Synchronization
 
 #if canImport(Glibc)
     import Glibc
@@ -110,6 +111,12 @@ struct NatsMessage {
 final class NatsConnection {
     private let functions: NatsFunctions
     private let handle: OpaquePointer
+    /// Subscriptions that have ended and are not destroyed.
+    ///
+    /// Before release 3.6.1, the library's thread that reads from the server may use a subscription while another thread destroys
+    /// it. So they are destroyed when that thread has received something later, or has ended.
+    private let ended = Mutex<[UInt]>([])
+    private static let endedLimit = 64
 
     /// Connects within a time limit for each server.
     ///
@@ -155,7 +162,11 @@ final class NatsConnection {
         return reason.isEmpty || reason == text ? text : "\(text): \(reason)"
     }
 
-    deinit { functions.destroy(handle) }
+    deinit {
+        functions.close(handle)
+        destroy(ended.withLock { $0 })
+        functions.destroy(handle)
+    }
 
     /// The library's text for a status.
     private static func text(of status: Int32, _ functions: NatsFunctions) -> String {
@@ -325,7 +336,28 @@ final class NatsConnection {
     }
 
     fileprivate func end(_ subscription: OpaquePointer) {
-        functions.subscription_destroy(subscription)
+        // because: the subscription of a connection that was lost has ended already.
+        _ = functions.unsubscribe(subscription)
+        let old = ended.withLock { ended in
+            defer {
+                if ended.count >= Self.endedLimit { ended = [] }
+                ended.append(UInt(bitPattern: subscription))
+            }
+            return ended.count >= Self.endedLimit ? ended : []
+        }
+        guard !old.isEmpty else { return }
+        if functions.flush(handle, 5000) == 0 {
+            // The server's answer came through the thread that reads.
+            destroy(old)
+        } else {
+            ended.withLock { $0 += old }
+        }
+    }
+
+    private func destroy(_ subscriptions: [UInt]) {
+        for subscription in subscriptions {
+            functions.subscription_destroy(OpaquePointer(bitPattern: subscription))
+        }
     }
 
     private func data(of message: OpaquePointer) -> [UInt8] {

@@ -30,6 +30,7 @@ typedef struct {
     int (*options_set_ping_interval)(NatsOptionsHandle *, int64_t milliseconds);
 
     int (*connect)(NatsConnectionHandle **, NatsOptionsHandle *);
+    void (*close)(NatsConnectionHandle *);  // ends the thread that reads
     void (*destroy)(NatsConnectionHandle *);
     int (*status)(NatsConnectionHandle *);
     int (*flush)(NatsConnectionHandle *, int64_t milliseconds);
@@ -43,6 +44,7 @@ typedef struct {
     int (*next_message)(NatsMessageHandle **, NatsSubscriptionHandle *, int64_t milliseconds);
     int (*set_pending_limits)(NatsSubscriptionHandle *, int messages, int bytes);
     int (*subscription_drain)(NatsSubscriptionHandle *);
+    int (*unsubscribe)(NatsSubscriptionHandle *);
     void (*subscription_destroy)(NatsSubscriptionHandle *);
 
     int (*message_create)(NatsMessageHandle **, const char *subject, const char *reply, const char *data, int count);
