@@ -172,6 +172,12 @@ package final class Environment: Sendable {
                 ? try Self.createTables(pointer, names, entries, path, reservation)
                 : try Self.openTables(pointer, names, path, isReadOnly: options.readOnly)
             place = isPrivate || options.readOnly ? nil : try FilePlace(pointer, path)
+            // A process that was killed still holds the version that it read: while others have the file open, no write
+            // would reuse pages that were freed since then.
+            if region != nil {
+                var dead: Int32 = 0
+                try check(mdb_reader_check(pointer, &dead), "mdb_reader_check", path)
+            }
             if !options.readOnly, !(region?.isTaken ?? false) {
                 if let reservation { reservation.fit() } else { DiskReservation.trimVast(pointer) }
             }

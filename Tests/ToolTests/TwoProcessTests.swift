@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 /// Several processes on one file.
@@ -39,6 +40,51 @@ import Testing
         let outcome = try observing.finish()
         #expect(outcome.exitCode == 0, "\(outcome.error)")
         #expect(outcome.lines == ["ready", "seen 50"])
+    }
+
+    @Test func `the version of a killed reader keeps no space once another process opens the file`()
+        throws
+    {
+        let folder = try TemporaryFolder()
+        let store = folder.path + "/shared.moonpool"
+        let schema = #"schema = { Entry = { id = "int primary", text = "string" } }"#
+        // Has the file open all the time, so that no process is the first to open it.
+        let resident = try folder.write(
+            """
+            local store = moonpool.open { path = arg[1], \(schema) }
+            store:write(function() store:create("Entry", { id = 1, text = "" }) end)
+            print "ready" io.flush()
+            moonpool.after(3600, print)
+            """, to: "resident.lua")
+        let reader = try folder.write(
+            """
+            local frozen = moonpool.open { path = arg[1] }:freeze()
+            print "ready" io.flush()
+            moonpool.after(3600, function() print(frozen) end)
+            """, to: "reader.lua")
+        let writer = try folder.write(
+            """
+            local store = moonpool.open { path = arg[1], durability = "memory", history = 0 }
+            for n = 1, 100 do
+              store:write(function() store:object("Entry", 1).text = ("x"):rep(50000 + n) end)
+            end
+            """, to: "writer.lua")
+        let residing = try Subprocess(Tool.path, [resident, store])
+        try residing.wait { residing.output.contains("ready") }
+        let reading = try Subprocess(Tool.path, [reader, store])
+        try reading.wait { reading.output.contains("ready") }
+        reading.send(9)
+        #expect(try reading.finish().exitCode == 137)
+        for _ in 0..<4 {
+            let writing = try Tool.run([writer, store])
+            #expect(writing.exitCode == 0, "\(writing.error)")
+        }
+        residing.send(9)
+        _ = try residing.finish()
+        // All 400 texts would be 20 MB.
+        var status = stat()
+        #expect(stat(store, &status) == 0)
+        #expect(status.st_size < 4 << 20)
     }
 
     @Test(arguments: ["memory", "full"])
