@@ -20,6 +20,10 @@ struct LinkTable {
 
     /// Whether objects of classes without primary key get the numbers of the file.
     private var keepsNumbers = false
+    /// Whether an object that rows link to is created before its own row comes.
+    var createsObjects = true
+    /// How many links were left out, because ``createsObjects`` is false.
+    private(set) var unresolved = 0
     /// How many numbers can still be left out, in all: each costs a little space in the store.
     private var leftOut: Int64 = 1 << 20
 
@@ -42,20 +46,27 @@ struct LinkTable {
         }
     }
 
-    /// Lets objects of classes without primary key get the numbers of the file, where these are free.
+    /// Lets objects get the numbers of the file, where these are free.
     mutating func keepNumbers() { keepsNumbers = true }
 
     /// Creates the object of a row that has a number, if its number is free, for ``claim(_:)``.
+    ///
+    /// An object whose number is the next one gets it without this.
     mutating func prepare(_ row: DecodedRow) throws {
-        guard keepsNumbers, let number = row.number, row.classSchema.primaryKey == nil else {
-            return
+        let classSchema = row.classSchema
+        guard keepsNumbers, let number = row.number else { return }
+        let hasPrimaryKey = classSchema.primaryKey != nil
+        if hasPrimaryKey, number == store.view.table(classSchema).keyBound { return }
+        guard let identity = hasPrimaryKey ? row.primaryKey : .int(number) else { return }
+        let name = Name(table: classSchema.table, key: identity)
+        guard pending[name] == nil else { return }
+        var bare = DecodedRow(classSchema)
+        if let position = classSchema.properties.firstIndex(where: \.isPrimary) {
+            bare.values[position] = identity
         }
-        let name = Name(table: row.classSchema.table, key: .int(number))
-        guard pending[name] == nil, let key = try create(DecodedRow(row.classSchema), number) else {
-            return
-        }
-        numbered[name.table, default: NumberedObjects()].add(number, key)
-        wait(for: name, key, RowPlace(table: row.classSchema.name, line: 0))
+        guard let key = try create(bare, number) else { return }
+        if !hasPrimaryKey { numbered[name.table, default: NumberedObjects()].add(number, key) }
+        wait(for: name, key, RowPlace(table: classSchema.name, line: 0))
     }
 
     /// Creates an object with a number of the file; nil if that is not free, or far from the numbers in use.
@@ -88,6 +99,10 @@ struct LinkTable {
     mutating func object(_ key: Value, _ target: ClassSchema, _ place: RowPlace) throws -> Value {
         if let object = try store.object(target.name, primaryKey: key) {
             return .object(object.reference)
+        }
+        guard createsObjects else {
+            unresolved += 1
+            return .null
         }
         var row = DecodedRow(target)
         if let position = target.properties.firstIndex(where: \.isPrimary) {
@@ -129,6 +144,10 @@ struct LinkTable {
     ) throws -> Value {
         let name = Name(table: target.table, key: .int(number))
         if let known = known(number, target) { return .object(known) }
+        guard createsObjects else {
+            unresolved += 1
+            return .null
+        }
         let made = try create(DecodedRow(target), number) ?? make(DecodedRow(target))
         numbered[target.table, default: NumberedObjects()].addForNow(number, made)
         wait(for: name, made, place)

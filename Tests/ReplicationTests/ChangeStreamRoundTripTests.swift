@@ -4,12 +4,10 @@ import Transfer
 
 /// Random commits that are recorded as a change stream, and replayed into an empty store.
 @Suite struct ChangeStreamRoundTripTests {
-    /// The rows of an export in any order: a row that is linked to before it comes is created earlier.
     private func rows(_ store: Store, _ world: ReplicationWorld, _ name: String) throws
         -> [Substring]
     {
-        try ReplicationWorld.export(store, "\(world.folder)/\(name).jsonl")
-            .split(separator: "\n").sorted()
+        try ReplicationWorld.export(store, "\(world.folder)/\(name).jsonl").split(separator: "\n")
     }
 
     private func options(_ seed: Int) -> ChangeRecording.Options {
@@ -19,7 +17,7 @@ import Transfer
     }
 
     @Test(arguments: 0..<4)
-    func `a replay of all commits makes an equal store`(seed: Int) throws {
+    func `a replay of all commits makes a store with the same export`(seed: Int) throws {
         let world = ReplicationWorld()
         let source = try world.open(
             "source", ReplicationWorld.schema(RandomCommits.schema), scheduler: TestThread())
@@ -38,7 +36,8 @@ import Transfer
     }
 
     @Test(arguments: 0..<4)
-    func `a replay that begins with a snapshot makes an equal store`(seed: Int) throws {
+    func `a replay that begins with a snapshot makes a store with the same export`(seed: Int) throws
+    {
         let world = ReplicationWorld()
         let source = try world.open(
             "source", ReplicationWorld.schema(RandomCommits.schema), scheduler: TestThread())
@@ -48,12 +47,44 @@ import Transfer
         var options = options(seed)
         options.beginsWithSnapshot = true
         let recording = try ChangeRecording(of: source, to: path, options: options)
-        for _ in 0..<40 { try commits.commit(source) }
+        for round in 0..<40 {
+            try commits.commit(source)
+            if round % 10 == 9 { _ = try source.undo() }
+        }
         recording.stop()
         let copy = try world.open("copy")
         try ChangeReplay(into: copy).run(path)
         #expect(try rows(copy, world, "b") == rows(source, world, "a"))
         #expect(try copy.objects("Dog").count() > 10)
+    }
+
+    @Test func `links to objects of later lines do not change the order of the rows`() throws {
+        let world = ReplicationWorld()
+        let path = world.folder + "/changes.jsonl"
+        try ReplicationWorld.write(
+            """
+            {"$changes":1,"version":1,"schema":{"Dog":{"id":"int primary","friend":"Dog","pack":"Dog[]","any":"mixed"}}}
+            {"change":"inserted","class":"Dog","key":1,"values":{"id":1,"friend":3,"pack":[2,1],"any":{"$link":["Dog",2]}}}
+            {"change":"inserted","class":"Dog","key":2,"values":{"id":2,"friend":null,"pack":[],"any":null}}
+            {"change":"inserted","class":"Dog","key":3,"values":{"id":3,"friend":1,"pack":[3],"any":[3]}}
+            {"change":"commit","count":3}
+            {"$changes":1,"version":2}
+            {"change":"deleted","class":"Dog","key":2}
+            {"change":"commit","count":1}
+            {"change":"inserted","class":"Dog","key":4,"number":5,"values":{"id":4,"friend":null,"pack":[],"any":null}}
+            {"change":"inserted","class":"Dog","key":2,"number":1,"values":{"id":2,"friend":4,"pack":[],"any":null}}
+            {"change":"commit","count":2}
+
+            """, to: path)
+        let copy = try world.open("copy")
+        try ChangeReplay(into: copy).run(path)
+        #expect(
+            try rows(copy, world, "b").dropFirst() == [
+                #"{"$class":"Dog","id":1,"friend":3,"pack":[1],"any":null}"#,
+                #"{"$class":"Dog","id":2,"friend":4,"pack":[],"any":null}"#,
+                #"{"$class":"Dog","id":3,"friend":1,"pack":[3],"any":[3]}"#,
+                #"{"$class":"Dog","id":4,"friend":null,"pack":[],"any":null}"#,
+            ])
     }
 
     @Test func `objects without primary key keep their numbers, unless these are far apart`() throws

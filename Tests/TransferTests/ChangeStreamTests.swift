@@ -75,10 +75,10 @@ import Testing
         let first = store.version
         #expect(
             text == """
-                {"version":\(first),"change":"inserted","class":"Dog","key":1,"values":{"id":1,"name":"Rex",\
+                {"version":\(first),"change":"inserted","class":"Dog","key":1,"number":0,"values":{"id":1,"name":"Rex",\
                 "age":null,"owner":"Ann","toys":[],"home":{"city":"Ur","part":null},"marks":[],"tags":[],"notes":{},\
                 "born":null,"any":null}}
-                {"version":\(first),"change":"inserted","class":"Person","key":"Ann","values":{"name":"Ann"}}
+                {"version":\(first),"change":"inserted","class":"Person","key":"Ann","number":0,"values":{"name":"Ann"}}
                 {"version":\(first),"change":"commit","since":\(first - 1),"count":2,"time":"1970-01-01T00:00:00Z"}
 
                 """)

@@ -6,12 +6,13 @@ import ObjectStore
 ///
 ///     {"$changes":1,"version":11,"schema":{"Dog":{"id":"int primary","age":"int?"}}}
 ///     {"version":12,"change":"deleted","class":"Dog","key":7,"old":{"id":7,"age":3}}
-///     {"version":12,"change":"inserted","class":"Dog","key":1,"values":{"id":1,"age":null}}
+///     {"version":12,"change":"inserted","class":"Dog","key":1,"number":8,"values":{"id":1,"age":null}}
 ///     {"version":12,"change":"modified","class":"Dog","key":2,"values":{"age":4},"old":{"age":3}}
 ///     {"version":12,"change":"commit","since":11,"count":3,"time":"2026-11-20T10:00:00Z"}
 ///
 /// `key` is the primary key, or `{"$key":n}` with a number that identifies the object permanently in a class without
-/// primary key. Values are as ``RowEncoder`` writes them: links are keys, embedded objects are inside their owner. A
+/// primary key. An inserted object with a primary key has that number as `number`: rows are in the order of their numbers.
+/// Values are as ``RowEncoder`` writes them: links are keys, embedded objects are inside their owner. A
 /// step is one commit, or several that the observer received together: `since` is the version before. If the schema has
 /// changed, a line `{"version":…,"change":"schema","schema":{…}}` comes first. A stream with a snapshot has
 /// `"snapshot":true` in its first line; its first step inserts all objects of that version, and its commit line has no
@@ -148,6 +149,10 @@ package struct ChangeLines {
         _ object: ObjectReference, _ classSchema: ClassSchema, _ view: StoreView, _ number: UInt64
     ) throws {
         try begin(number, "inserted", object, classSchema, view)
+        if classSchema.primaryKey != nil {
+            json.key("number")
+            json.int(object.key.rawValue)
+        }
         try members("values", of: object, classSchema.properties, classSchema, view)
         end()
     }

@@ -6,7 +6,8 @@ import ObjectStore
 /// Each step becomes one write transaction. A line that does not fit ends the replay, and its step is rolled back.
 /// Objects are found by their primary keys. Objects of classes without a primary key are found by their numbers in the
 /// stream or, if they existed before the recording began, by their own numbers, which is correct for a copy of the
-/// store from that time. New ones get the numbers that they have in the stream, where these are free. Confined to the thread of the store.
+/// store from that time. New objects get the numbers that they have in the stream, where these are free, and with them the order
+/// of the rows. Links to objects whose lines follow in the same step are set after these. Confined to the thread of the store.
 package final class ChangeReplay {
     /// The number of replayed steps, without steps that changed only the schema.
     package private(set) var steps = 0
@@ -16,8 +17,18 @@ package final class ChangeReplay {
     private let store: Store
     private let importer: Importer
     private var changesInStep: Int64 = 0
+    /// The lines of the step that link to objects which were not there.
+    private var unlinked: [UnlinkedRow] = []
     private var isInStep: Bool { changesInStep > 0 }
     private var hasHeader = false
+
+    /// An inserted object, and those of its properties that are set when all objects of the step exist.
+    private struct UnlinkedRow {
+        let object: LiveObject
+        let positions: [Int]
+        let line: Int
+        let text: [UInt8]
+    }
 
     /// Prepares a replay.
     package init(into store: Store) {
@@ -41,7 +52,7 @@ package final class ChangeReplay {
             while try lines.advance() {
                 try located(lines.line, path) {
                     try lines.parse()
-                    try take(JSONNode(lines.tape), lines.line)
+                    try take(JSONNode(lines.tape), lines)
                 }
             }
             guard !isInStep else {
@@ -51,6 +62,7 @@ package final class ChangeReplay {
             }
         } catch {
             changesInStep = 0
+            unlinked = []
             if store.isInWrite { try store.cancelWrite() }
             throw error
         }
@@ -70,7 +82,7 @@ package final class ChangeReplay {
 
     // MARK: - Lines
 
-    private func take(_ node: JSONNode, _ line: Int) throws {
+    private func take(_ node: JSONNode, _ lines: JSONLineReader) throws {
         let members = try Self.members(node)
         if let format = members["$changes"] {
             guard format.kind == .int, format.tape.int(format.index) == ChangeLines.format else {
@@ -86,6 +98,7 @@ package final class ChangeReplay {
                 "the file is not a recording of changes: the first line is not {\"$changes\":1,…}")
         }
         let change = try Self.text("change", members)
+        if change != "inserted" { try link() }
         switch change {
         case "schema":
             guard !isInStep else { throw FormatError("the schema changes inside a step") }
@@ -103,9 +116,12 @@ package final class ChangeReplay {
         if !isInStep { try store.beginWrite() }
         let classSchema = try store.view.schema.require(try Self.text("class", members))
         importer.links.startRow()
-        try take(
-            change, classSchema, members, JSONRowDecoder(importer, RowPlace(table: nil, line: line))
-        )
+        let decoder = JSONRowDecoder(importer, RowPlace(table: nil, line: lines.line))
+        if change == "inserted" {
+            try insert(classSchema, members, decoder, lines)
+        } else {
+            try take(change, classSchema, members, decoder)
+        }
         changes += 1
         changesInStep += 1
     }
@@ -115,13 +131,6 @@ package final class ChangeReplay {
         _ decoder: JSONRowDecoder
     ) throws {
         guard let key = members["key"] else { throw FormatError("the line has no \"key\"") }
-        if change == "inserted" {
-            var row = DecodedRow(classSchema)
-            try forEachValue(members, classSchema, decoder) { row.values[$0] = $1 }
-            row.number = Self.number(of: key)
-            try importer.links.prepare(row)
-            return try importer.store(row)
-        }
         let object = try find(key, classSchema, decoder)
         if change == "deleted" { return try store.delete(object) }
         var values: [String: Value] = [:]
@@ -130,6 +139,61 @@ package final class ChangeReplay {
             if !property.isPrimary { values[property.name] = value }
         }
         try store.update(object, values)
+    }
+
+    private func insert(
+        _ classSchema: ClassSchema, _ members: [String: JSONNode], _ decoder: JSONRowDecoder,
+        _ lines: JSONLineReader
+    ) throws {
+        guard let key = members["key"] else { throw FormatError("the line has no \"key\"") }
+        var row = DecodedRow(classSchema)
+        var missing: [Int] = []
+        var known = importer.links.unresolved
+        // Objects are created by their own lines, which are in the order of the rows.
+        importer.links.createsObjects = false
+        defer { importer.links.createsObjects = true }
+        try forEachValue(members, classSchema, decoder) { position, value in
+            if importer.links.unresolved == known {
+                row.values[position] = value
+            } else {
+                known = importer.links.unresolved
+                missing.append(position)
+            }
+        }
+        row.number = Self.number(of: key)
+        if let number = members["number"], number.kind == .int {
+            row.number = number.tape.int(number.index)
+        }
+        try importer.links.prepare(row)
+        try importer.store(row)
+        guard !missing.isEmpty else { return }
+        unlinked.append(
+            UnlinkedRow(
+                object: try find(key, classSchema, decoder), positions: missing, line: lines.line,
+                text: lines.record))
+    }
+
+    /// Sets the links of inserted objects to objects whose lines came later.
+    private func link() throws {
+        guard !unlinked.isEmpty else { return }
+        let rows = unlinked
+        unlinked = []
+        let tape = JSONTape()
+        for row in rows {
+            try JSONText.read(row.text, onto: tape)
+            let members = try Self.members(JSONNode(tape))
+            var values: [String: Value] = [:]
+            importer.links.startRow()
+            let classSchema = row.object.classSchema
+            try forEachValue(
+                members, classSchema, JSONRowDecoder(importer, RowPlace(table: nil, line: row.line))
+            ) { position, value in
+                if row.positions.contains(position) {
+                    values[classSchema.properties[position].name] = value
+                }
+            }
+            try store.update(row.object, values)
+        }
     }
 
     private func forEachValue(
