@@ -153,14 +153,10 @@ struct PostgresLayout {
     private func creation(of table: Table) -> String {
         var lines: [String] = []
         if table.isNumbered {
-            lines.append("\(PostgresConnection.quoted(table.keyColumn)) bigint PRIMARY KEY")
+            lines.append("\(PostgresConnection.quoted(table.keyColumn)) bigint NOT NULL")
         }
         for column in table.columns {
-            let property = column.property
             var line = "\(PostgresConnection.quoted(column.name)) \(column.typeName)"
-            if property.isPrimary {
-                line += property.isOptional ? " UNIQUE" : " PRIMARY KEY"
-            }
             if isRequired(column) { line += " NOT NULL" }
             lines.append(line)
         }
@@ -184,7 +180,6 @@ struct PostgresLayout {
                 "\"owner\" \(Self.keyType(of: join.owner).name) NOT NULL",
                 "\(place) \(join.property.isMap ? "text" : "bigint") NOT NULL",
                 "\"target\" \(Self.keyType(of: join.target).name)",
-                "PRIMARY KEY (\"owner\", \(place))",
             ])
     }
 
@@ -192,9 +187,10 @@ struct PostgresLayout {
         "CREATE TABLE \(path(table)) (\n  \(lines.joined(separator: ",\n  "))\n)"
     }
 
-    /// The statements that create indexes and foreign keys, for when the rows are there.
+    /// The statements that create keys, indexes and foreign keys, for when the rows are there: an index that is created at once
+    /// costs less than one that grows row by row.
     func constraints(of wanted: Set<String>? = nil) -> [String] {
-        var statements: [String] = []
+        var statements = keys(of: wanted)
         for table in tables {
             if wanted?.contains(table.name) != false {
                 statements += indexes(of: table)
@@ -211,6 +207,22 @@ struct PostgresLayout {
                     reference(from: join.name, "target", to: join.target, cascades: false))
                 statements.append("CREATE INDEX ON \(path(join.name)) (\"target\")")
             }
+        }
+        return statements
+    }
+
+    /// The statements that create the keys, which foreign keys need.
+    private func keys(of wanted: Set<String>?) -> [String] {
+        var statements: [String] = []
+        func add(_ table: String, _ kind: String, _ columns: [String]) {
+            guard wanted?.contains(table) != false else { return }
+            let list = columns.map(PostgresConnection.quoted).joined(separator: ", ")
+            statements.append("ALTER TABLE \(path(table)) ADD \(kind) (\(list))")
+        }
+        for table in tables {
+            let isOptional = table.classSchema.primaryKey?.isOptional == true
+            add(table.name, isOptional ? "UNIQUE" : "PRIMARY KEY", [table.keyColumn])
+            for join in table.joins { add(join.name, "PRIMARY KEY", ["owner", join.placeColumn]) }
         }
         return statements
     }

@@ -19,14 +19,16 @@ struct PostgresRows {
         count: () throws -> Void = {}
     ) throws {
         let classSchema = table.classSchema
-        let copy = try server.copyIn(Self.statement(path, table.columnNames))
+        let names = table.columnNames
+        let (columns, isNumbered) = (table.columns, table.isNumbered)
+        let copy = try server.copyIn(Self.statement(path, names))
         var number = 0
         for key in keys {
             number += 1
-            copy.beginRow(columns: table.columnNames.count)
+            copy.beginRow(columns: names.count)
             do {
-                if table.isNumbered { copy.int(key.rawValue) }
-                for column in table.columns {
+                if isNumbered { copy.int(key.rawValue) }
+                for column in columns {
                     try cells.write(column, of: key, in: classSchema, to: copy)
                 }
             } catch let error as FormatError {
