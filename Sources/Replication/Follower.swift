@@ -33,6 +33,8 @@ package final class Follower {
     /// The commit whose parts are being applied.
     private var reader: ReplicationReader?
     private var nextPart: UInt64 = 1
+    /// Whether the newest snapshot is to be taken, because the stream does not continue the store's history.
+    private var needsSnapshot = false
     private var reportFile: StatusFile
 
     /// Opens a store for following, and creates it if it does not exist.
@@ -109,6 +111,8 @@ package final class Follower {
         while !status.isStopping {
             do {
                 if try follow(&pause) { return }
+            } catch is MissingCommits {
+                try abandon()
             } catch let error as ReplicationError {
                 try abandon()
                 status.note(error.description)
@@ -198,14 +202,14 @@ package final class Follower {
 
     /// The sequence number to begin with: after the last applied message, or that of the newest snapshot.
     private func start(_ stream: JetStream, _ state: JetStream.State) throws -> UInt64 {
-        if let record, record.sequence > 0 {
-            guard record.sequence <= state.last else {
-                throw ReplicationError.fatal(
-                    "the stream '\(streamName)' ends at \(state.last), before the store's position "
-                        + "\(record.sequence): it was created again; add --rebuild to replace the store"
+        if let record, record.sequence > 0, !needsSnapshot {
+            guard record.sequence <= state.last else { throw try endsEarly(record, stream, state) }
+            if record.sequence + 1 >= state.first {
+                if try hasPosition(record, stream) { return record.sequence + 1 }
+                report(
+                    "the stream '\(streamName)' has other commits than the store; taking its newest snapshot"
                 )
             }
-            if record.sequence + 1 >= state.first { return record.sequence + 1 }
         }
         guard let last = try stream.lastMessage(of: stream.completions),
             let first = last.headers[MessageHeader.first].flatMap({ UInt64($0) })
@@ -214,6 +218,35 @@ package final class Follower {
         }
         try checkIdentity(last.headers[MessageHeader.store])
         return first
+    }
+
+    /// Whether the stream still has the message that the store has applied last, as far as that is known.
+    ///
+    /// A cluster that loses several servers at once can lose messages; the publisher then sends these commits again, perhaps as
+    /// others or in a snapshot.
+    private func hasPosition(_ record: ReplicationRecord, _ stream: JetStream) throws -> Bool {
+        guard let last = try stream.message(record.sequence) else { return true }
+        try checkIdentity(last.headers[MessageHeader.store])
+        return last.headers[MessageHeader.lineage] == record.lineage
+            && last.headers[MessageHeader.version] == String(record.version)
+    }
+
+    /// The error of a stream that ends before the message that the store has applied last.
+    private func endsEarly(
+        _ record: ReplicationRecord, _ stream: JetStream, _ state: JetStream.State
+    ) throws -> ReplicationError {
+        let last = state.last > 0 ? try stream.message(state.last) : nil
+        let version = last?.headers[MessageHeader.version].flatMap { UInt64($0) }
+        if last?.headers[MessageHeader.lineage] == record.lineage, let version,
+            version <= record.version
+        {
+            return .temporary(
+                "the stream '\(streamName)' has lost messages that the store has applied, and waits for its publisher"
+            )
+        }
+        return .fatal(
+            "the stream '\(streamName)' ends at \(state.last), before the store's position "
+                + "\(record.sequence): it was created again; add --rebuild to replace the store")
     }
 
     private func checkIdentity(_ identity: String?) throws {
@@ -257,6 +290,7 @@ package final class Follower {
         try next.write(to: store, changesRole: isNew)
         try store.commitWrite()
         record = next
+        if since != nil { needsSnapshot = false }
         status.update {
             $0.sequence = place.sequence
             $0.version = version
@@ -265,13 +299,24 @@ package final class Follower {
         if since == nil { report("took a snapshot of version \(version)") }
     }
 
-    /// Throws where a commit does not follow the last one that was applied.
+    /// The stream does not have the commits after the store's version.
+    private struct MissingCommits: Error {}
+
+    /// Throws where a commit does not follow the last one that was applied: `MissingCommits` the first time, because the newest
+    /// snapshot of the same store leads to a commit that does.
     private func checkOrder(_ lineage: String, _ since: UInt64?) throws {
         guard let since else { return }
         guard let record, record.lineage == lineage, record.version == since else {
-            throw ReplicationError.fatal(
-                "a commit of the stream '\(streamName)' follows version \(since) of another history than the "
-                    + "store's; add --rebuild to replace the store")
+            guard !needsSnapshot else {
+                throw ReplicationError.fatal(
+                    "a commit of the stream '\(streamName)' follows version \(since) of another history than the "
+                        + "store's; add --rebuild to replace the store")
+            }
+            needsSnapshot = true
+            report(
+                "a commit of the stream '\(streamName)' follows version \(since), which the store does not have; "
+                    + "taking the newest snapshot")
+            throw MissingCommits()
         }
     }
 }

@@ -1,7 +1,9 @@
 import Glibc
 import ObjectStore
 import Replication
+import Synchronization
 import TestServers
+import TestThreads
 import Testing
 import Transfer
 
@@ -145,12 +147,47 @@ struct ReplicationTests {
         // Snapshots that are published often remove what is before them.
         for round in 0..<3 {
             try add(1000 + round * 10..<1005 + round * 10, "a", world)
-            try world.publish("a", server.address) { $0.snapshotInterval = 1 }
+            try world.publish("a", server.address) { $0.snapshotInterval = 0 }
         }
         try world.follow("c", server.address)
         try world.follow("b", server.address)
         #expect(try world.export("b") == world.export("a"))
         #expect(try world.export("c") == world.export("a"))
+    }
+
+    /// Sends a request to the interface of JetStream.
+    private func ask(_ server: NatsServer, _ subject: String, _ body: String) throws {
+        let client = RequestClient(NatsOptions(server.address))
+        defer { client.close() }
+        let answer = Mutex<Result<[UInt8], RequestError>?>(nil)
+        let isAnswered = Flag()
+        try client.send("$JS.API.\(subject)", body: Array(body.utf8), within: .seconds(60)) {
+            result in
+            answer.withLock { $0 = result }
+            isAnswered.set()
+        }
+        let deadline = ContinuousClock.now + .seconds(60)
+        while !isAnswered.isSet, ContinuousClock.now < deadline { usleep(1000) }
+        let text = String(decoding: try #require(answer.withLock { $0 }).get(), as: UTF8.self)
+        try #require(text.contains("\"success\":true"), "\(text)")
+    }
+
+    @Test func `a follower takes the newest snapshot of a stream that has lost messages`() throws {
+        let server = try NatsServer()
+        let world = ReplicationWorld()
+        try make(world, 2)
+        try world.publish("a", server.address)
+        try world.follow("b", server.address)
+        try add(10..<13, "a", world)
+        try world.publish("a", server.address)
+        // The snapshot is message 1, and the commits are 2 to 4.
+        try ask(server, "STREAM.MSG.DELETE.zoo", "{\"seq\":2}")
+        #expect(
+            message { try world.follow("b", server.address) }.contains("of another history"))
+        try add(20..<22, "a", world)
+        try world.publish("a", server.address) { $0.snapshotInterval = 0 }
+        try world.follow("b", server.address)
+        #expect(try world.export("b") == world.export("a"))
     }
 
     @Test func `random commits arrive, however they are published`() throws {
@@ -161,7 +198,7 @@ struct ReplicationTests {
         for round in 0..<12 {
             for _ in 0..<(round * 3 + 1) { try commits.commit(store) }
             try world.publish("a", server.address) {
-                $0.snapshotInterval = round % 4 == 3 ? 1 : 1000
+                $0.snapshotInterval = round % 4 == 3 ? 0 : 1000
             }
             if round % 2 == 0 { try world.follow("b", server.address) }
         }
