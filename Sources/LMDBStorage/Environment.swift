@@ -197,6 +197,28 @@ package final class Environment: Sendable {
             : RedoLog(pointer, path, names.map(\.name), changes) { !(region?.isTaken ?? false) }
     }
 
+    /// Opens the file of another environment for writes that are rolled back.
+    init(scratchOf live: Environment, tables names: [TableName]) throws(StorageError) {
+        location = live.location
+        seals = ValueSeals(tables: names.map(\.name))
+        options = live.options
+        isReadOnly = false
+        lockRegion = nil
+        place = nil
+        claim = -1
+        reservation = nil
+        pointer = try Self.openScratch(of: live, tableCount: names.count)
+        do throws(StorageError) {
+            tables = try Self.openTables(pointer, names, live.location.path, isReadOnly: true)
+        } catch {
+            mdb_env_close(pointer)
+            throw error
+        }
+        pages = PageGuard(
+            pointer, location, names.map(\.name), isVerified: live.pages.isComplete)
+        commits = PlainCommits(pointer, location.path, isPrivate: true)
+    }
+
     private static func openEnvironment(
         _ path: String, _ options: EnvironmentOptions, _ tableCount: Int, isPrivate: Bool
     ) throws(StorageError) -> OpaquePointer {

@@ -104,7 +104,7 @@ package enum EnvironmentRegistry {
     }
 
     /// Does something with the entries, again with more descriptors where those that the process may have run out.
-    private static func retrying(
+    static func retrying(
         _ body: (inout [Identity: Entry]) throws(StorageError) -> EnvironmentLease
     ) throws(StorageError) -> EnvironmentLease {
         let result = entries.withLock { entries -> Result<EnvironmentLease, StorageError> in

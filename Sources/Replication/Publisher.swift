@@ -8,8 +8,8 @@ import Transfer
 ///     let publisher = try Publisher("zoo.moonpool", NatsOptions("nats://localhost:4222"), stream: "zoo")
 ///     try publisher.run()
 ///
-/// Each step is one commit, or several that were made while the one before was sent. Where the stream ends says where to go
-/// on: nothing is written to the store for it. Blocks the calling thread, which must be the one that made the publisher.
+/// Each commit is one message, also those that were made while the publisher was busy or away. Where the stream ends says where
+/// to continue: nothing is written to the store for it. Blocks the calling thread, which must be the one that made the publisher.
 package final class Publisher {
     /// How a stream is published.
     package struct Options: Sendable {
@@ -51,9 +51,13 @@ package final class Publisher {
     /// The store at that version: while it is held, the history since then is kept.
     private var held: StoreView?
     private var commitsSinceSnapshot = 0
+    /// Reads commits that newer ones have followed.
+    private let commits: CommitReader
     private var lastAnswer = ContinuousClock.now
     /// The versions that the messages between ``stored`` and ``sent`` lead to, by sequence number.
     private var unstored: [(sequence: UInt64, version: UInt64)] = []
+    /// Whether other messages follow at once, so that the server need not answer each one.
+    private var moreFollows = false
     /// The version that the stream holds.
     private var storedVersion: UInt64 = 0
     private var reportFile: StatusFile
@@ -78,6 +82,7 @@ package final class Publisher {
         store = try Store(
             StoreConfiguration(.file(path)), scheduler: ReplicationThread(status))
         record = try ReplicationRecord.publisher(store, path, stream)
+        commits = CommitReader(store)
         reportFile = StatusFile(
             path, .publisher, stream, NatsConnection.display(servers.servers))
         if let path = store.commitSignalPath {
@@ -209,6 +214,8 @@ package final class Publisher {
 
     /// How many messages may wait for the server.
     private static let window: UInt64 = 512
+    /// Of how many messages in a row the server answers one.
+    private static let answerInterval: UInt64 = 32
 
     /// Publishes what is new and takes answers; false after there was nothing to do for a moment.
     private func publishNext() throws -> Bool {
@@ -248,18 +255,64 @@ package final class Publisher {
     }
 
     private func publishStep(_ stream: JetStream) throws {
-        guard let since = position, commitsSinceSnapshot < options.snapshotInterval,
-            let change = try store.replicatedChanges(since: since)
-        else { return try publishSnapshot(stream) }
+        guard let since = position, commitsSinceSnapshot < options.snapshotInterval else {
+            return try publishSnapshot(stream)
+        }
+        if store.version > since + 1, try publishEach(after: since, stream) { return }
+        guard let change = try store.replicatedChanges(since: since) else {
+            return try publishSnapshot(stream)
+        }
+        try publish(change, since, stream)
+        held = change.newer
+    }
+
+    /// Publishes each of several commits as a message; false if they cannot be read one by one.
+    ///
+    /// They are read from the newest to the oldest and sent in the other order, the oldest while it is read. Of the others,
+    /// those that do not fit into the memory for it are read again in the next step.
+    private func publishEach(after since: UInt64, _ stream: JetStream) throws -> Bool {
+        // Also after an error: the next message must be answered.
+        defer { moreFollows = false }
+        var prepared = PreparedCommits(limit: Self.preparedSize)
+        let catalog = store.schemaCatalog()
+        let size = partSize(stream)
+        let isRead = try commits.forEachNewestFirst(after: since) { commit in
+            guard commit.since > since else {
+                moreFollows = !prepared.isEmpty
+                return try publish(commit.change, since, stream)
+            }
+            try prepared.add(commit, partSize: size, catalog)
+        }
+        guard isRead else { return false }
+        try prepared.forEachOldestFirst { commit, isLast in
+            moreFollows = !isLast
+            var parts = Parts(
+                self, stream, subject: stream.commits, version: commit.version, since: commit.since
+            )
+            for part in commit.parts.dropLast() { try parts.add(part) }
+            try parts.finish(commit.parts.last ?? [])
+            moved(to: commit.version)
+        }
+        if position == store.version { held = try store.frozenView() }
+        return true
+    }
+
+    /// The bytes of commits that are kept until older ones are sent.
+    private static let preparedSize = 16 << 20
+
+    private func publish(_ change: VersionChange, _ since: UInt64, _ stream: JetStream) throws {
         let version = change.newer.version
         var parts = Parts(self, stream, subject: stream.commits, version: version, since: since)
         var lines = ReplicationLines(partSize: partSize(stream)) { try parts.add($0) }
         let last = try lines.commit(
             change, since: since, catalog: store.schemaCatalog(), known: knownSchema)
         try parts.finish(last)
-        position = version
-        held = change.newer
         knownSchema = change.newer.schema
+        moved(to: version)
+    }
+
+    private func moved(to version: UInt64) {
+        position = version
         commitsSinceSnapshot += 1
         status.update { $0.commits += 1 }
     }
@@ -343,8 +396,13 @@ package final class Publisher {
             ]
             if let since { headers.append((MessageHeader.since, String(since))) }
             if isLast { headers.append((MessageHeader.last, "1")) }
+            // An answer to one of several messages is an answer to those before it: the server refuses a message that does
+            // not follow the last one.
+            let isAnswered =
+                !isLast || !publisher.moreFollows
+                || publisher.sent % Publisher.answerInterval == 0
             try stream.connection.publish(
-                subject, reply: publisher.inbox, headers: headers, part)
+                subject, reply: isAnswered ? publisher.inbox : nil, headers: headers, part)
             publisher.sent += 1
             if isLast { publisher.unstored.append((publisher.sent, version)) }
         }

@@ -108,6 +108,22 @@ struct ReplicationTests {
                 "has the commits of another store"))
     }
 
+    @Test func `each commit is a message, also those that the publisher finds when it returns`()
+        throws
+    {
+        let server = try NatsServer()
+        let world = ReplicationWorld()
+        try make(world, 2)
+        try world.publish("a", server.address)
+        let start = try world.follow("b", server.address)
+        try add(100..<160, "a", world)
+        try world.publish("a", server.address)
+        let end = try world.follow("b", server.address)
+        #expect(end.commits == 60)
+        #expect(end.sequence == start.sequence + 60)
+        #expect(try world.export("b") == world.export("a"))
+    }
+
     @Test func `large commits are split and applied together`() throws {
         let server = try NatsServer()
         let world = ReplicationWorld()

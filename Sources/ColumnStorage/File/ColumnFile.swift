@@ -129,6 +129,14 @@ package final class ColumnFile: Sendable {
         return try ColumnFile(name, options, lease, isInMemory: true)
     }
 
+    /// The file opened a second time, for writes that are rolled back; see ``VersionRewind``.
+    static func scratch(of file: ColumnFile) throws(StorageError) -> ColumnFile {
+        let lease = try EnvironmentRegistry.openScratch(of: file.lease(), tables: FileTables.names)
+        var options = FileOptions(durability: .memory, historyLimit: 0)
+        options.keepsHistory = false
+        return try ColumnFile(file.path, options, lease, isInMemory: file.isInMemory)
+    }
+
     /// Another handle of a file in memory that is already open in this process.
     static func shareInMemory(
         _ name: String, _ options: FileOptions, _ lease: EnvironmentLease

@@ -1,0 +1,119 @@
+import ColumnStorage
+
+/// Reads the commits of a store one by one, also those that newer commits have followed.
+///
+///     let reader = CommitReader(store)
+///     try reader.forEachNewestFirst(after: 12) { commit in … }
+///
+/// Confined to the thread of the store.
+package final class CommitReader {
+    /// A commit, or several that the history no longer distinguishes.
+    package struct Commit {
+        /// What was changed; only the newer version can be read, until the next commit is requested.
+        package let change: VersionChange
+        /// The version before.
+        package let since: UInt64
+        /// The version after.
+        package var version: UInt64 { change.newer.version }
+    }
+
+    private let store: Store
+    /// Goes back in the versions with the schema beside it.
+    private var rewind: (versions: VersionRewind, schema: Schema)?
+    /// Whether the system has refused to open the file a second time.
+    private var cannotOpen = false
+
+    /// Prepares reading; the file is opened a second time when it is first needed.
+    package init(_ store: Store) { self.store = store }
+
+    /// Calls `body` with each commit after a version, the newest first.
+    ///
+    /// The store moves to the newest version before. Where a version has not kept what it replaced (see
+    /// ``StoreConfiguration/history``), has changed the schema, or has deleted an object that a later one brought back, that version
+    /// and all before it are one commit.
+    /// Returns false, without a call, if the history does not reach back, the file cannot be opened a second time, or is
+    /// written to without a pause.
+    ///
+    /// The cost is that of the commits, not of the store. Throws `closed`, `wrong_thread`, `file_corrupt`, and what `body`
+    /// throws.
+    package func forEachNewestFirst(
+        after since: UInt64, _ body: (Commit) throws -> Void
+    ) throws -> Bool {
+        for _ in 0..<Self.attempts {
+            store.fileMayHaveChanged()
+            try store.refresh()
+            // Its pages stay while they are read.
+            let held = try store.frozenView()
+            guard since < held.version else { return false }
+            guard let versions = try begin(at: held) else { continue }
+            defer { versions.end() }
+            let oldest = try StoreError.wrapping { () throws(StorageError) in
+                try versions.snapshot.oldestEntry()
+            }
+            guard let oldest, oldest <= since + 1 else { return false }
+            try read(versions, after: since, body)
+            return true
+        }
+        return false
+    }
+
+    private static let attempts = 32
+
+    private func begin(at held: StoreView) throws -> VersionRewind? {
+        if let rewind, rewind.schema !== held.schema { self.rewind = nil }
+        guard !cannotOpen else { return nil }
+        do throws(StorageError) {
+            let versions: VersionRewind
+            if let rewind {
+                versions = rewind.versions
+            } else {
+                versions = try VersionRewind(
+                    held.snapshot.file, held.schema.tableDefinitions)
+                rewind = (versions, held.schema)
+            }
+            return try versions.begin(at: held.version) ? versions : nil
+        } catch {
+            guard error.code == .damaged || error.code == .closed else {
+                cannotOpen = true
+                return nil
+            }
+            throw StoreError(error)
+        }
+    }
+
+    private func read(
+        _ versions: VersionRewind, after since: UInt64, _ body: (Commit) throws -> Void
+    ) throws {
+        let schema = store.view.schema
+        // The objects of the pass that do not exist before the version that created them.
+        var created: [TableID: KeySet] = [:]
+        while versions.version > since {
+            let version = versions.version
+            let entry = try StoreError.wrapping { () throws(StorageError) in
+                try versions.entry(version)
+            }
+            guard let entry else { return }
+            let view = StoreView(
+                schema: schema, snapshot: versions.snapshot, isFrozen: true,
+                originalVersion: version)
+            var (changes, before) = (entry.changes, version - 1)
+            // An object that was deleted and came back has its key again, which one write cannot take back twice.
+            let isRevived = entry.changes.tables.contains { table, changed in
+                created[table]?.intersects(changed.deleted) ?? false
+            }
+            if !entry.isReversible || isRevived {
+                before = since
+                changes = try StoreError.wrapping { () throws(StorageError) in
+                    try versions.snapshot.changes(from: since, to: version) ?? changes
+                }
+            }
+            let step = VersionStep(from: view, to: view, changes: changes)
+            try body(Commit(change: VersionChange(step), since: before))
+            guard before > since else { return }
+            for (table, changed) in entry.changes.tables where !changed.inserted.isEmpty {
+                created[table, default: KeySet()].formUnion(changed.inserted)
+            }
+            _ = try StoreError.wrapping { () throws(StorageError) in try versions.stepBack() }
+        }
+    }
+}

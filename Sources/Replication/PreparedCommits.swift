@@ -1,0 +1,65 @@
+import ObjectStore
+import Transfer
+
+/// Commits that are read from the newest to the oldest, as the messages that they become.
+///
+/// Keeps the oldest ones that fit into a limit.
+struct PreparedCommits {
+    /// A commit.
+    struct Commit {
+        let version: UInt64
+        let since: UInt64
+        let parts: [[UInt8]]
+        var size: Int { parts.reduce(0) { $0 + $1.count } }
+    }
+
+    private let limit: Int
+    /// The newest one first.
+    private var commits: [Commit] = []
+    private var size = 0
+
+    /// `limit` is in bytes.
+    init(limit: Int) { self.limit = limit }
+
+    /// Adds a commit that is older than all others; drops the newest ones, or this one with all others, where they exceed
+    /// the limit.
+    mutating func add(
+        _ commit: CommitReader.Commit, partSize: Int, _ catalog: [UInt8]
+    ) throws {
+        let limit = limit
+        var parts: [[UInt8]] = []
+        var partBytes = 0
+        var lines = ReplicationLines(partSize: partSize) { part in
+            partBytes += part.count
+            guard partBytes <= limit else { throw TooLarge() }
+            parts.append(part)
+        }
+        do {
+            parts.append(
+                try lines.commit(commit.change, since: commit.since, catalog: catalog, known: nil))
+        } catch is TooLarge {
+            commits = []
+            size = 0
+            return
+        }
+        let added = Commit(version: commit.version, since: commit.since, parts: parts)
+        commits.append(added)
+        size += added.size
+        while size > limit {
+            // Half of them at once, so that each is moved a few times only.
+            let dropped = max(1, commits.count / 2)
+            size -= commits.prefix(dropped).reduce(0) { $0 + $1.size }
+            commits.removeFirst(dropped)
+        }
+    }
+
+    private struct TooLarge: Error {}
+
+    /// Whether there are none.
+    var isEmpty: Bool { commits.isEmpty }
+
+    /// Calls `body` with each commit, the oldest first.
+    func forEachOldestFirst(_ body: (Commit, _ isLast: Bool) throws -> Void) rethrows {
+        for index in commits.indices.reversed() { try body(commits[index], index == 0) }
+    }
+}

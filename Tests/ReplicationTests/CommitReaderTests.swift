@@ -1,0 +1,188 @@
+import Glibc
+import ObjectStore
+import Replication
+import TestThreads
+import Testing
+import Transfer
+
+/// Commits that are read one by one after newer ones have followed, without any server.
+@Suite struct CommitReaderTests {
+    private typealias Lines = (since: UInt64, version: UInt64, parts: [[UInt8]])
+
+    /// The lines of each commit after a version, the oldest first.
+    private func commits(
+        _ store: Store, _ reader: CommitReader, after since: UInt64
+    ) throws -> [Lines] {
+        var found: [Lines] = []
+        let isRead = try reader.forEachNewestFirst(after: since) { commit in
+            var parts: [[UInt8]] = []
+            var lines = ReplicationLines(partSize: 2000) { parts.append($0) }
+            parts.append(
+                try lines.commit(
+                    commit.change, since: commit.since, catalog: store.schemaCatalog(), known: nil))
+            found.append((commit.since, commit.version, parts))
+        }
+        #expect(isRead)
+        return found.reversed()
+    }
+
+    private func apply(_ parts: [[UInt8]], to store: Store) throws {
+        try store.write {
+            let reader = ReplicationReader(store)
+            for part in parts { try reader.take(part) }
+            try reader.finish()
+        }
+    }
+
+    private func snapshot(_ store: Store, to copy: Store) throws {
+        var parts: [[UInt8]] = []
+        var lines = ReplicationLines { parts.append($0) }
+        parts.append(try lines.snapshot(store.frozenView(), catalog: store.schemaCatalog()))
+        try apply(parts, to: copy)
+    }
+
+    private func bytes(_ path: String) throws -> [UInt8] {
+        let file = try #require(fopen(path, "r"))
+        defer { fclose(file) }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while case let count = fread(&buffer, 1, buffer.count, file), count > 0 {
+            bytes += buffer[..<count]
+        }
+        return bytes
+    }
+
+    @Test(arguments: 0..<4, [false, true])
+    func `a copy shows each version that the source had, and the file is not changed`(
+        seed: Int, withUndo: Bool
+    ) throws {
+        let world = ReplicationWorld()
+        let source = try world.open("source", ReplicationWorld.schema(RandomCommits.schema))
+        let copy = try world.open("copy")
+        let reader = CommitReader(source)
+        var random = RandomCommits(seed: UInt64(500 + seed))
+        for _ in 0..<10 { try random.commit(source) }
+        try snapshot(source, to: copy)
+        for round in 1...4 {
+            let start = source.version
+            var exports: [UInt64: String] = [:]
+            for step in 0..<10 * round {
+                if withUndo, step % 9 == 8 {
+                    _ = try source.undo()
+                } else {
+                    try random.commit(source)
+                }
+                exports[source.version] = try ReplicationWorld.export(source, world.folder + "/a")
+            }
+            let before = try bytes(world.path("source"))
+            let commits = try commits(source, reader, after: start)
+            #expect(try bytes(world.path("source")) == before)
+            #expect(commits.map(\.since) == [start] + commits.dropLast().map(\.version))
+            #expect(commits.last?.version == source.version)
+            // A deletion that was undone is one commit with those before it.
+            if !withUndo { #expect(commits.count == Int(source.version - start)) }
+            for commit in commits {
+                try apply(commit.parts, to: copy)
+                #expect(
+                    try ReplicationWorld.export(copy, world.folder + "/b")
+                        == exports[commit.version])
+            }
+        }
+        copy.close()
+        #expect(try source.verify().isEmpty)
+        source.close()
+    }
+
+    @Test func `commits up to a change of the schema are one, and those after it are not`() throws {
+        let world = ReplicationWorld()
+        let source = try world.open("source", ReplicationWorld.schema(["Dog": ["n": "int"]]))
+        let reader = CommitReader(source)
+        func add() throws {
+            try source.write { try source.create("Dog", .dictionary(["n": .int(1)])) }
+        }
+        try add()
+        let start = source.version
+        for _ in 0..<3 { try add() }
+        #expect(try commits(source, reader, after: start).count == 3)
+        try source.redefine(ReplicationWorld.schema(["Dog": ["n": "int", "name": "string?"]]))
+        let changed = source.version
+        for _ in 0..<5 { try add() }
+        let found = try commits(source, reader, after: start)
+        #expect(found.map(\.since) == [start] + (changed..<changed + 5))
+        #expect(found.map(\.version) == Array(changed...changed + 5))
+        let copy = try world.open("copy")
+        try snapshot(source, to: copy)
+        #expect(try copy.objects("Dog").count() == 9)
+    }
+
+    @Test func `a history that does not reach back is reported`() throws {
+        let world = ReplicationWorld()
+        let source = try world.open("source", ReplicationWorld.schema(["Dog": ["n": "int"]]))
+        let start = source.version
+        for _ in 0..<300 {
+            try source.write { try source.create("Dog", .dictionary(["n": .int(1)])) }
+        }
+        #expect(
+            try !CommitReader(source).forEachNewestFirst(after: start) { _ in
+                Issue.record("there is no commit to read")
+            })
+    }
+
+    @Test func `commits are read while another thread writes`() throws {
+        let world = ReplicationWorld()
+        let source = try world.open(
+            "source", ReplicationWorld.schema(["Dog": ["id": "int primary", "tags": "string[]"]]))
+        let copy = try world.open("copy")
+        try snapshot(source, to: copy)
+        var position = source.version
+        // The history is kept while this version is held.
+        let held = try source.frozenView()
+        defer { withExtendedLifetime(held) {} }
+        let count = 3000
+        let path = world.path("source")
+        let writer = RunningThread {
+            #expect(throws: Never.self) {
+                let store = try Store(
+                    StoreConfiguration(.file(path), durability: .async),
+                    scheduler: ReplicationThread())
+                defer { store.close() }
+                for id in 0..<count {
+                    try store.write {
+                        try store.create(
+                            "Dog",
+                            .dictionary([
+                                "id": .int(Int64(id)),
+                                "tags": .list([.string("a"), .string("b\(id)")]),
+                            ]))
+                    }
+                }
+            }
+        }
+        let reader = CommitReader(source)
+        let deadline = ContinuousClock.now + .seconds(120)
+        while try copy.objects("Dog").count() < count, ContinuousClock.now < deadline {
+            source.fileMayHaveChanged()
+            try source.refresh()
+            guard source.version > position else { continue }
+            var found: [Lines] = []
+            _ = try reader.forEachNewestFirst(after: position) { commit in
+                var parts: [[UInt8]] = []
+                var lines = ReplicationLines { parts.append($0) }
+                parts.append(
+                    try lines.commit(
+                        commit.change, since: commit.since, catalog: source.schemaCatalog(),
+                        known: nil))
+                found.append((commit.since, commit.version, parts))
+            }
+            for commit in found.reversed() {
+                #expect(commit.since == position)
+                position = commit.version
+                try apply(commit.parts, to: copy)
+            }
+        }
+        writer.wait()
+        #expect(
+            try ReplicationWorld.export(copy, world.folder + "/b")
+                == ReplicationWorld.export(source, world.folder + "/a"))
+    }
+}
