@@ -142,8 +142,11 @@ extension Catalogue {
     static let serveOptions = CatalogueType(
         "serve options", "ServeOptions", "The options of moonpool.serve.",
         example: """
-            local options = { url = "nats://localhost:4222", subject = "zoo.>", handler = "not a function" }
-            print((pcall(moonpool.serve, options)))  --> false
+            local options = {
+              url = "nats://localhost:4222", subject = "zoo.>",
+              handler = function(request) return request.subject .. " received" end,
+            }
+            print(options.handler { subject = "zoo.feed" })  --> zoo.feed received
             """)
     static let requestOptions = CatalogueType(
         "request options", "RequestOptions", "The options of moonpool.request.",

@@ -11,8 +11,12 @@ extension Catalogue {
             """,
             errors: [.invalidArgument, .unavailable, .limitExceeded],
             example: """
-                local ok, err = pcall(moonpool.serve, { url = "nats://localhost:4222", subject = "zoo..write" })
-                print(ok, err.code)  --> false invalid_argument
+                local function add(request)
+                  return store:write(function() return store:create("Dog", request.body, "modified").name end)
+                end
+                local ok, service = pcall(moonpool.serve, { url = "nats://localhost:4222", subject = "zoo.add", handler = add })
+                if ok then service:stop() end
+                print(add { subject = "zoo.add", body = { id = 9, name = "Rex" } })  --> Rex
                 """),
         .function(
             "request", of: moonpool, ["(options: RequestOptions): any"],
@@ -22,8 +26,9 @@ extension Catalogue {
             """,
             errors: [.invalidArgument, .timedOut, .unavailable, .limitExceeded],
             example: """
-                local ok, err = pcall(moonpool.request, { subject = "zoo.write", body = { name = "Rex" } })
-                print(err.code, err.message:match("'url' is missing"))  --> invalid_argument 'url' is missing
+                local options = { url = "nats://localhost:4222", subject = "zoo.add", body = { id = 9, name = "Rex" }, timeout = 1 }
+                local ok, reply = pcall(moonpool.request, options)
+                print(ok and reply or reply.code)  --> unavailable
                 """),
         .method(
             "stop", of: [service], ["()"],
