@@ -70,10 +70,10 @@ struct JSONRowDecoder {
 
     // MARK: Fast path
 
-    /// Stores a row that has only single values of the right types.
+    /// Stores a row that has only single values of the right types, from the member at `first` up to the end of its object.
     ///
     /// Returns false and stores nothing for any other row.
-    private func insert(
+    func insert(
         _ tape: JSONTape, _ fields: FieldTable, _ first: Int
     ) throws -> Bool {
         guard let inserter = try importer.directInserter(of: fields.classSchema) else {
