@@ -255,7 +255,7 @@ if Context.environment["MOONPOOL_BENCHMARKS"] != nil {
             name: "benchmarks",
             dependencies: [
                 "Moonpool", "MoonpoolScripting", "ObjectStore", "ScriptHost", "REPL",
-                "EventLoops", "Transfer",
+                "EventLoops", "Transfer", "Replication", "DataFormats",
                 "CSQLite",
                 "CLMDB",
             ],

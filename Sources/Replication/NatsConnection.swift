@@ -59,6 +59,8 @@ package struct NatsOptions: Sendable, Hashable {
     package var credentials: String?
     /// A token, unless the address has one.
     package var token: String?
+    /// Whether the client library is installed.
+    package static var isAvailable: Bool { NatsLibrary.isInstalled }
     /// The user, unless the address has one.
     package var user: String?
     /// The user's password.

@@ -55,6 +55,8 @@ do {
     if options.includes("W16") { try TypedWorkload.run(bench) }
     if options.includes("W17") { try EngineWorkload.run(bench) }
     if options.includes("W18") { try EffectWorkload.run(bench) }
+    if options.includes("W19") { try PostgresWorkload.run(bench) }
+    if options.includes("W20") { try ReplicationWorkload.run(bench) }
     if options.includes("W9") { try InsertWorkload.measureSize(bench) }
 
     print(

@@ -106,7 +106,7 @@ enum TransferWorkload {
         print(try PeakMemory.ofThisProcess())
     }
 
-    private static func fill(_ store: Store, _ people: People) throws {
+    static func fill(_ store: Store, _ people: People) throws {
         try store.write {
             guard let person = store.schema.find("Person") else { return }
             let inserter = try store.inserter(of: person)
