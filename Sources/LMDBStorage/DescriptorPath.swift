@@ -6,6 +6,9 @@
 
 /// A path under which LMDB, which opens files by path only, opens a file that this process already has open.
 enum DescriptorPath {
+    /// Whether the file system `/proc` is mounted, which has these paths.
+    static var isAvailable: Bool { access("/proc/self/fd", F_OK) == 0 }
+
     /// Returns the path of an open file.
     ///
     /// Throws `procMissing`, which names `file`, where the file system `/proc` is not mounted.

@@ -415,7 +415,8 @@ package final class Environment: Sendable {
     package func copyCompacted(
         to file: borrowing AnonymousFile, versions: VersionPlace
     ) throws(StorageError) {
-        try FileCopy(destination: name, versions: versions).write(pointer, to: file.descriptor)
+        try FileCopy(destination: name, versions: versions)
+            .write(pointer, to: file.descriptor, path: file.handle.path)
     }
 
     private func copyCompacted(

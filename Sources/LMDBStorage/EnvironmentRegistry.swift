@@ -58,19 +58,19 @@ package enum EnvironmentRegistry {
         _ file: borrowing AnonymousFile, named name: String, options: EnvironmentOptions,
         tables: [TableName], entries initial: [InitialEntry] = []
     ) throws(StorageError) -> EnvironmentLease {
-        let descriptor = file.descriptor
+        let file = file.handle
         return try retrying { (entries: inout [Identity: Entry]) throws(StorageError) in
-            try open(descriptor, named: name, options, tables, initial, &entries)
+            try open(file, named: name, options, tables, initial, &entries)
         }
     }
 
     private static func open(
-        _ descriptor: Int32, named name: String, _ options: EnvironmentOptions,
+        _ file: AnonymousFile.Handle, named name: String, _ options: EnvironmentOptions,
         _ tables: [TableName], _ initial: [InitialEntry], _ entries: inout [Identity: Entry],
         isVerified: Bool = true
     ) throws(StorageError) -> EnvironmentLease {
-        let identity = try identity(of: descriptor, name)
-        let environment = try AnonymousFile.withPath(of: descriptor, named: name) {
+        let identity = try identity(of: file.descriptor, name)
+        let environment = try AnonymousFile.withPath(of: file, named: name) {
             (path) throws(StorageError) in
             try Environment(
                 FileLocation(anonymous: name, path: path), options: options, tables: tables,
@@ -99,7 +99,7 @@ package enum EnvironmentRegistry {
         let copy = try AnonymousFile(size: Platform.size(of: location.path))
         try FileSnapshot(data: descriptor, path: location.path).write(to: copy.descriptor)
         return try open(
-            copy.descriptor, named: location.name, options, tables, [], &entries,
+            copy.handle, named: location.name, options, tables, [], &entries,
             isVerified: isVerified)
     }
 

@@ -47,7 +47,7 @@ struct FileCopy {
         }
         DraftCopy.removeAbandoned(of: destination)
         let draft = try DraftCopy(beside: destination, mode: 0o600)
-        try write(environment, to: draft.descriptor)
+        try write(environment, to: draft.descriptor, path: draft.path)
         guard FileSeal.compute(draft.descriptor, isFlushed: true)?.write(draft.descriptor) == true
         else { throw StorageError(.damaged, call: "its pages", file: destination) }
         let isOpen = (present ?? source)?.apply(to: draft.descriptor) ?? true
@@ -55,9 +55,16 @@ struct FileCopy {
         try draft.publish(as: destination, isReplacing: isReplacing)
     }
 
-    /// Copies an open environment into an open file.
-    func write(_ environment: OpaquePointer, to descriptor: Int32) throws(StorageError) {
-        let path = try DescriptorPath.of(descriptor, file: destination)
+    /// Copies an open environment into an open file; `path` is nil for a file without a name.
+    func write(
+        _ environment: OpaquePointer, to descriptor: Int32, path known: String?
+    ) throws(StorageError) {
+        let path: String
+        if let known {
+            path = known
+        } else {
+            path = try DescriptorPath.of(descriptor, file: destination)
+        }
         try verifyPages(of: environment)
         var code = mdb_env_copyfd2(environment, descriptor, UInt32(MDB_CP_COMPACT))
         // LMDB calls a write that was cut short an input/output error.
