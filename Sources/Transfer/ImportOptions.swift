@@ -35,6 +35,8 @@ package struct ImportOptions: Sendable {
     package var keepsEmpty = false
     /// The types of fields of new classes, as in a schema: `["zip": "string", "price": "decimal?"]`.
     package var types: [String: String] = [:]
+    /// Whether the types of new classes are determined by all rows, even if all types are given.
+    var looksAtAllRows = false
     /// Whether text stays text in new classes.
     ///
     /// Otherwise it can become a number, a date and so on.

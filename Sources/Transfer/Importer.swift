@@ -43,6 +43,16 @@ package final class Importer {
     /// Throws `FormatError` with file and line of a bad row, and what writing to the store or `progress` throws; then
     /// nothing has been imported, except for batches that were committed before.
     package func read(_ path: String, as format: TransferFormat) throws -> ImportReport {
+        do {
+            return try readOnce(path, as: format)
+        } catch is MissingValueOfGivenType {
+            // Types without `?` allow nil if some value is missing: all rows have to be looked at first.
+            options.looksAtAllRows = true
+            return try Importer(into: store, options, progress: progress).read(path, as: format)
+        }
+    }
+
+    private func readOnce(_ path: String, as format: TransferFormat) throws -> ImportReport {
         try options.check()
         if let path = options.rejects { rejects = try RejectFile(path) }
         let isNested = store.isInWrite
@@ -159,6 +169,9 @@ package final class Importer {
                     + "\(property.typeName)")
         }
     }
+
+    /// Whether this import created a class.
+    func hasNewClass(_ name: String) -> Bool { report.newClasses.contains(name) }
 
     // MARK: - Rows
 

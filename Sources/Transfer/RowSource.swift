@@ -42,10 +42,18 @@ final class TextSource: RowSource {
             return ClassInference.Result()
         }
         file.keepForRewinding()
-        let result = try ClassInference.classes(in: file, format, options, besides: known)
+        let readsRows = !mayTrustTypes
+        let result = try ClassInference.classes(
+            in: file, format, options, besides: known, readsTypedRows: readsRows)
         notes = result.notes
         try file.rewind()
         return result
+    }
+
+    /// Whether given types may be trusted before all rows were read: the import can begin again if a value is missing.
+    private var mayTrustTypes: Bool {
+        !options.looksAtAllRows && file.size != nil && options.batch == nil
+            && options.rejects == nil && options.sample == nil
     }
 
     /// Whether nested objects become objects of a new class.
@@ -59,7 +67,8 @@ final class TextSource: RowSource {
         case .json:
             try JSONSource(JSONRowReader(file, path: options.records)).read(into: importer)
         case .geoJSON: try JSONSource(.features(file)).read(into: importer)
-        case .csv, .tsv: try CSVSource(file).read(into: importer)
+        case .csv, .tsv:
+            try CSVSource(file, trustsTypes: mayTrustTypes).read(into: importer)
         case .lua: try LuaSource(file).read(into: importer)
         case .sqlite, .realm, .postgres:
             throw StoreError(.invalidArgument, "a database is not text")

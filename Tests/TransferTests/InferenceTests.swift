@@ -150,6 +150,33 @@ import Transfer
                 "did you mean 'int'?"))
     }
 
+    @Test func `given types allow nil where a value is missing, even in the last row`() throws {
+        var options = ImportOptions()
+        options.className = "T"
+        options.types = ["id": "int", "name": "string", "age": "int"]
+        let rows = (1...500).map { "\($0),n\($0),\($0)\n" }.joined()
+        var world = try TransferWorld([:])
+        var report = try world.take("id,name,age\n" + rows, as: "a.csv", options)
+        #expect(try world.types("T") == ["id int primary", "name string", "age int"])
+        #expect(report.created == 500)
+        world = try TransferWorld([:])
+        report = try world.take("id,name,age\n" + rows + "501,,7\n502,x,\n", as: "a.csv", options)
+        #expect(try world.types("T") == ["id int primary", "name string?", "age int?"])
+        #expect(report.created == 502 && report.rows == 502)
+        #expect(try world.values("T", "age").suffix(2) == [.int(7), .null])
+        // An explicit key has no nil.
+        options.types["id"] = "int primary"
+        world = try TransferWorld([:])
+        #expect(
+            message { try world.take("id,name,age\n" + rows + ",x,1\n", as: "a.csv", options) }
+                .contains("line 502"))
+        // A key that was only a guess is none if it is missing somewhere.
+        options.types["id"] = "int"
+        world = try TransferWorld([:])
+        try world.take("id,name,age\n" + rows + ",x,1\n", as: "a.csv", options)
+        #expect(try world.types("T").first == "id int?")
+    }
+
     @Test func `a decimal that was guessed is noted, with the way to doubles`() throws {
         let world = try TransferWorld([:])
         var options = ImportOptions()

@@ -1,12 +1,23 @@
 import DataFormats
 import ObjectStore
 
+/// A value is missing in a column of a new class whose given type does not say whether nil is allowed.
+struct MissingValueOfGivenType: Error {}
+
 /// The rows of a CSV file, whose columns are named by its header.
 final class CSVSource {
     private let file: FileReader
     private var columns: [FieldTable.Field] = []
+    /// The properties that may not be nil only because no value was missing so far.
+    private var assumed: Set<Int> = []
 
-    init(_ file: FileReader) { self.file = file }
+    private let trustsTypes: Bool
+
+    /// Prepares a file; `trustsTypes` throws `MissingValueOfGivenType` instead of refusing a row for a missing value.
+    init(_ file: FileReader, trustsTypes: Bool) {
+        self.file = file
+        self.trustsTypes = trustsTypes
+    }
 
     func read(into importer: Importer) throws {
         guard let className = importer.options.className else {
@@ -16,6 +27,9 @@ final class CSVSource {
         importer.setRejectForm { _ in .csv(table.header) }
         let fields = try importer.fields(of: className)
         columns = try readHeader(table, fields)
+        if trustsTypes, importer.hasNewClass(className) {
+            assumed = Self.assumed(table, columns, fields.classSchema, importer.options)
+        }
         let record = table.reader
         while try table.next() {
             try importer.take(RowPlace(line: record.line)) {
@@ -44,6 +58,26 @@ final class CSVSource {
             }
             return field
         }
+    }
+
+    /// The properties whose types the options give, without saying whether nil is allowed.
+    private static func assumed(
+        _ table: CSVTable, _ columns: [FieldTable.Field], _ classSchema: ClassSchema,
+        _ options: ImportOptions
+    ) -> Set<Int> {
+        var result: Set<Int> = []
+        for (field, column) in zip(table.names, columns) {
+            guard case .property(let position) = column else { continue }
+            let property = classSchema.properties[position]
+            guard let text = options.types[field] ?? options.types[property.name],
+                let given = try? PropertySyntax.parse(
+                    name: property.name, in: classSchema.name, text),
+                given.isSingle, !given.isOptional, !given.isPrimary, given.type != .object,
+                given.type != .mixed, !property.isOptional
+            else { continue }
+            result.insert(position)
+        }
+        return result
     }
 
     // MARK: Fast path
@@ -115,6 +149,8 @@ final class CSVSource {
                 if let text = try table.text(index) {
                     row.values[position] = try value(
                         text, property, fields.classSchema, importer, table.reader.line)
+                } else if assumed.contains(position) {
+                    throw MissingValueOfGivenType()
                 } else if !importer.options.keepsEmpty {
                     row.values[position] = nilValue(property, importer)
                 }

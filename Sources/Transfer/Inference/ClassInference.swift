@@ -24,6 +24,7 @@ final class ClassInference {
     private let options: ImportOptions
     private let known: Schema
     private let flat = JSONTape()
+    private var readsTypedRows = true
 
     private init(_ options: ImportOptions, _ known: Schema) {
         self.options = options
@@ -32,12 +33,14 @@ final class ClassInference {
 
     /// Reads a file until its classes are known.
     ///
-    /// Invalid rows are left for the import to report.
+    /// Invalid rows are left for the import to report. Unless `readsTypedRows`, the header of a CSV file is enough if the
+    /// options give the types of all columns.
     static func classes(
         in file: FileReader, _ format: TransferFormat, _ options: ImportOptions,
-        besides known: Schema
+        besides known: Schema, readsTypedRows: Bool = true
     ) throws -> Result {
         let inference = ClassInference(options, known)
+        inference.readsTypedRows = readsTypedRows
         do {
             switch format {
             case .jsonLines: try inference.readLines(file)
@@ -115,6 +118,11 @@ final class ClassInference {
         let table = try CSVTable(file, options.csv)
         let guess = self.guess(of: name, isUntyped: true)
         for name in table.names { guess.index(of: name) }
+        let isTyped = table.names.allSatisfy { field in
+            let name = options.names[field] ?? field
+            return name.isEmpty || options.types[field] ?? options.types[name] != nil
+        }
+        if isTyped, !readsTypedRows { return }
         while !isEnough, try table.next() {
             // Records that break the rules show no types.
             guard table.reader.fault == nil, table.reader.count == table.names.count else {
