@@ -38,9 +38,9 @@ public struct CollectionChange {
     private let modified: [Value]?
     /// The keys of the map entries in `insertions` and in `modificationsNew`, where the collection cannot be asked.
     private let mapKeys: (inserted: [String], modified: [String])?
-    let oldView: StoreView?
-    let newView: StoreView?
-    let changes: ChangeSet?
+    private let step: VersionStep?
+    var oldView: StoreView? { step?.old }
+    var newView: StoreView? { step?.new }
 
     init(
         _ kind: Kind, isCollectionValid: Bool = true, positions: CollectionChangeSet = .init(),
@@ -59,9 +59,7 @@ public struct CollectionChange {
         self.lost = lost
         self.table = table
         self.filter = filter
-        oldView = step?.old
-        newView = step?.new
-        changes = step?.changes
+        self.step = step
     }
 
     /// Where the rows were that left, or moved away.
@@ -166,29 +164,28 @@ public struct CollectionChange {
         guard positions.modifications.indices.contains(index) else {
             throw StoreError.outside(index, of: "the \(modifications.count) modifications")
         }
-        guard let oldView, let newView, let changes,
-            let object = modifiedObject(index, newView),
-            let classSchema = newView.schema.find(table: object.table)
+        guard let step, let object = modifiedObject(index, step.new),
+            let classSchema = step.new.schema.find(table: object.table)
         else { return [] }
-        let table = object.table
         func entry(_ property: Property) -> PropertyChange {
             PropertyChange(
-                property: property, object: object, oldView: oldView, newView: newView)
+                property: property, object: object, oldView: step.old, newView: step.new)
         }
         let own = classSchema.properties.filter { property in
             !property.isBacklinks
-                && changes.tables[table]?.modified[property.column]?.contains(object.key) == true
+                && step.changes(of: object.table)?.modified[property.column]?.contains(object.key)
+                    == true
         }
         guard own.isEmpty else { return own.map(entry) }
-        let step = VersionStep(from: oldView, to: newView, changes: changes)
         let paths = filter?.paths ?? []
         return classSchema.properties.filter { property in
-            // Without key paths, links are followed forwards only.
-            let graphs =
-                paths.isEmpty
-                ? [WatchGraph(through: property, of: classSchema, schema: newView.schema)]
-                : paths.flatMap(\.first).filter { $0.property.name == property.name }.map(\.graph)
-            return graphs.contains { $0.touchedRows(in: step).contains(object.key) }
+            if paths.isEmpty {
+                return step.rows(touchedThrough: property, of: classSchema).contains(object.key)
+            }
+            return paths.contains { path in
+                step.rows(touchedThrough: property, of: classSchema, on: path)
+                    .contains(object.key)
+            }
         }.map(entry)
     }
 

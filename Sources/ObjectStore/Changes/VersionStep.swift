@@ -12,6 +12,15 @@ final class VersionStep {
     var touched: [KeyPathFilter.Scope: KeySet] = [:]
     /// The objects that gained or lost a link, by the links.
     var relinked: [Links: KeySet] = [:]
+    /// The rows whose links lead to a change, by the first link.
+    private var reached: [Reach: KeySet] = [:]
+
+    private struct Reach: Hashable {
+        let table: TableID
+        let property: String
+        /// The key path that the link begins; nil for an observer without key paths.
+        let path: String?
+    }
 
     /// Links of one column to the objects of one table.
     struct Links: Hashable {
@@ -45,5 +54,34 @@ final class VersionStep {
     /// The edits of a collection of a row, if they are known.
     func edits(_ table: TableID, _ column: ColumnID, _ key: ObjectKey) -> CollectionEdits? {
         changes.tables[table]?.edits[column]?[key].flatMap { $0.isComplete ? $0 : nil }
+    }
+
+    /// The rows of a class whose links of one property lead to a change, as deep as an observer without key paths looks.
+    ///
+    /// Computed once for all rows of a step.
+    func rows(touchedThrough property: Property, of classSchema: ClassSchema) -> KeySet {
+        let reach = Reach(table: classSchema.table, property: property.name, path: nil)
+        return rows(reach) {
+            // Without key paths, links are followed forwards only.
+            WatchGraph(through: property, of: classSchema, schema: new.schema).touchedRows(in: self)
+        }
+    }
+
+    /// The same for the steps of a key path that begins with the property.
+    func rows(
+        touchedThrough property: Property, of classSchema: ClassSchema, on path: KeyPathFilter.Path
+    ) -> KeySet {
+        let reach = Reach(table: classSchema.table, property: property.name, path: path.text)
+        return rows(reach) {
+            path.first.filter { $0.property.name == property.name }
+                .reduce(into: KeySet()) { $0.formUnion($1.graph.touchedRows(in: self)) }
+        }
+    }
+
+    private func rows(_ reach: Reach, _ compute: () -> KeySet) -> KeySet {
+        if let known = reached[reach] { return known }
+        let rows = compute()
+        reached[reach] = rows
+        return rows
     }
 }
