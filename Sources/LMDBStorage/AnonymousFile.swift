@@ -9,23 +9,12 @@ import CLMDB
 /// A file without a path: no other process can open it, and it is gone when the process ends.
 ///
 /// LMDB opens files by path only. Where `/proc` is mounted, an open file has one there. Elsewhere the file has a name in
-/// a folder of its own, which only this user may look into, until LMDB has opened it.
+/// a ``WorkFolder`` of its own until LMDB has opened it.
 package struct AnonymousFile: ~Copyable {
     /// An open file, and the folder that it was created in if it has a name.
     struct Handle: Sendable {
         let descriptor: Int32
-        let folder: String?
-
-        /// The path of the file if it has a name.
-        var path: String? { folder.map { $0 + "/store" } }
-
-        /// Removes the name, and the folder with it.
-        func removeName() {
-            guard let folder, let path else { return }
-            unlink(path)
-            unlink(path + "-lock")
-            rmdir(folder)
-        }
+        let folder: WorkFolder?
     }
 
     let handle: Handle
@@ -47,21 +36,33 @@ package struct AnonymousFile: ~Copyable {
         handle = Handle(descriptor: file, folder: nil)
     }
 
-    deinit {
-        handle.removeName()
-        close(handle.descriptor)
-    }
+    deinit { close(handle.descriptor) }
 
     private static func named() throws(StorageError) -> Handle {
-        for parent in folders {
-            let folder = "\(parent)/moonpool-\(TemporaryName.random())"
-            guard mkdir(folder, 0o700) == 0 else { continue }
+        let (folder, file) = try withFolder(named: "a temporary file") { folder in
             let file = Platform.openDescriptor(
-                folder + "/store", O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-            if file >= 0 { return Handle(descriptor: file, folder: folder) }
-            rmdir(folder)
+                folder.path + "/store", O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+            return file >= 0 ? file : nil
         }
-        throw StorageError(rawCode: errno, call: "mkdir", file: "a temporary folder")
+        return Handle(descriptor: file, folder: folder)
+    }
+
+    /// Creates a folder in the first place where `body` can use it.
+    private static func withFolder<Result>(
+        named name: String, _ body: (WorkFolder) -> Result?
+    ) throws(StorageError) -> (WorkFolder, Result) {
+        _ = removal
+        var fault = ENOENT
+        for parent in folders {
+            do throws(StorageError) {
+                let folder = try WorkFolder(beginning: "\(parent)/\(prefix)", named: name)
+                if let result = body(folder) { return (folder, result) }
+                fault = errno
+            } catch {
+                fault = error.rawCode
+            }
+        }
+        throw StorageError(rawCode: fault, call: "mkdir", file: "a temporary folder")
     }
 
     /// The size that a file in memory may reach; 0 if it is not known.
@@ -82,7 +83,7 @@ package struct AnonymousFile: ~Copyable {
             if file >= 0 { return file }
         }
         for folder in folders {
-            let path = "\(folder)/moonpool-\(TemporaryName.random())"
+            let path = "\(folder)/\(prefix)\(TemporaryName.random())"
             let file = Platform.openDescriptor(
                 path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
             if file >= 0 {
@@ -96,37 +97,41 @@ package struct AnonymousFile: ~Copyable {
     /// Runs `body` with a path under which LMDB can open a data file and its lock file, neither of which has a name
     /// afterwards.
     ///
-    /// The path is of a folder that only this user may look into. It exists while `body` runs.
+    /// The path is of a ``WorkFolder``.
     static func withPath<Result>(
         of data: Handle, named name: String, _ body: (String) throws(StorageError) -> Result
     ) throws(StorageError) -> Result {
-        if let path = data.path {
-            defer { data.removeName() }
+        if let folder = data.folder {
+            let path = folder.path + "/store"
             let lock = Platform.openDescriptor(
                 path + "-lock", O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
             guard lock >= 0 else {
                 throw StorageError(rawCode: errno, call: "open", file: "a temporary file")
             }
             close(lock)
+            defer {
+                unlink(path)
+                unlink(path + "-lock")
+            }
             return try body(path)
         }
         let lock = try AnonymousFile()
         let dataPath = try DescriptorPath.of(data.descriptor, file: name)
         let lockPath = try DescriptorPath.of(lock.descriptor, file: name)
-        for parent in folders {
-            let folder = "\(parent)/moonpool-\(TemporaryName.random())"
-            guard mkdir(folder, 0o700) == 0 else { continue }
-            let path = folder + "/store"
-            defer {
-                unlink(path)
-                unlink(path + "-lock")
-                rmdir(folder)
-            }
-            guard symlink(dataPath, path) == 0, symlink(lockPath, path + "-lock") == 0 else {
-                continue
-            }
-            return try body(path)
+        let (folder, path) = try withFolder(named: name) { folder -> String? in
+            let path = folder.path + "/store"
+            let isLinked =
+                symlink(dataPath, path) == 0 && symlink(lockPath, path + "-lock") == 0
+            return isLinked ? path : nil
         }
-        throw StorageError(rawCode: errno, call: "mkdir", file: "a temporary folder")
+        defer { withExtendedLifetime(folder) {} }
+        return try body(path)
     }
+
+    private static let prefix = "moonpool-"
+
+    /// Removes, once in a process, the folders that processes have left which were killed while they opened a file.
+    private static let removal: Void = {
+        for parent in folders { WorkFolder.removeAbandoned("\(parent)/\(prefix)") }
+    }()
 }

@@ -28,23 +28,34 @@ final class DraftCopy {
         var descriptor: Int32 = -1
         repeat {
             path = destination + Self.mark + TemporaryName.random()
-            // Noted first, so that the file is removed whenever the process is interrupted.
-            _ = Self.unfinished.withLock { $0.insert(path) }
-            descriptor = Platform.openDescriptor(
-                path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
-            if descriptor < 0 {
-                let code = errno
-                _ = Self.unfinished.withLock { $0.remove(path) }
-                errno = code
-            }
+            descriptor = Self.create(path, mode)
         } while descriptor < 0 && errno == EEXIST
         guard descriptor >= 0 else {
             throw StorageError(rawCode: errno, call: StorageError.creation, file: destination)
         }
         self.path = path
         self.descriptor = descriptor
-        // because: where files cannot be locked, others do not take the lock for a sign either.
-        _ = Platform.lockFile(descriptor, LOCK_EX | LOCK_NB)
+    }
+
+    /// Returns a descriptor that holds the lock on a new file; negative, with `errno`, if the system refuses.
+    private static func create(_ path: String, _ mode: mode_t) -> Int32 {
+        // Noted first, so that the file is removed whenever the process is interrupted.
+        _ = unfinished.withLock { $0.insert(path) }
+        let descriptor = Platform.openDescriptor(
+            path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
+        if descriptor >= 0 {
+            // because: where files cannot be locked, others do not take the lock for a sign either.
+            _ = Platform.lockFile(descriptor, LOCK_EX | LOCK_NB)
+            // Another process may have taken the new file for an abandoned one.
+            var status = stat()
+            if fstat(descriptor, &status) == 0, status.st_nlink > 0 { return descriptor }
+            close(descriptor)
+            errno = EEXIST
+        }
+        let code = errno
+        _ = unfinished.withLock { $0.remove(path) }
+        errno = code
+        return -1
     }
 
     deinit {

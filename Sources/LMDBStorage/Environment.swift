@@ -119,6 +119,8 @@ package final class Environment: Sendable {
     let writerThread = Atomic<UInt>(0)
     /// Nil where no other process can write, or this one cannot.
     private let lockRegion: LockRegion?
+    /// The lock file before LMDB opened it; nil where it has no name, or this process may not write it.
+    private let lockFile: EnvironmentRegistry.Identity?
     /// Nil for what has no name, or cannot be written.
     let place: FilePlace?
     /// The descriptor that holds the lock on the data file; negative for none.
@@ -156,8 +158,9 @@ package final class Environment: Sendable {
         let sizeBefore = Platform.size(of: path)
         if isPrivate {
             try LockRegion.reserveSpaceForPrivate(path)
+            lockFile = nil
         } else {
-            try LockRegion.reserveSpace(of: path)
+            lockFile = try LockRegion.reserveSpace(of: path)
         }
         pointer = try Self.openEnvironment(path, options, names.count, isPrivate: isPrivate)
         let region = isPrivate || options.readOnly ? nil : LockRegion(of: path, pointer)
@@ -341,6 +344,9 @@ package final class Environment: Sendable {
         if writer == 0 { return lockRegion?.isTaken ?? false }
         return writer != Platform.currentThread
     }
+
+    /// Whether the lock file that LMDB has opened still has its name.
+    var hasItsLockFile: Bool { lockFile == nil || LockFile.identity(of: path) == lockFile }
 
     /// The file that another process reads from after every commit, and closes when it ends.
     package var commitSignalPath: String { path + "-lock" }

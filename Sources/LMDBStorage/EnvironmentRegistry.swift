@@ -13,6 +13,18 @@ package enum EnvironmentRegistry {
     package struct Identity: Hashable, Sendable {
         var device: UInt64
         var inode: UInt64
+
+        init(_ status: stat) {
+            device = UInt64(status.st_dev)
+            inode = UInt64(status.st_ino)
+        }
+
+        /// The open file; nil if the system does not say.
+        init?(_ descriptor: Int32) {
+            var status = stat()
+            guard fstat(descriptor, &status) == 0 else { return nil }
+            self.init(status)
+        }
     }
 
     struct Entry: Sendable {
@@ -177,8 +189,9 @@ package enum EnvironmentRegistry {
         }
         let environment = try Environment(
             location, options: options, tables: tables, isPrivate: false, isVerified: isVerified)
-        // A compaction may have put another file in this one's place before LMDB had it.
-        guard Self.identity(of: path) == identity else {
+        // A compaction may have put another file in this one's place before LMDB had it, and the lock file may have been
+        // removed.
+        guard Self.identity(of: path) == identity, environment.hasItsLockFile else {
             environment.close()
             return nil
         }
@@ -200,7 +213,7 @@ package enum EnvironmentRegistry {
                 file: path)
         }
         try FileHeader.requireOneName(status, path)
-        return Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+        return Identity(status)
     }
 
     /// The size of a file, and whether it is empty or what a creation leaves that did not finish.
@@ -253,7 +266,7 @@ package enum EnvironmentRegistry {
     private static func identity(of path: String) -> Identity? {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
-        return Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+        return Identity(status)
     }
 
     fileprivate static func release(_ identity: Identity) {

@@ -28,8 +28,11 @@ package enum FileCompaction {
         }
     }
 
-    /// Removes the copies that this process, which is about to end, has not finished.
-    package static func removeUnfinishedCopies() { DraftCopy.removeOwn() }
+    /// Removes the copies that this process, which is about to end, has not finished, and its work folders.
+    package static func removeUnfinishedCopies() {
+        DraftCopy.removeOwn()
+        WorkFolder.removeOwn()
+    }
 
     private static func replace(
         _ path: String, _ versions: VersionPlace
@@ -94,9 +97,18 @@ struct FileLock {
         guard access(path, F_OK) == 0 else {
             throw StorageError(rawCode: errno, call: "open", file: path)
         }
-        descriptor = try LockFile.open(of: path)
+        var descriptor = try LockFile.open(of: path)
         var range = Self.firstByte
-        if Platform.controlLock(descriptor, F_SETLK, &range) == 0 {
+        var isLocked = Platform.controlLock(descriptor, F_SETLK, &range) == 0
+        // The holder before may have removed the lock file.
+        while isLocked, LockFile.identity(of: path) != EnvironmentRegistry.Identity(descriptor) {
+            close(descriptor)
+            descriptor = try LockFile.open(of: path)
+            range = Self.firstByte
+            isLocked = Platform.controlLock(descriptor, F_SETLK, &range) == 0
+        }
+        self.descriptor = descriptor
+        if isLocked {
             do throws(StorageError) {
                 // LMDB maps it when the file is announced.
                 try LockRegion.reserveSpace(descriptor, of: path)

@@ -8,7 +8,7 @@
 ///
 /// LMDB opens it by its path and follows links. So it is created here, and refused where it is anything but a regular
 /// file with one name. Those who may read and write the data file may do the same with the lock file.
-enum LockFile {
+package enum LockFile {
     /// Opens the lock file of the data file at a path, and creates it where there is none.
     ///
     /// Only while this process does not have the file open: closing the descriptor ends LMDB's locks. Throws
@@ -34,6 +34,35 @@ enum LockFile {
         }
         if isNew || geteuid() == 0 { FileAccess(at: path)?.apply(to: descriptor, mask: 0o666) }
         return descriptor
+    }
+
+    /// The file that has the name of the lock file; nil if there is none.
+    static func identity(of path: String) -> EnvironmentRegistry.Identity? {
+        var status = stat()
+        guard lstat(path + "-lock", &status) == 0 else { return nil }
+        return EnvironmentRegistry.Identity(status)
+    }
+
+    /// Whether the lock file of the data file at a path exists.
+    package static func exists(of path: String) -> Bool {
+        guard let location = try? FileLocation(path) else { return false }
+        return identity(of: location.path) != nil
+    }
+
+    /// Removes the lock file of the data file at a path, unless a process has the file open.
+    ///
+    /// The lock file holds no data. A process that opens the file meanwhile notices that its lock file has lost its name,
+    /// and opens the file again.
+    package static func removeUnused(of path: String) {
+        guard let location = try? FileLocation(path), identity(of: location.path) != nil else {
+            return
+        }
+        // because: where the file is in use, or may not be written, its lock file stays.
+        try? EnvironmentRegistry.excluding(location.path) { () throws(StorageError) in
+            let lock = try FileLock(of: location.path)
+            defer { lock.release() }
+            unlink(location.lockPath)
+        }
     }
 
     /// Whether this process can write the lock file of the data file at a path, or create it.

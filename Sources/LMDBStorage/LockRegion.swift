@@ -40,17 +40,22 @@ final class LockRegion: @unchecked Sendable {
     /// LMDB makes the file larger without writing to it, and maps it. If the device is full, the system ends the
     /// process that first touches the map. Call this only while this process does not have the file open, because of
     /// the locks. Throws `diskFull`.
-    static func reserveSpace(of path: String) throws(StorageError) {
+    ///
+    /// Returns the lock file, or nil if this process may not write it.
+    static func reserveSpace(
+        of path: String
+    ) throws(StorageError) -> EnvironmentRegistry.Identity? {
         let descriptor: Int32
         do throws(StorageError) {
             descriptor = try LockFile.open(of: path)
         } catch {
             // A file that cannot be written may still be readable.
             guard error.code == .permission else { throw error }
-            return
+            return nil
         }
         defer { close(descriptor) }
         try reserveSpace(descriptor, of: path)
+        return EnvironmentRegistry.Identity(descriptor)
     }
 
     /// The same for a lock file without a name, to which a link of this process leads.

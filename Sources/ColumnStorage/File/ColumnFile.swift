@@ -217,6 +217,20 @@ package final class ColumnFile: Sendable {
             to: destination, versions: FileTables.versions, isReplacing: isReplacing)
     }
 
+    /// Runs `body`, which opens the file and closes it, and leaves no lock file if there was none before.
+    package static func leavingNoLockFile<Result>(
+        of path: String, _ body: () throws -> Result
+    ) rethrows -> Result {
+        let hadLockFile = LockFile.exists(of: path)
+        defer { if !hadLockFile { LockFile.removeUnused(of: path) } }
+        return try body()
+    }
+
+    /// Creates a folder for working copies of a file, in the folder of the file.
+    package static func workFolder(beside path: String) throws(StorageError) -> WorkFolder {
+        try WorkFolder(beside: path)
+    }
+
     /// Puts a compact copy in a file's place; its size in bytes before and after.
     ///
     /// Throws `inUse` if anybody has it open, `diskFull`, `permission`, `notFound`, `notAStore`; the

@@ -9,33 +9,37 @@ import Synchronization
 /// A temporary file in the same folder as the file that it is going to replace.
 ///
 /// The existing file stays until the draft is published; a draft that is dropped earlier is removed. Its name is random
-/// and new, so that no other program can prepare a file or a link there.
+/// and new, so that no other program can prepare a file or a link there. The process that writes a draft holds the system's
+/// lock on it, which ends with the process: drafts of killed processes are removed by the next one of the same file.
 final class DraftFile {
-    /// The path of the draft.
-    let path: String
+    /// The path of the draft, once it is created.
+    private(set) var path = ""
     private let destination: String
     private var isPublished = false
+    /// Holds the lock; negative before the draft is created.
+    private var lock: Int32 = -1
+
+    private static let letters = Array("abcdefghijklmnopqrstuvwxyz234567")
+    private static let nameLength = 16
+    private static let ending = ".part"
 
     /// The drafts of this process that are not finished.
     private static let unfinished = Mutex<Set<String>>([])
 
-    /// Chooses a random name beside the file that `destination` leads to, with all symbolic links resolved.
+    /// Prepares a draft beside the file that `destination` leads to, with all symbolic links resolved.
     init(of destination: String) {
         self.destination = Self.resolve(destination)
-        let letters = Array("abcdefghijklmnopqrstuvwxyz234567")
-        let name = String((0..<16).map { _ in letters[Int.random(in: 0..<letters.count)] })
-        path = "\(self.destination).\(name).part"
     }
 
-    /// Creates the draft.
+    /// Creates the draft under a random name.
     ///
     /// Returns a negative value and sets `errno` if the system refuses.
     ///
     /// The draft gets the mode of the file that it is going to replace, or the mode that the umask allows.
     func create() -> Int32 {
-        // Registered first, so that the file is removed whenever the process is interrupted.
-        _ = Self.unfinished.withLock { $0.insert(path) }
-        let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)
+        removeAbandoned()
+        var descriptor: Int32
+        repeat { descriptor = createLocked() } while descriptor < 0 && errno == EEXIST
         guard descriptor >= 0 else { return descriptor }
         var present = stat()
         if stat(destination, &present) == 0, present.st_mode & S_IFMT == S_IFREG {
@@ -44,6 +48,57 @@ final class DraftFile {
             _ = fchmod(descriptor, present.st_mode & 0o7777)
         }
         return descriptor
+    }
+
+    private func createLocked() -> Int32 {
+        let name = String(
+            (0..<Self.nameLength).map { _ in Self.letters[Int.random(in: Self.letters.indices)] })
+        path = "\(destination).\(name)\(Self.ending)"
+        // Registered first, so that the file is removed whenever the process is interrupted.
+        _ = Self.unfinished.withLock { $0.insert(path) }
+        let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)
+        if descriptor >= 0 {
+            // Another descriptor of the open file keeps the lock until the draft is dropped.
+            if flock(descriptor, LOCK_EX | LOCK_NB) == 0 {
+                lock = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+            }
+            // Another process may have taken the new file for an abandoned one.
+            var status = stat()
+            if fstat(descriptor, &status) == 0, status.st_nlink > 0 { return descriptor }
+            close(descriptor)
+            if lock >= 0 { close(lock) }
+            lock = -1
+            errno = EEXIST
+        }
+        let code = errno
+        Self.unfinished.withLock { _ = $0.remove(path) }
+        errno = code
+        return -1
+    }
+
+    /// Removes the drafts of the same file that no process writes any more, as far as this process may.
+    private func removeAbandoned() {
+        let slash = destination.lastIndex(of: "/")
+        let folder = slash.map { String(destination[...$0]) } ?? "./"
+        let beginning = destination[
+            (slash.map(destination.index(after:)) ?? destination.startIndex)...]
+        guard let names = opendir(folder) else { return }
+        defer { closedir(names) }
+        while let entry = readdir(names) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            guard name.hasPrefix("\(beginning)."), name.hasSuffix(Self.ending),
+                name.utf8.count == beginning.utf8.count + 1 + Self.nameLength
+                    + Self.ending.utf8.count,
+                name.dropFirst(beginning.count + 1).prefix(Self.nameLength)
+                    .allSatisfy(Self.letters.contains)
+            else { continue }
+            let file = open(folder + name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+            guard file >= 0 else { continue }
+            if flock(file, LOCK_EX | LOCK_NB) == 0 { unlink(folder + name) }
+            close(file)
+        }
     }
 
     private static func resolve(_ path: String) -> String {
@@ -68,7 +123,8 @@ final class DraftFile {
 
     deinit {
         Self.unfinished.withLock { _ = $0.remove(path) }
-        if !isPublished { unlink(path) }
+        if !isPublished, !path.isEmpty { unlink(path) }
+        if lock >= 0 { close(lock) }
     }
 
     /// Renames the draft to its final path.

@@ -96,6 +96,11 @@ final class RawFile {
     /// Creates a file without a name, which is deleted when it is closed.
     private static func makeTemporaryFile() throws -> Int32 {
         let folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        #if os(Linux)
+            // O_TMPFILE, which is not imported. Not every file system supports it.
+            let unnamed = open(folder, O_RDWR | O_CLOEXEC | O_DIRECTORY | 0o20_000_000, 0o600)
+            if unnamed >= 0 { return unnamed }
+        #endif
         var template = Array("\(folder)/moonpool-XXXXXX".utf8CString)
         let descriptor = template.withUnsafeMutableBufferPointer { mkstemp($0.baseAddress!) }
         guard descriptor >= 0 else {

@@ -10,10 +10,12 @@ package enum StoreFiles {
     package static func backup(
         _ path: String, to destination: String, isReplacing: Bool = false
     ) throws {
-        let file = try open(path)
-        defer { file.close() }
-        try StoreError.wrapping { () throws(StorageError) in
-            try file.copyCompacted(to: destination, isReplacing: isReplacing)
+        try leavingNoLockFile(of: path) {
+            let file = try open(path)
+            defer { file.close() }
+            try StoreError.wrapping { () throws(StorageError) in
+                try file.copyCompacted(to: destination, isReplacing: isReplacing)
+            }
         }
     }
 
@@ -24,10 +26,22 @@ package enum StoreFiles {
     /// No process may have the file open. On an error the file is unchanged. Throws `invalid_argument` (no such file,
     /// it is open, it may not be written), `file_corrupt`, `file_format_too_new`, `disk_full`.
     package static func compact(_ path: String) throws -> (before: Int, after: Int) {
-        try open(path).close()
-        return try StoreError.wrapping { () throws(StorageError) in
-            try ColumnFile.compact(path: path)
+        try leavingNoLockFile(of: path) {
+            try open(path).close()
+            return try StoreError.wrapping { () throws(StorageError) in
+                try ColumnFile.compact(path: path)
+            }
         }
+    }
+
+    /// Runs `body`, which opens a file and closes it again, and removes the lock file that it leaves where there was none
+    /// before.
+    ///
+    /// A lock file that another process uses stays.
+    package static func leavingNoLockFile<Result>(
+        of path: String, _ body: () throws -> Result
+    ) rethrows -> Result {
+        try ColumnFile.leavingNoLockFile(of: path, body)
     }
 
     /// Whether a file is empty, or the creation of its store did not finish: opening it for writing creates the store.
@@ -55,6 +69,22 @@ package enum StoreFiles {
         try StoreError.wrapping { () throws(StorageError) in
             try ColumnFile.verifyPages(path: path, atMost: limit)
         }.map { StoreFault(className: nil, property: nil, object: nil, what: $0.what) }
+    }
+
+    /// Runs `body` with the path of a new folder for working copies of a store.
+    ///
+    /// The folder is in the folder of the store, so that there is space for copies, and only this user may look into it. It is
+    /// removed afterwards with the files in it. If the process is killed, the next work on the store removes it.
+    ///
+    /// Throws what `body` throws, `permission` and `disk_full`.
+    package static func withWorkFolder<Result>(
+        beside store: String, _ body: (_ folder: String) throws -> Result
+    ) throws -> Result {
+        let folder = try StoreError.wrapping { () throws(StorageError) in
+            try ColumnFile.workFolder(beside: store)
+        }
+        defer { withExtendedLifetime(folder) {} }
+        return try body(folder.path)
     }
 
     /// Removes the unfinished copies of this process; call it when the process ends early.

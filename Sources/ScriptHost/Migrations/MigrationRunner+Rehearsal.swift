@@ -3,14 +3,21 @@ import ObjectStore
 import StoreBindings
 
 extension MigrationRunner {
-    /// Applies what is pending to a copy of the store, which is removed, and reports what would happen.
+    /// Applies what is pending to a copy of the store, which is removed afterwards, and reports what would happen.
     ///
     /// With `sample` the copy holds that many objects of each class, and everything that they link to. Objects at which
     /// `m:each` fails are reported, all of them. Throws as ``up(to:backup:)``.
     package func rehearse(to target: Int? = nil, sample: Int? = nil) throws -> UpReport {
+        try StoreFiles.withWorkFolder(beside: store) { folder in
+            try rehearse(to: target, sample: sample, with: "\(folder)/store")
+        }
+    }
+
+    /// The same with the path of the copy.
+    private func rehearse(
+        to target: Int?, sample: Int?, with path: String
+    ) throws -> UpReport {
         var objects = 0
-        let path = "\(store).dry-run-\(UUIDValue.random())"
-        defer { removeStore(path) }
         if ProcessServices.size(of: store) ?? 0 > 0 {
             try withExisting(isReadOnly: true) { handle in
                 if let sample {

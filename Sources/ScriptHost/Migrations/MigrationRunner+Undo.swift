@@ -67,8 +67,17 @@ extension MigrationRunner {
     ///
     /// Throws `invalid_argument` if there is no backup, or the store is open.
     package func undo(discardingLaterWrites isDiscarding: Bool = false) throws -> UndoReport {
-        let candidate = "\(store).undo-\(UUIDValue.random())"
-        defer { removeStore(candidate) }
+        // Without a store, the error is about the store.
+        _ = try StoreFiles.isEmpty(store)
+        return try StoreFiles.withWorkFolder(beside: store) { folder in
+            try undo(discardingLaterWrites: isDiscarding, with: "\(folder)/store")
+        }
+    }
+
+    /// The same with the path of a working copy.
+    private func undo(
+        discardingLaterWrites isDiscarding: Bool, with candidate: String
+    ) throws -> UndoReport {
         let plan = try withExisting(isReadOnly: true) { handle in
             try prepareUndo(handle, candidate, isDiscarding)
         }
@@ -80,13 +89,14 @@ extension MigrationRunner {
         let kept = Self.paths("\(store).undone-\(plan.number)").free
         try StoreFiles.backup(store, to: kept)
         do {
-            try requireVersion(plan.version, of: kept)
+            try StoreFiles.leavingNoLockFile(of: kept) {
+                try requireVersion(plan.version, of: kept)
+            }
             try StoreFiles.backup(candidate, to: store, isReplacing: true)
         } catch {
             removeStore(kept)
             throw error
         }
-        ProcessServices.remove(kept + "-lock")
         return UndoReport(
             store: store, restored: plan.backup, kept: kept, undone: plan.undone,
             laterCommits: plan.laterCommits, commitsBetween: plan.commitsBetween)
