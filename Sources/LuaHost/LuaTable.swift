@@ -120,18 +120,25 @@ package struct LuaTable: Hashable, Sendable {
 
     /// All keys, in `next`'s order, without metamethods.
     package var keys: [LuaValue] {
-        guard let state = reference.home.state else { return [] }
+        var result: [LuaValue] = []
+        forEachKey { result.append($0) }
+        return result
+    }
+
+    /// Calls `body` with each key, in `next`'s order, without metamethods.
+    ///
+    /// Takes no memory for keys that `body` does not keep. `body` may not change the table.
+    package func forEachKey(_ body: (LuaValue) -> Void) {
+        guard let state = reference.home.state else { return }
         let L = state.stack
         state.push(reference, on: L)
         let table = shim_top(L)
-        var result: [LuaValue] = []
         shim_push_nil(L)
         while shim_rawnext(L, table) {
-            result.append(state.value(at: -2, on: L))
+            body(state.value(at: -2, on: L))
             shim_settop(L, table + 1)
         }
         shim_settop(L, table - 1)
-        return result
     }
 
     /// The keys that are texts and begin so, in `next`'s order, without metamethods.

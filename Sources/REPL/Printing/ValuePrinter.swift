@@ -177,7 +177,8 @@ struct ValuePrinter {
         }
         var named: String?
         if let name = table.metatable?["__name"].text { named = name }
-        let content = TableContent(table, limit: limits.items)
+        // An item takes 16 bytes of the limit at least.
+        let content = TableContent(table, limit: min(limits.items, max(report.bytes / 16, 0) + 1))
         guard content.count > 0 else {
             return .piece(piece(named.map { $0 + " {}" } ?? "{}"))
         }
@@ -252,13 +253,25 @@ struct TableContent {
         count = length
         // The keys of a big array's hash part are not searched for.
         if length > 100_000 { return }
-        let others = table.pairs.filter { pair in
-            guard case .integer(let key) = pair.key else { return true }
-            return key < 1 || key > Int64(length)
-        }
-        count += others.count
         let free = limit - elements.count
-        fields = Array(others.sorted { Self.order($0.key) < Self.order($1.key) }.prefix(free))
+        var least: [LuaValue] = []
+        var others = 0
+        table.forEachKey { key in
+            if case .integer(let number) = key, number >= 1, number <= Int64(length) { return }
+            others += 1
+            guard free > 0 else { return }
+            least.append(key)
+            // Memory for a few times as many keys as are shown, however large the table is.
+            if least.count > 4 * free + 1000 { least = Self.sorted(least, limit: free) }
+        }
+        count += others
+        fields = Self.sorted(least, limit: free).map { ($0, table.raw($0)) }
+    }
+
+    private static func sorted(_ keys: [LuaValue], limit: Int) -> [LuaValue] {
+        Array(
+            keys.map { (key: $0, order: order($0)) }.sorted { $0.order < $1.order }
+                .prefix(limit).map(\.key))
     }
 
     private struct Order: Comparable {
