@@ -163,7 +163,7 @@ let package = Package(
             swiftSettings: unsafeZone),
         .testTarget(
             name: "ColumnStorageTests",
-            dependencies: ["ColumnStorage", "LMDBStorage", "TestThreads"],
+            dependencies: ["ColumnStorage", "LMDBStorage", "MemoryAccounts", "TestThreads"],
             swiftSettings: unsafeZone),
         .testTarget(name: "ChartsTests", dependencies: ["Charts"], swiftSettings: unsafeZone),
         .testTarget(

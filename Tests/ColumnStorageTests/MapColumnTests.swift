@@ -1,4 +1,5 @@
 import LMDBStorage
+import MemoryAccounts
 import Testing
 
 @testable import ColumnStorage
@@ -58,6 +59,56 @@ import Testing
         let handle = try #require(snapshot.source.handle)
         #expect(try handle.statistics(snapshot.file.tables.lists).entries == 0)
         #expect(try handle.statistics(snapshot.file.tables.mapKeys).entries == 0)
+    }
+
+    /// The values of a map are stored early, with its keys, while the first entry is being added.
+    @Test func `keep all entries when a write stores earlier maps before its end`() throws {
+        let folder = TemporaryFolder()
+        let snapshot = try makeFile(folder)
+        _ = try snapshot.commit()
+        let counts = [3000, 10, 3000, 5, 4000, 1, 700]
+        // Of a limit, an eighth is the most that is kept in memory.
+        try MemoryAccount.$current.withValue(MemoryAccount(limit: 1 << 20)) {
+            _ = try snapshot.beginWrite()
+            let session = try #require(snapshot.write)
+            for (row, count) in counts.enumerated() {
+                let key = row == 0 ? owner : session.insert(table)
+                let map = session.map(table, column, key)
+                for number in 0..<count {
+                    _ = try map.set(.int(Int64(number)), for: Array("key \(number)".utf8))
+                }
+            }
+            _ = try snapshot.commit()
+        }
+        for (row, count) in counts.enumerated() {
+            let map = try #require(
+                snapshot.table(table).map(column, ObjectKey(rawValue: Int64(row))))
+            #expect(try map.entries().count == count)
+            #expect(try map.value(Array("key 0".utf8)) == .int(0))
+        }
+    }
+
+    @Test func `refuse an entry that a script has no memory for, and keep the others`() throws {
+        let folder = TemporaryFolder()
+        let snapshot = try makeFile(folder)
+        _ = try snapshot.commit()
+        let account = MemoryAccount(limit: 1 << 20)
+        var count = 0
+        try MemoryAccount.$current.withValue(account) {
+            _ = try snapshot.beginWrite()
+            let map = try #require(snapshot.write).map(table, column, owner)
+            let error = #expect(throws: StorageError.self) {
+                while count < 100_000 {
+                    _ = try map.set(.int(1), for: Array("key \(count)".utf8))
+                    count += 1
+                }
+            }
+            #expect(error?.code == .memoryLimit)
+            #expect(account.bytes <= account.limit)
+            _ = try snapshot.commit()
+        }
+        #expect(account.bytes == 0)
+        #expect(try snapshot.table(table).map(column, owner)?.entries().count == count)
     }
 
     @Test func `report keys without values as damage`() throws {

@@ -52,6 +52,11 @@ import Testing
             Named = { id = 'int primary', name = 'string?' }, Number = { n = 'int' } } }
 
         """
+    private static let collections = """
+        local store = moonpool.open { in_memory = 'x', schema = {
+            Holder = { id = 'int primary', list = 'string[]', set = 'string<>', map = 'string{}', any = 'mixed' } } }
+
+        """
     private static let numbers =
         objects
         + "store:write(function() for i = 1, 50000 do store:create('Number', { n = i }) end end)\n"
@@ -82,6 +87,30 @@ import Testing
                 + "while true do i = i + 1 store:write(function() store:create('Named', { id = i, name = x }) end) end"
         ),
         Attack(
+            "lists of an open write",
+            collections + "local x, t = ('x'):rep(1000), {} for i = 1, 5000 do t[i] = x end "
+                + "store:begin_write() local n = 0 "
+                + "while true do n = n + 1 store:create('Holder', { id = n, list = t }) end"),
+        Attack(
+            "sets of an open write",
+            collections + "local t = {} for i = 1, 5000 do t[i] = 'element ' .. i end "
+                + "store:begin_write() local n = 0 "
+                + "while true do n = n + 1 store:create('Holder', { id = n, set = t }) end"),
+        Attack(
+            "maps of an open write",
+            collections
+                + "local x, t = ('x'):rep(2000), {} for i = 1, 500 do t['key ' .. i] = x end "
+                + "store:begin_write() local n = 0 "
+                + "while true do n = n + 1 store:create('Holder', { id = n, map = t }) end"),
+        Attack(
+            "a long list",
+            collections + "local t = {} for i = 1, 1000000 do t[i] = 'abc' end "
+                + "store:write(function() store:create('Holder', { id = 1, list = t }) end)"),
+        Attack(
+            "a long list in a mixed value",
+            collections + "local t = {} for i = 1, 1000000 do t[i] = i end "
+                + "store:write(function() store:create('Holder', { id = 1, any = t }) end)"),
+        Attack(
             "frozen versions",
             objects + keeping + "local x = ('x'):rep(1 << 16) while true do "
                 + "store:write(function() store:create('Named', { id = 1, name = x .. #kept }, 'modified') end) "
@@ -99,6 +128,12 @@ import Testing
             "encoded JSON that is kept",
             "local t = {} for i = 1, 200000 do t[i] = 'abcdefghijklmnop' end " + keeping
                 + "while true do kept[#kept + 1] = moonpool.json.encode(t) .. #kept end"),
+        Attack(
+            "printed tables",
+            "local t = {} for i = 1, 50000 do t['key ' .. i] = 'abcdefgh' end " + keeping
+                + "while true do kept[#kept + 1] = ('x'):rep(8 << 20) .. #kept "
+                + "moonpool.inspect(t, { items = 1000000 }) end"
+        ),
         Attack(
             "data",
             "local x = ('x'):rep(1 << 20) " + keeping

@@ -1,4 +1,5 @@
 import LMDBStorage
+import MemoryAccounts
 
 /// Changes: collected in memory, merged into the blocks once.
 extension BytesIndex {
@@ -28,12 +29,17 @@ extension BytesIndex {
         _ bytes: UnsafeRawBufferPointer, _ key: ObjectKey, _ change: Int32,
         _ transaction: TransactionHandle
     ) throws(StorageError) {
-        if delta == nil { delta = BytesDelta() }
+        if delta == nil {
+            delta = BytesDelta()
+            // A script with a limit has less.
+            memoryShare = (MemoryAccount.current?.capacity ?? .max) / 16
+        }
         // because: it was made above.
         delta!.add(bytes, key.rawValue, change: change)
         if delta!.wantsGreatest { delta!.setGreatest(try greatestStored(transaction)) }
-        let limit = delta!.isAscending ? Self.tailLimit : Self.pendingLimit
-        if delta!.size > limit, delta!.size > Self.pendingLimit || delta!.isTail {
+        let most = min(Self.pendingLimit, memoryShare)
+        let limit = delta!.isAscending ? min(Self.tailLimit, most) : most
+        if delta!.size > limit, delta!.size > most || delta!.isTail {
             try flush(in: transaction)
         }
     }

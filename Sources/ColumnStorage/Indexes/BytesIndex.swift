@@ -16,6 +16,8 @@ package final class BytesIndex {
     private var lookups = 0
     private var threshold = 0
     var delta: BytesDelta?
+    /// The memory that the changes may take of the script that writes.
+    var memoryShare = Int.max
 
     /// An index of a column, in the table where the class keeps its index blocks.
     package init(table: TableID, column: ColumnID, pages: IndexPages) {

@@ -7,13 +7,13 @@ extension ListColumn {
     private static let gap: Int64 = 1 << 32
     /// In memory a chunk may grow to this before it is divided.
     static let divisionLimit = ListChunk.maximumElements * 2
-    /// More pending elements than this are stored early.
-    private static let pendingLimit = 1 << 20
 
     /// The list as the write sees it, with at least its last chunk loaded.
     func edit(_ owner: Int64, count: Int?) throws(StorageError) -> EditedList {
         if let list = edited[owner] { return list }
-        if pendingElements > Self.pendingLimit { try flush() }
+        if pending.isFull {
+            try PendingMemory.storingEarly(self) { () throws(StorageError) in try flush() }
+        }
         let list: EditedList
         if count == 0 {
             list = EditedList(prefix: 0, chunks: [], count: 0)
@@ -24,6 +24,7 @@ extension ListColumn {
             list.count = list.chunks.reduce(0) { $0 + $1.count }
         }
         edited[owner] = list
+        pending.add(list.chunks.last?.content?.pendingBytes ?? 256)
         return list
     }
 
@@ -74,6 +75,7 @@ extension ListColumn {
             chunk.count == list.chunks[index].storedCount,
             let content = UnpackedChunk(chunk, words: holdsWords)
         else { throw damaged(transaction) }
+        pending.add(content.pendingBytes)
         list.chunks[index].content = content
     }
 
@@ -100,7 +102,7 @@ extension ListColumn {
     package func removeAllLists() throws(StorageError) {
         edited.removeAll()
         forgetEdits()
-        pendingElements = 0
+        pending.release()
         let transaction = try pages.transaction()
         let cursor = try transaction.cursor(pages.table)
         var entry = try cursor.setRange(scratchKey.make(.least))
@@ -116,7 +118,7 @@ extension ListColumn {
     package func cancel() {
         edited.removeAll()
         forgetEdits()
-        pendingElements = 0
+        pending.release()
         pages.invalidate()
         keys?.cancel()
     }
@@ -142,7 +144,8 @@ extension ListColumn {
             record(list.edits, owner)
         }
         edited.removeAll()
-        pendingElements = 0
+        pending.release()
+        flushCount += 1
         pages.invalidate()
     }
 

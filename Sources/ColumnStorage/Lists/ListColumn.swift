@@ -24,8 +24,10 @@ package final class ListColumn {
     var edited: [Int64: EditedList] = [:]
     /// The edits of the lists that have been flushed, by owner.
     package private(set) var recordedEdits: [Int64: CollectionEdits] = [:]
-    /// Elements added since the last flush, to bound memory.
-    var pendingElements = 0
+    /// The memory of what has changed since the last flush.
+    var pending = PendingMemory()
+    /// How often changes were stored, after which the counts that writers were given may be out of date.
+    var flushCount = 0
     private var directories: [ListDirectory]
     /// How long the list of an owner is, as the owner's column says it.
     private let length: ((ObjectKey) -> Int?)?

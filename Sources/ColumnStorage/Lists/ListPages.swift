@@ -34,6 +34,9 @@ package final class ListPages {
         state.pointee.generation &+= 1
     }
 
+    /// The name of the file in errors.
+    var file: String { state.pointee.transaction?.file ?? "a store" }
+
     /// Forgets the addresses of chunks, after a write to the table.
     func invalidate() { state.pointee.generation &+= 1 }
 

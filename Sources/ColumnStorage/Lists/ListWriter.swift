@@ -12,19 +12,30 @@ package struct ListWriter {
     let column: ListColumn
     let owner: Int64
     private let knownCount: Int?
+    private let flushCount: Int
 
     init(_ column: ListColumn, _ owner: ObjectKey, count: Int?) {
         self.column = column
         self.owner = owner.rawValue
         knownCount = count
+        flushCount = column.flushCount
     }
 
     private var list: EditedList {
-        get throws(StorageError) { try column.edit(owner, count: knownCount) }
+        get throws(StorageError) {
+            // The column may have stored a part of the list meanwhile: the values of maps store their keys too.
+            try column.edit(owner, count: column.flushCount == flushCount ? knownCount : nil)
+        }
     }
 
     /// The list as it is now, for reading.
     package var reader: ListReader { ListReader(column, ObjectKey(rawValue: owner)) }
+
+    /// Throws `memoryLimit` unless the script that writes may take these bytes for elements.
+    func require(_ bytes: @autoclosure () -> Int) throws(StorageError) {
+        let column = column
+        try column.pending.require(bytes(), file: column.pages.file)
+    }
 
     /// The number of elements.
     package var count: Int {
@@ -44,7 +55,7 @@ package struct ListWriter {
         }
         list.edits.append(.insert(at: list.count, count: 1))
         list.count += 1
-        column.pendingElements += 1
+        column.pending.add(element.pendingBytes)
         return list.count
     }
 
@@ -70,7 +81,7 @@ package struct ListWriter {
         }
         list.edits.append(.insert(at: list.count, count: words.count))
         list.count += words.count
-        column.pendingElements += words.count
+        column.pending.add(words.count * 16)
         return list.count
     }
 
@@ -110,7 +121,7 @@ package struct ListWriter {
         }
         list.edits.append(.insert(at: position, count: 1))
         list.count += 1
-        column.pendingElements += 1
+        column.pending.add(element.pendingBytes)
         return list.count
     }
 
@@ -123,6 +134,7 @@ package struct ListWriter {
         // because: it was opened, here and below.
         let old = list.chunks[chunk].content!.element(offset, column.elementKind)
         list.chunks[chunk].content!.set(element, at: offset)
+        column.pending.add(element.pendingBytes)
         list.edits.append(.set(at: position))
         return old
     }

@@ -22,12 +22,14 @@ package struct ListEditor {
 
     /// Adds an element at the end.
     package func append(_ element: ListElement) throws(StorageError) {
+        try writer.require(element.pendingBytes)
         try linked(element)
         session.setListCount(overlay, column.id, key, try writer.append(element))
     }
 
     /// Adds elements at the end.
     package func append(contentsOf elements: some Sequence<ListElement>) throws(StorageError) {
+        try writer.require(elements.reduce(0) { $0 + $1.pendingBytes })
         for element in elements { try linked(element) }
         let newCount = try writer.append(contentsOf: elements)
         if newCount != count { session.setListCount(overlay, column.id, key, newCount) }
@@ -37,6 +39,7 @@ package struct ListEditor {
     package func append(links: [ObjectKey]) throws(StorageError) {
         precondition(column.elementKind == .link, "not a list of links")
         guard !links.isEmpty else { return }
+        try writer.require(links.count * 16)
         if let index = overlay.reader.intIndex(column.id) {
             let handle = session.transaction.handle
             for link in links { try index.insert(link.rawValue, key, in: handle) }
@@ -47,6 +50,7 @@ package struct ListEditor {
 
     /// Puts an element before the one at a position, or at the end.
     package func insert(_ element: ListElement, at position: Int) throws(StorageError) {
+        try writer.require(element.pendingBytes)
         try linked(element)
         session.setListCount(
             overlay, column.id, key, try writer.insert(element, at: position))
@@ -54,6 +58,7 @@ package struct ListEditor {
 
     /// Replaces an element.
     package func set(_ element: ListElement, at position: Int) throws(StorageError) {
+        try writer.require(element.pendingBytes)
         try unlinked(try writer.set(element, at: position))
         try linked(element)
         session.setListCount(overlay, column.id, key, count)

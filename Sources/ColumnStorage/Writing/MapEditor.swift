@@ -23,6 +23,9 @@ package struct MapEditor {
     @discardableResult  // because: most callers only want it set
     package func set(_ element: ListElement, for key: [UInt8]) throws(StorageError) -> Bool {
         let (position, isThere) = try reader.search(key.span.bytes)
+        // Both, before one is there without the other.
+        try keys.require(ListElement.bytes(key).pendingBytes)
+        try entries.writer.require(element.pendingBytes)
         if isThere {
             try entries.set(element, at: position)
         } else {

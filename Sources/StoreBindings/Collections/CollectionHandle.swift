@@ -115,7 +115,12 @@ extension LuaCall {
                 throw argumentError(
                     index, "\(Self.collections) expected, got a table with names")
             }
-            return try table.array.map { try handle.value($0) }
+            var memory = try ConvertedMemory(handle.handle.state, elements: table.count)
+            return try table.array.map {
+                let value = try handle.value($0)
+                try memory.add(value)
+                return value
+            }
         case .userdata(let userdata):
             let bridge = ValueBridge(handle.handle, handle.frozen)
             if let map = userdata.object(as: MapHandle.type) {

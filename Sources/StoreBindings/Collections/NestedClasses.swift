@@ -280,6 +280,7 @@ extension ValueBridge {
     }
 
     private func collection(_ table: LuaTable, _ depth: Int) throws -> Value {
+        var memory = try ConvertedMemory(handle.state, entriesOf: table)
         let pairs = table.pairs
         if pairs.isEmpty { return LuaJSON.isObject(table) ? .dictionary([:]) : .list([]) }
         if pairs.allSatisfy({ $0.key.integer != nil }) {
@@ -290,7 +291,12 @@ extension ValueBridge {
                     "a list in a mixed value must not have gaps; use moonpool.null for nil"
                 )
             }
-            return .list(try elements.map { try mixed($0, depth: depth + 1) })
+            return .list(
+                try elements.map {
+                    let value = try mixed($0, depth: depth + 1)
+                    try memory.add(value)
+                    return value
+                })
         }
         var entries: [String: Value] = [:]
         for (key, element) in pairs {
@@ -301,8 +307,9 @@ extension ValueBridge {
                     "a table in a mixed value is an array or has text as keys; this one has other keys, one is "
                         + (key.integer.map(String.init) ?? shown))
             }
-            guard entries.updateValue(try mixed(element, depth: depth + 1), forKey: name) == nil
-            else {
+            let value = try mixed(element, depth: depth + 1)
+            try memory.add(value)
+            guard entries.updateValue(value, forKey: name) == nil else {
                 throw StoreError(
                     .invalidArgument,
                     "two keys of a map in a mixed value are the same text, '\(name)', in different bytes"

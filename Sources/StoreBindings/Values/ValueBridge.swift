@@ -113,9 +113,13 @@ struct ValueBridge {
         case .table(let table):
             switch property.collection {
             case .list, .set:
+                var memory = try ConvertedMemory(handle.state, elements: table.count)
                 return .list(
                     try elements(table, property, classSchema).map { element in
-                        try self.element(element, of: property, of: classSchema, depth: depth)
+                        let value = try self.element(
+                            element, of: property, of: classSchema, depth: depth)
+                        try memory.add(value)
+                        return value
                     })
             case .map: return .dictionary(try entries(table, property, classSchema, depth))
             case nil: break
@@ -142,23 +146,26 @@ struct ValueBridge {
     private func elements(
         _ table: LuaTable, _ property: Property, _ classSchema: ClassSchema
     ) throws -> [LuaValue] {
-        let array = table.array
-        for (key, _) in table.pairs {
-            guard let index = key.integer, index >= 1, index <= Int64(array.count) else {
-                let shown = key.text.map { "'\($0)'" } ?? "\(key.typeName)"
-                throw StoreError(
-                    .typeMismatch,
-                    "property '\(property.name)' of '\(classSchema.name)' expects \(property.typeName), got a table "
-                        + "with the key \(shown); pass an array without gaps")
-            }
+        let count = Int64(table.count)
+        var other: LuaValue?
+        table.forEachKey { key in
+            if other == nil, key.integer.map({ $0 < 1 || $0 > count }) ?? true { other = key }
         }
-        return array
+        if let key = other {
+            let shown = key.text.map { "'\($0)'" } ?? "\(key.typeName)"
+            throw StoreError(
+                .typeMismatch,
+                "property '\(property.name)' of '\(classSchema.name)' expects \(property.typeName), got a table "
+                    + "with the key \(shown); pass an array without gaps")
+        }
+        return table.array
     }
 
     private func entries(
         _ table: LuaTable, _ property: Property, _ classSchema: ClassSchema, _ depth: Int
     ) throws -> [String: Value] {
         var entries: [String: Value] = [:]
+        var memory = try ConvertedMemory(handle.state, entriesOf: table)
         for (key, value) in table.pairs {
             guard let name = key.text else {
                 let shown = key.integer.map { "\($0)" } ?? "a \(key.typeName)"
@@ -168,6 +175,7 @@ struct ValueBridge {
                         + "with the key \(shown); the keys of a map are strings")
             }
             let element = try element(value, of: property, of: classSchema, depth: depth)
+            try memory.add(element)
             guard entries.updateValue(element, forKey: name) == nil else {
                 throw StoreError(
                     .invalidArgument,
@@ -304,7 +312,13 @@ struct ValueBridge {
                 return try own(try nested.nested.value(), of: nested.handle)
             }
         case .table(let table):
-            return .list(try table.array.map { try plain($0, place()) })
+            var memory = try ConvertedMemory(handle.state, elements: table.count)
+            return .list(
+                try table.array.map {
+                    let value = try plain($0, place())
+                    try memory.add(value)
+                    return value
+                })
         default: break
         }
         throw StoreError(.typeMismatch, "\(place()) cannot be a \(value.typeName)")

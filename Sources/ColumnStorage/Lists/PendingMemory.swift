@@ -1,0 +1,96 @@
+import LMDBStorage
+import MemoryAccounts
+
+/// The memory of changes that a write has not stored yet, charged to the account of the script that writes.
+///
+/// Without an account, a change costs one comparison.
+struct PendingMemory: ~Copyable {
+    /// The bytes that are taken now.
+    private(set) var bytes = 0
+    /// So many bytes may be taken before the account is asked again.
+    private var granted = 0
+    /// More than this is stored early.
+    private var most = Self.mostBytes
+    private var charge = MemoryCharge(nil)
+
+    private static let mostBytes = 24 << 20
+    private static let step = 256 << 10
+
+    /// Whether the changes take so much memory that they are to be stored before the commit.
+    var isFull: Bool { bytes > most }
+
+    /// Throws `memoryLimit` if the account does not have these bytes, before anything is changed.
+    @inline(__always)
+    mutating func require(
+        _ more: @autoclosure () -> Int, file: @autoclosure () -> String
+    ) throws(StorageError) {
+        guard granted != .max else { return }
+        let more = more()
+        if bytes + more > granted, !grants(bytes + more) {
+            throw StorageError(.memoryLimit, call: "a collection", file: file())
+        }
+    }
+
+    /// Counts bytes that are taken, and cannot be refused any more.
+    @inline(__always)
+    mutating func add(_ more: Int) {
+        bytes += more
+        if bytes > granted, !grants(bytes) {
+            charge.record(bytes + Self.step)
+            granted = bytes + Self.step
+        }
+    }
+
+    @inline(never)
+    private mutating func grants(_ wanted: Int) -> Bool {
+        if granted == 0 {
+            // Another script may write than before.
+            let account = MemoryAccount.current
+            charge = MemoryCharge(account)
+            most = min(Self.mostBytes, (account?.capacity ?? .max) / 16)
+        }
+        guard charge.isLimited else {
+            granted = .max
+            return true
+        }
+        guard (try? charge.set(wanted + Self.step)) != nil else { return false }
+        granted = wanted + Self.step
+        return true
+    }
+
+    /// Runs `store`, which stores the changes before the end of the write, and keeps the charge: the process keeps the memory for
+    /// the next changes.
+    static func storingEarly(
+        _ column: ListColumn, _ store: () throws(StorageError) -> Void
+    ) throws(StorageError) {
+        let charged = column.pending.charge.bytes
+        try store()
+        guard charged > 0 else { return }
+        column.pending.charge = MemoryCharge(recording: charged)
+        column.pending.granted = charged
+    }
+
+    /// Everything is stored or discarded.
+    mutating func release() {
+        guard bytes > 0 || granted > 0 else { return }
+        bytes = 0
+        granted = 0
+        charge.record(0)
+    }
+}
+
+extension ListElement {
+    /// The bytes that the element takes in a list that is not stored yet.
+    var pendingBytes: Int {
+        // The array's header, rounding, and the reference to it, which may be stored twice while a list grows.
+        if case .bytes(let bytes) = self { return 64 + bytes.count }
+        return 16
+    }
+}
+
+extension UnpackedChunk {
+    /// The bytes that the elements take, with the list around them.
+    var pendingBytes: Int {
+        256 + words.count * 16 + byteElements.reduce(0) { $0 + 64 + $1.count }
+    }
+}

@@ -1,0 +1,49 @@
+import LuaHost
+import ObjectStore
+
+/// The memory of the values of a table on their way into a store.
+///
+/// They exist several times for a moment, as values of Lua, of the store and of a column, and no account counts them. So the
+/// account is asked whether it has as much left before they are converted, and again for text, whose length is known then.
+struct ConvertedMemory {
+    private let state: LuaState
+    private var bytes: Int
+    private var asked: Int
+
+    private static let step = 256 << 10
+
+    /// Asks for a number of elements.
+    ///
+    /// Throws `MemoryLimitReached`.
+    init(_ state: LuaState, elements count: Int) throws {
+        self.state = state
+        bytes = count * 112
+        asked = bytes
+        if bytes >= Self.step { try state.checkMemory(adding: bytes) }
+    }
+
+    /// Asks for the entries of a table with other keys than positions.
+    init(_ state: LuaState, entriesOf table: LuaTable) throws {
+        guard state.account != nil else {
+            try self.init(state, elements: 0)
+            return
+        }
+        var count = 0
+        table.forEachKey { _ in count += 1 }
+        try self.init(state, elements: count * 4)
+    }
+
+    /// Counts the text of a value.
+    mutating func add(_ value: Value) throws {
+        let count: Int
+        switch value {
+        case .string(let text): count = text.utf8.count
+        case .data(let data): count = data.count
+        default: return
+        }
+        bytes += 144 + 3 * count
+        guard bytes - asked >= Self.step else { return }
+        asked = bytes
+        try state.checkMemory(adding: bytes)
+    }
+}
