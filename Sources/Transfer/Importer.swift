@@ -369,7 +369,7 @@ package final class Importer {
         guard hasNested else { return nil }
         var nested = NestedObjects(
             store, isUpsert: options.isUpsert, allowsRepetition: !options.links.isEmpty)
-        try nested.check(row) { links.isAwaited($1, $0) }
+        try nested.check(row, isAwaited: links.isAwaited)
         return nested
     }
 
@@ -377,7 +377,7 @@ package final class Importer {
         report.created += created
         guard let nested else { return }
         if !options.links.isEmpty { report.created += nested.new }
-        for (classSchema, key) in nested.described { links.settle(key, classSchema) }
+        for object in nested.described { links.settle(object) }
     }
 
     /// The error of a row whose object exists already.

@@ -3,18 +3,13 @@ import ObjectStore
 
 /// The objects that rows link to, including objects whose rows are still to come.
 struct LinkTable {
-    private struct Name: Hashable {
-        let table: TableID
-        let key: Value
-    }
-
     private let store: Store
-    /// Objects created for links, with the row that linked to them first.
-    private var pending: [Name: (key: ObjectKey, place: RowPlace)] = [:]
+    /// The objects that were created for links and whose rows have not come.
+    private var awaited = AwaitedObjects()
     /// The objects of classes without primary key.
     private var numbered: [TableID: NumberedObjects] = [:]
-    /// The objects created for the links of the current row.
-    private var madeInRow: [Name] = []
+    /// The objects created for the links of the current row, with their numbers in the file.
+    private var madeInRow: [(object: ObjectReference, number: Int64?)] = []
     /// Objects with numbers below these are found by their own number if the file does not number them.
     private var ownNumbers: [TableID: Int64] = [:]
 
@@ -37,7 +32,7 @@ struct LinkTable {
     init(_ store: Store) { self.store = store }
 
     /// Whether the rows of all linked objects have come.
-    var isSettled: Bool { pending.isEmpty }
+    var isSettled: Bool { awaited.isEmpty }
 
     /// Returns the object with this number in the file; nil if no row has it.
     func object(numbered number: Int64, _ classSchema: ClassSchema) -> ObjectReference? {
@@ -55,18 +50,26 @@ struct LinkTable {
     mutating func prepare(_ row: DecodedRow) throws {
         let classSchema = row.classSchema
         guard keepsNumbers, let number = row.number else { return }
+        let table = classSchema.table
         let hasPrimaryKey = classSchema.primaryKey != nil
-        if hasPrimaryKey, number == store.view.table(classSchema).keyBound { return }
-        guard let identity = hasPrimaryKey ? row.primaryKey : .int(number) else { return }
-        let name = Name(table: classSchema.table, key: identity)
-        guard pending[name] == nil else { return }
         var bare = DecodedRow(classSchema)
-        if let position = classSchema.properties.firstIndex(where: \.isPrimary) {
-            bare.values[position] = identity
+        let known: ObjectReference?
+        if hasPrimaryKey {
+            guard number != store.view.table(classSchema).keyBound, let identity = row.primaryKey
+            else { return }
+            known = try store.object(classSchema.name, primaryKey: identity)?.reference
+            if let position = classSchema.properties.firstIndex(where: \.isPrimary) {
+                bare.values[position] = identity
+            }
+        } else {
+            known = object(numbered: number, classSchema)
         }
+        if let known, awaited.contains(known) { return }
         guard let key = try create(bare, number) else { return }
-        if !hasPrimaryKey { numbered[name.table, default: NumberedObjects()].add(number, key) }
-        wait(for: name, key, RowPlace(table: classSchema.name, line: 0))
+        if !hasPrimaryKey { numbered[table, default: NumberedObjects()].add(number, key) }
+        wait(
+            for: ObjectReference(table: table, key: key), hasPrimaryKey ? nil : number,
+            RowPlace(table: classSchema.name, line: 0))
     }
 
     /// Creates an object with a number of the file; nil if that is not free, or far from the numbers in use.
@@ -87,10 +90,9 @@ struct LinkTable {
 
     /// Removes the objects that were created for the links of a rejected row.
     mutating func abandonRow() throws {
-        for name in madeInRow {
-            if case .int(let number) = name.key { numbered[name.table]?.remove(number) }
-            guard let made = pending.removeValue(forKey: name) else { continue }
-            try delete(ObjectReference(table: name.table, key: made.key))
+        for (object, number) in madeInRow {
+            if let number { numbered[object.table]?.remove(number) }
+            if awaited.remove(object) { try delete(object) }
         }
         startRow()
     }
@@ -108,9 +110,9 @@ struct LinkTable {
         if let position = target.properties.firstIndex(where: \.isPrimary) {
             row.values[position] = key
         }
-        let made = try make(row)
-        wait(for: Name(table: target.table, key: key), made, place)
-        return .object(ObjectReference(table: target.table, key: made))
+        let made = ObjectReference(table: target.table, key: try make(row))
+        wait(for: made, nil, place)
+        return .object(made)
     }
 
     /// Makes the existing objects available by their own numbers.
@@ -142,7 +144,6 @@ struct LinkTable {
     mutating func object(
         number: Int64, _ target: ClassSchema, _ place: RowPlace
     ) throws -> Value {
-        let name = Name(table: target.table, key: .int(number))
         if let known = known(number, target) { return .object(known) }
         guard createsObjects else {
             unresolved += 1
@@ -150,27 +151,32 @@ struct LinkTable {
         }
         let made = try create(DecodedRow(target), number) ?? make(DecodedRow(target))
         numbered[target.table, default: NumberedObjects()].addForNow(number, made)
-        wait(for: name, made, place)
-        return .object(ObjectReference(table: target.table, key: made))
+        let object = ObjectReference(table: target.table, key: made)
+        wait(for: object, number, place)
+        return .object(object)
     }
 
-    /// Returns the object that was created for this row before the row came, and removes it from the pending objects.
+    /// Returns the object that was created for this row before the row came, and removes it from the awaited objects.
     mutating func claim(_ row: DecodedRow) throws -> ObjectKey? {
-        guard !pending.isEmpty, let key = row.primaryKey ?? row.number.map(Value.int) else {
-            return nil
-        }
-        return pending.removeValue(forKey: Name(table: row.classSchema.table, key: key))?.key
+        let classSchema = row.classSchema
+        guard !awaited.isEmpty else { return nil }
+        let found: ObjectReference? =
+            if let key = row.primaryKey {
+                try? store.view.find(classSchema.name, primaryKey: key).map {
+                    ObjectReference(table: classSchema.table, key: $0.key)
+                }
+            } else {
+                row.number.flatMap { object(numbered: $0, classSchema) }
+            }
+        guard let found, awaited.remove(found) else { return nil }
+        return found.key
     }
 
     /// Whether an object was created for the links to it, and its values have not come.
-    func isAwaited(_ key: Value, _ classSchema: ClassSchema) -> Bool {
-        pending[Name(table: classSchema.table, key: key)] != nil
-    }
+    func isAwaited(_ object: ObjectReference) -> Bool { awaited.contains(object) }
 
     /// Marks an object as complete: its values have come.
-    mutating func settle(_ key: Value, _ classSchema: ClassSchema) {
-        pending[Name(table: classSchema.table, key: key)] = nil
-    }
+    mutating func settle(_ object: ObjectReference) { awaited.remove(object) }
 
     /// Remembers an object by its number in the file.
     mutating func note(_ number: Int64, _ classSchema: ClassSchema, _ key: ObjectKey) {
@@ -179,15 +185,30 @@ struct LinkTable {
 
     /// The links to objects that never came, in the order of the rows with the first link.
     var missing: [Missing] {
-        pending.map { name, made in
-            let target = store.view.schema.find(table: name.table)?.name ?? "object"
+        var numbers: [ObjectReference: Int64] = [:]
+        for (table, objects) in numbered where !awaited.isEmpty {
+            objects.forEachOther { number, key in
+                let object = ObjectReference(table: table, key: key)
+                if awaited.contains(object) { numbers[object] = number }
+            }
+        }
+        return awaited.all.map { object, place in
+            let target = store.view.schema.find(table: object.table)
+            let primary = target.flatMap { primaryKey(of: object, $0)?.summary }
+            let key = primary ?? "\(numbers[object] ?? object.key.rawValue)"
             return Missing(
-                object: ObjectReference(table: name.table, key: made.key), place: made.place,
-                reason: "links to \(target) \(name.key.summary), which is neither in the file nor "
+                object: object, place: place,
+                reason:
+                    "links to \(target?.name ?? "object") \(key), which is neither in the file nor "
                     + "in the store")
         }.sorted {
             ($0.place.table ?? "", $0.place.line) < ($1.place.table ?? "", $1.place.line)
         }
+    }
+
+    private func primaryKey(of object: ObjectReference, _ classSchema: ClassSchema) -> Value? {
+        guard let primary = classSchema.primaryKey, store.view.isPresent(object) else { return nil }
+        return try? store.view.value(primary, of: object.key, in: classSchema)
     }
 
     /// Deletes an object that was created for links, which become nil.
@@ -196,9 +217,9 @@ struct LinkTable {
         try store.delete(live)
     }
 
-    private mutating func wait(for name: Name, _ made: ObjectKey, _ place: RowPlace) {
-        pending[name] = (made, place)
-        madeInRow.append(name)
+    private mutating func wait(for object: ObjectReference, _ number: Int64?, _ place: RowPlace) {
+        awaited.insert(object, place)
+        madeInRow.append((object, number))
     }
 
     /// Creates an object whose values are still to come; required properties are zero until then.

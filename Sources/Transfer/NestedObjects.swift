@@ -12,8 +12,8 @@ struct NestedObjects {
     let allowsRepetition: Bool
     /// The number of descriptions without an object.
     private(set) var new = 0
-    /// The primary keys of objects that descriptions fill.
-    private(set) var described: [(classSchema: ClassSchema, key: Value)] = []
+    /// The awaited objects that descriptions fill.
+    private(set) var described: [ObjectReference] = []
 
     init(_ store: Store, isUpsert: Bool, allowsRepetition: Bool) {
         self.store = store
@@ -25,7 +25,7 @@ struct NestedObjects {
     ///
     /// Throws `duplicate_key` for a description that differs from the object with its key.
     mutating func check(
-        _ row: DecodedRow, isAwaited: (ClassSchema, Value) -> Bool
+        _ row: DecodedRow, isAwaited: (ObjectReference) -> Bool
     ) throws {
         for (property, value) in zip(row.classSchema.properties, row.values) {
             guard let value, let target = store.view.schema.target(of: property) else { continue }
@@ -35,7 +35,7 @@ struct NestedObjects {
 
     private mutating func check(
         _ value: Value, _ property: Property, _ target: ClassSchema,
-        _ isAwaited: (ClassSchema, Value) -> Bool
+        _ isAwaited: (ObjectReference) -> Bool
     ) throws {
         switch value {
         case .list(let elements):
@@ -47,7 +47,7 @@ struct NestedObjects {
     }
 
     private mutating func check(
-        _ description: Value, _ target: ClassSchema, _ isAwaited: (ClassSchema, Value) -> Bool
+        _ description: Value, _ target: ClassSchema, _ isAwaited: (ObjectReference) -> Bool
     ) throws {
         guard case .dictionary(let members) = description else { return }
         for (name, value) in members {
@@ -65,9 +65,9 @@ struct NestedObjects {
             new += 1
             return
         }
-        if isAwaited(target, key) {
+        if isAwaited(object.reference) {
             new += 1
-            described.append((target, key))
+            described.append(object.reference)
             try requireValues(members, target)
         } else if !isUpsert {
             guard allowsRepetition else { throw Self.exists(key, target) }

@@ -66,6 +66,11 @@ struct NumberedObjects {
     /// Records an object that may be forgotten again.
     mutating func addForNow(_ number: Int64, _ key: ObjectKey) { others[number] = key }
 
+    /// Calls `body` with the objects that came out of order, or before their rows, and their numbers.
+    func forEachOther(_ body: (_ number: Int64, _ key: ObjectKey) -> Void) {
+        for (number, key) in others { body(number, key) }
+    }
+
     /// Forgets an object that was added temporarily.
     mutating func remove(_ number: Int64) { others[number] = nil }
 }

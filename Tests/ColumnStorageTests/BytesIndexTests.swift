@@ -211,6 +211,54 @@ import Testing
         }
     }
 
+    @Test(arguments: [0, 1, 500])
+    func `finds what early merges of a write have stored, and nothing else`(before: Int) throws {
+        var generator = SeededGenerator(seed: UInt64(before))
+        let environment = try TemporaryEnvironment()
+        let index = BytesIndex(
+            table: TableID(1), column: ColumnID(1), pages: IndexPages(environment.blocks))
+        index.pendingLimit = 8 << 10
+        var model: [[UInt8]: Int64] = [:]
+        func bytes(_ number: Int) -> [UInt8] { Array("value \(number &* 7919 % 100_003)".utf8) }
+        func write(_ count: Int, commits: Bool) throws {
+            let write = try environment.beginWrite()
+            let handle = write.handle
+            let kept = model
+            for _ in 0..<count {
+                let value = bytes(Int.random(in: 0..<20_000, using: &generator))
+                let found = try value.withUnsafeBytes { try index.find($0, in: handle) }
+                #expect(found?.rawValue == model[value])
+                if let key = model[value] {
+                    guard Bool.random(using: &generator) else { continue }
+                    try value.withUnsafeBytes {
+                        try index.remove($0, ObjectKey(rawValue: key), in: handle)
+                    }
+                    model[value] = nil
+                } else {
+                    let key = Int64.random(in: 0..<1_000_000, using: &generator)
+                    try value.withUnsafeBytes {
+                        try index.insert($0, ObjectKey(rawValue: key), in: handle)
+                    }
+                    model[value] = key
+                }
+            }
+            if commits {
+                try index.flush(in: handle)
+                index.cancel()
+                try write.commit()
+            } else {
+                index.cancel()
+                write.abort()
+                model = kept
+            }
+            index.pages.invalidate()
+        }
+        if before > 0 { try write(before, commits: true) }
+        try write(3_000, commits: false)
+        for _ in 0..<3 { try write(3_000, commits: true) }
+        #expect(!model.isEmpty)
+    }
+
     @Test func `removes all entries of its column only`() throws {
         let environment = try TemporaryEnvironment()
         let pages = IndexPages(environment.blocks)

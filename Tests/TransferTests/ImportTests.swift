@@ -1,5 +1,6 @@
 import DataFormats
 import ObjectStore
+import TestThreads
 import Testing
 import Transfer
 
@@ -134,6 +135,52 @@ import Transfer
         }
         for (number, name) in zip(numbers, expected) {
             #expect(found[.string("n\(number)")] == name, "\(lines)")
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `rows may link to rows anywhere in the file, with or without a primary key`(
+        hasKey: Bool
+    ) throws {
+        let key = hasKey ? "string primary" : "string"
+        let world = try TransferWorld(["Node": ["name": key, "next": "Node"]])
+        var random = SeededGenerator(seed: hasKey ? 1 : 2)
+        let numbers = Array(0..<1_000).shuffled(using: &random)
+        // The targets of the last ten do not exist.
+        let targets = numbers.indices.map { index in
+            index < 990 ? numbers.randomElement(using: &random)! : 5_000 + index
+        }
+        let lines = zip(numbers, targets).map { number, target in
+            hasKey
+                ? "{\"name\":\"n\(number)\",\"next\":\"n\(target)\"}"
+                : "{\"$key\":\(number),\"name\":\"n\(number)\",\"next\":{\"$key\":\(target)}}"
+        }
+        let text = lines.joined(separator: "\n")
+        var options = ImportOptions()
+        options.className = "Node"
+        let name = hasKey ? "\"n5990\"" : "5990"
+        let said = message { try world.take(text, as: "a.jsonl", options) }
+        #expect(said.contains("line 991: links to Node \(name)"), "\(said)")
+        #expect(said.contains("(and 9 more)"), "\(said)")
+        #expect(try world.store.objects("Node").count() == 0)
+        options.rejects = world.path("rejects.jsonl")
+        let report = try world.take(text, as: "a.jsonl", options)
+        #expect(report.created == 1_000 && report.reasons.count == 10)
+        #expect(try world.store.objects("Node").count() == 1_000)
+        let expected = zip(numbers, targets).map { number, target in
+            (Value.string("n\(number)"), target < 5_000 ? Value.string("n\(target)") : .null)
+        }
+        let nodes = Dictionary(
+            uniqueKeysWithValues: zip(
+                try world.values("Node", "name"), try world.values("Node", "next")))
+        for (name, target) in expected {
+            let next: Value =
+                if case .object(let object)? = nodes[name] {
+                    try world.store.object(object)?.value("name") ?? .null
+                } else {
+                    .null
+                }
+            #expect(next == target, "\(name)")
         }
     }
 

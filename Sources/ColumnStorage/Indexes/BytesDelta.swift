@@ -18,6 +18,8 @@ struct BytesDelta {
     /// The greatest bytes of the blocks; nil when there are none, or not yet known.
     private var greatest: BytesView?
     private(set) var knowsGreatest = false
+    /// The size at which the changes are merged into the blocks, once it was found out.
+    var mergeLimit: Int?
 
     func deallocate() {
         log.deallocate()
@@ -28,7 +30,10 @@ struct BytesDelta {
 
     var isEmpty: Bool { log.isEmpty }
     /// About how much memory it takes.
-    var size: Int { log.count * MemoryLayout<Record>.stride + arena.used }
+    var size: Int {
+        log.count * MemoryLayout<Record>.stride + arena.used
+            + buckets.count * MemoryLayout<UInt32>.stride
+    }
 
     mutating func add(_ bytes: UnsafeRawBufferPointer, _ key: Int64, change: Int32) {
         let copy = BytesView(start: arena.copy(bytes), count: bytes.count)
@@ -108,7 +113,7 @@ struct BytesDelta {
         // At most half of the buckets are used, even if all bytes differ.
         if log.count * 2 > buckets.count {
             var size = 64
-            while size < log.count * 3 { size *= 2 }
+            while size < log.count * 2 { size *= 2 }
             buckets.removeAll()
             buckets.extend(by: size).update(repeating: 0, count: size)
             hashed = 0
@@ -123,4 +128,10 @@ struct BytesDelta {
 
     /// The log as sums in order of entries, without those that are zero.
     mutating func sortedSums() -> UnsafeBufferPointer<Record> { sums.of(log) }
+
+    /// The same sums, in the memory of the log: nothing else may be done with the changes after it.
+    mutating func takeSums() -> UnsafeBufferPointer<Record> {
+        buckets.removeAll()
+        return sums.take(from: &log)
+    }
 }

@@ -100,13 +100,7 @@ struct BytesEntry: IndexEntry {
     }
 
     static func sort(_ records: UnsafeMutableBufferPointer<IndexChange<BytesEntry>>) {
-        // Keys often arrive in order.
-        let isSorted = records.indices.dropFirst().allSatisfy {
-            records[$0 - 1].entry.compare(records[$0].entry) <= 0
-        }
-        if isSorted { return }
-        var records = records
-        records.sort { $0.entry.compare($1.entry) < 0 }
+        InPlaceSort.sort(records) { $0.entry.compare($1.entry) < 0 }
     }
 }
 

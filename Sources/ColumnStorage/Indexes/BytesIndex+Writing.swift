@@ -3,8 +3,12 @@ import MemoryAccounts
 
 /// Changes: collected in memory, merged into the blocks once.
 extension BytesIndex {
-    /// Pending changes are merged early when they take more memory than this.
-    private static let pendingLimit = 64 << 20
+    /// Pending changes are merged early when they take more memory than this, and more than a quarter of the stored
+    /// blocks do.
+    ///
+    /// A merge of random values rewrites all blocks, so there must not be many merges of few values.
+    static let pendingLimit = 24 << 20
+    private static let greatestPendingLimit = 64 << 20
 
     /// Ascending changes after all blocks are flushed when they take more memory than this.
     ///
@@ -37,11 +41,48 @@ extension BytesIndex {
         // because: it was made above.
         delta!.add(bytes, key.rawValue, change: change)
         if delta!.wantsGreatest { delta!.setGreatest(try greatestStored(transaction)) }
-        let most = min(Self.pendingLimit, memoryShare)
-        let limit = delta!.isAscending ? min(Self.tailLimit, most) : most
-        if delta!.size > limit, delta!.size > most || delta!.isTail {
-            try flush(in: transaction)
+        let size = delta!.size
+        let least = Swift.min(pendingLimit, memoryShare)
+        guard size > Swift.min(Self.tailLimit, least) else { return }
+        if delta!.isTail { return try flush(in: transaction) }
+        guard size > least else { return }
+        let limit: Int
+        if let known = delta!.mergeLimit {
+            limit = known
+        } else {
+            let stored = try transaction.statistics(pages.blocks).pages << 12
+            let most = Swift.max(pendingLimit, Swift.min(stored / 4, Self.greatestPendingLimit))
+            limit = Swift.min(most, memoryShare)
+            delta!.mergeLimit = limit
         }
+        if size > limit { try flushEarly(transaction) }
+    }
+
+    /// Merges the changes of a write that has more to come.
+    private func flushEarly(_ transaction: TransactionHandle) throws(StorageError) {
+        guard delta != nil else { return }
+        if merged == nil, try !hasBlocks(transaction) { merged = MergedEntries() }
+        // because: tested
+        let changes = delta!.takeSums()
+        if merged?.isFull == true {
+            merged?.deallocate()
+            merged = nil
+        }
+        merged?.add(changes)
+        pages.invalidate()
+        try merge(changes, transaction)
+        dropDelta()
+    }
+
+    private func hasBlocks(_ transaction: TransactionHandle) throws(StorageError) -> Bool {
+        let cursor = try transaction.cursor(pages.blocks)
+        guard let first = try cursor.setRange(scratchKey.least()) else { return false }
+        return IndexKey.hasPrefix(first.key, prefix)
+    }
+
+    private func dropDelta() {
+        delta?.deallocate()
+        delta = nil
     }
 
     private func greatestStored(
@@ -64,8 +105,9 @@ extension BytesIndex {
 
     /// Forgets all changes since the last ``flush(in:)``.
     package func cancel() {
-        delta?.deallocate()
-        delta = nil
+        dropDelta()
+        merged?.deallocate()
+        merged = nil
     }
 
     /// Removes all entries, stored and pending.
@@ -88,7 +130,7 @@ extension BytesIndex {
         }
         pages.invalidate()
         // because: there are changes.
-        try merge(delta!.sortedSums(), transaction)
+        try merge(delta!.takeSums(), transaction)
         cancel()
     }
 

@@ -18,6 +18,10 @@ package final class BytesIndex {
     var delta: BytesDelta?
     /// The memory that the changes may take of the script that writes.
     var memoryShare = Int.max
+    /// The least memory of pending changes that are merged early; tests set less.
+    var pendingLimit = BytesIndex.pendingLimit
+    /// The values in the blocks, as long as a write knows all of them.
+    var merged: MergedEntries?
 
     /// An index of a column, in the table where the class keeps its index blocks.
     package init(table: TableID, column: ColumnID, pages: IndexPages) {
@@ -28,6 +32,7 @@ package final class BytesIndex {
 
     deinit {
         delta?.deallocate()
+        merged?.deallocate()
         scratchKey.deallocate()
     }
 
@@ -49,6 +54,7 @@ package final class BytesIndex {
         if delta != nil, delta!.newestRecord(of: view) != 0 {  // because: tested
             return try keys(equalTo: bytes, in: transaction).first
         }
+        if let merged, !merged.mayContain(view) { return nil }
         var found: ObjectKey?
         try forEachStoredBlock(from: view, transaction) { block, place, isEqual in
             if isEqual { found = ObjectKey(rawValue: block.key(place)) }

@@ -28,6 +28,15 @@ struct ChangeSums<Entry: IndexEntry> {
         return UnsafeBufferPointer(sums.elements)
     }
 
+    /// The same sums, in the memory of the log: nothing else may be done with either after it.
+    mutating func take(from log: inout GrowableBuffer<Record>) -> UnsafeBufferPointer<Record> {
+        if summed == log.count { return UnsafeBufferPointer(sums.elements) }
+        sums.removeAll()
+        Entry.sort(log.elements)
+        Self.combine(&log)
+        return UnsafeBufferPointer(log.elements)
+    }
+
     private static func merge(
         _ left: GrowableBuffer<Record>, _ right: GrowableBuffer<Record>
     ) -> GrowableBuffer<Record> {

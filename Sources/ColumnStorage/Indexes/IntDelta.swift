@@ -22,6 +22,8 @@ struct IntDelta {
     private(set) var usesTail = false
 
     private var sums = ChangeSums<IntEntry>()
+    /// The number of records at which the changes are merged into the blocks, once it was found out.
+    var mergeLimit: Int?
 
     /// From now on entries above this one, the greatest of the blocks, go to the tail.
     mutating func useTail(above greatest: IntEntry?) {
@@ -117,4 +119,10 @@ struct IntDelta {
 
     /// The log as sums in order of entries, without those that are zero.
     mutating func sortedSums() -> UnsafeBufferPointer<Record> { sums.of(log) }
+
+    /// The same sums, in the memory of the log: nothing else may be done with the changes after it.
+    mutating func takeSums() -> UnsafeBufferPointer<Record> {
+        buckets.removeAll()
+        return sums.take(from: &log)
+    }
 }

@@ -2,8 +2,13 @@ import LMDBStorage
 
 /// Changes: collected in memory, merged into the blocks once.
 extension IntIndex {
-    /// How many pending changes are merged early: about 32 MiB of memory.
-    private static let pendingLimit = 1 << 20
+    /// Pending changes are merged early when there are more than these, and they take more than a quarter of the stored
+    /// blocks.
+    ///
+    /// About 32 MiB of memory with the hash table, or with the copy that sorting needs. A merge of random values rewrites
+    /// all blocks, so there must not be many merges of few values.
+    private static let pendingLimit = 1 << 19
+    private static let greatestPendingLimit = 1 << 20
 
     /// How many ascending entries are put behind the blocks early: 2 MiB of memory.
     ///
@@ -20,10 +25,10 @@ extension IntIndex {
         let delta = delta ?? makeDelta()
         if delta.pointee.wantsTail { try startTail(transaction) }
         delta.pointee.insert(IntEntry(value: value, key: key.rawValue))
-        if delta.pointee.tail.count >= Self.tailLimit
-            || delta.pointee.log.count >= Self.pendingLimit
-        {
+        if delta.pointee.tail.count >= Self.tailLimit {
             try flush(in: transaction)
+        } else if delta.pointee.log.count >= Self.pendingLimit {
+            try flushIfLarge(transaction)
         }
     }
 
@@ -36,7 +41,22 @@ extension IntIndex {
     ) throws(StorageError) {
         let delta = delta ?? makeDelta()
         delta.pointee.remove(IntEntry(value: value, key: key.rawValue))
-        if delta.pointee.log.count >= Self.pendingLimit { try flush(in: transaction) }
+        if delta.pointee.log.count >= Self.pendingLimit { try flushIfLarge(transaction) }
+    }
+
+    @inline(never)
+    private func flushIfLarge(_ transaction: TransactionHandle) throws(StorageError) {
+        guard let delta else { return }
+        let limit: Int
+        if let known = delta.pointee.mergeLimit {
+            limit = known
+        } else {
+            let stored = try transaction.statistics(blocks).pages << 12
+            let most = stored / 4 / MemoryLayout<IntDelta.Record>.stride
+            limit = Swift.min(Swift.max(Self.pendingLimit, most), Self.greatestPendingLimit)
+            delta.pointee.mergeLimit = limit
+        }
+        if delta.pointee.log.count >= limit { try flush(in: transaction) }
     }
 
     /// Forgets all changes since the last ``flush(in:)``.
@@ -61,7 +81,7 @@ extension IntIndex {
             return
         }
         pages.invalidate()
-        let sums = delta.pointee.sortedSums()
+        let sums = delta.pointee.takeSums()
         let tail = delta.pointee.tail
         if tail.isEmpty, sums.count == 1, sums[0].change == 1,
             try insertAlone(sums[0].entry, transaction)

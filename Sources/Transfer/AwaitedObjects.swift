@@ -1,0 +1,90 @@
+import ObjectStore
+
+/// The objects whose rows have not come, each with the row that linked to it first.
+///
+/// New objects have consecutive keys, so the table has pages of neighboring keys: 16 bytes for each object where a file
+/// links far ahead, instead of a hash table of keys.
+struct AwaitedObjects {
+    private struct Place {
+        var line = 0
+        var table: UInt32 = 0
+    }
+
+    private struct Page {
+        /// One bit for each key.
+        var present: UInt64 = 0
+        var places = [Place](repeating: Place(), count: 64)
+    }
+
+    private struct PageName: Hashable {
+        let table: TableID
+        let number: Int64
+
+        init(_ object: ObjectReference) {
+            table = object.table
+            number = object.key.rawValue >> 6
+        }
+    }
+
+    private var pages: [PageName: Page] = [:]
+    /// The tables of the places; the first is none.
+    private var tables: [String?] = [nil]
+    private var tableNumbers: [String?: UInt32] = [nil: 0]
+
+    /// Whether there are no such objects.
+    var isEmpty: Bool { pages.isEmpty }
+
+    private static func bit(of object: ObjectReference) -> (index: Int, mask: UInt64) {
+        let index = Int(truncatingIfNeeded: object.key.rawValue & 63)
+        return (index, 1 << UInt64(index))
+    }
+
+    /// Whether an object is among them.
+    func contains(_ object: ObjectReference) -> Bool {
+        guard !pages.isEmpty, let page = pages[PageName(object)] else { return false }
+        return page.present & Self.bit(of: object).mask != 0
+    }
+
+    /// Adds an object, with the row that links to it.
+    mutating func insert(_ object: ObjectReference, _ place: RowPlace) {
+        let (index, mask) = Self.bit(of: object)
+        let place = Place(line: place.line, table: number(of: place.table))
+        let name = PageName(object)
+        pages[name, default: Page()].present |= mask
+        pages[name]?.places[index] = place
+    }
+
+    private mutating func number(of table: String?) -> UInt32 {
+        if let known = tableNumbers[table] { return known }
+        let number = UInt32(tables.count)
+        tables.append(table)
+        tableNumbers[table] = number
+        return number
+    }
+
+    /// Removes an object; false if it is not among them.
+    @discardableResult
+    mutating func remove(_ object: ObjectReference) -> Bool {
+        guard !pages.isEmpty else { return false }
+        let (_, mask) = Self.bit(of: object)
+        let name = PageName(object)
+        guard let present = pages[name]?.present, present & mask != 0 else { return false }
+        if present == mask { pages[name] = nil } else { pages[name]?.present = present & ~mask }
+        return true
+    }
+
+    /// All objects with their rows, in no order.
+    var all: [(object: ObjectReference, place: RowPlace)] {
+        pages.flatMap { name, page in
+            page.places.indices.compactMap { index in
+                guard page.present >> UInt64(index) & 1 != 0 else { return nil }
+                let key = ObjectKey(rawValue: name.number << 6 | Int64(index))
+                let place = page.places[index]
+                return (
+                    ObjectReference(table: name.table, key: key),
+                    RowPlace(table: tables[Int(place.table)], line: place.line)
+                )
+            }
+        }
+    }
+}
