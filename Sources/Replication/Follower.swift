@@ -35,6 +35,9 @@ package final class Follower {
     private var nextPart: UInt64 = 1
     /// Whether the newest snapshot is to be taken, because the stream does not continue the store's history.
     private var needsSnapshot = false
+    /// How often the newest snapshot did not lead to the commits after it.
+    private var snapshotAttempts = 0
+    private static let snapshotLimit = 8
     private var reportFile: StatusFile
 
     /// Opens a store for following, and creates it if it does not exist.
@@ -290,7 +293,10 @@ package final class Follower {
         try next.write(to: store, changesRole: isNew)
         try store.commitWrite()
         record = next
-        if since != nil { needsSnapshot = false }
+        if since != nil {
+            needsSnapshot = false
+            snapshotAttempts = 0
+        }
         status.update {
             $0.sequence = place.sequence
             $0.version = version
@@ -308,9 +314,13 @@ package final class Follower {
         guard let since else { return }
         guard let record, record.lineage == lineage, record.version == since else {
             guard !needsSnapshot else {
-                throw ReplicationError.fatal(
+                let reason =
                     "a commit of the stream '\(streamName)' follows version \(since) of another history than the "
-                        + "store's; add --rebuild to replace the store")
+                    + "store's; add --rebuild to replace the store"
+                snapshotAttempts += 1
+                // A server that lags behind may not have the whole snapshot yet.
+                throw snapshotAttempts < Self.snapshotLimit
+                    ? ReplicationError.temporary(reason) : ReplicationError.fatal(reason)
             }
             needsSnapshot = true
             report(
