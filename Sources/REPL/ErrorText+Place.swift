@@ -2,7 +2,7 @@ import LineEditing
 import Reference
 
 extension ErrorText {
-    /// Longer lines wrap, so that a mark below them would be misplaced.
+    /// The maximum length of a line that can have a mark below it; longer lines wrap, which would misplace the mark.
     private static let widest = 120
 
     /// Returns `^~~` to print below the word of a line that a Lua error message refers to, or nil if it is ambiguous.

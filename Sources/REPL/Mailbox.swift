@@ -9,7 +9,7 @@ final class Mailbox: Sendable {
         case nothing
         /// Show a text in the pager, or pipe it to a command.
         case page(String, command: String?)
-        /// Give the terminal to the session's panel.
+        /// Open the session's panel in place of the prompt.
         case panel
         /// Open a text in the editor; the result is the next entry.
         case edit(String)
@@ -29,7 +29,7 @@ final class Mailbox: Sendable {
     /// A question of the running entry.
     struct Question: Sendable {
         let text: String
-        /// Takes the answer; nil for Ctrl-C and the end of input.
+        /// Receives the answer; nil for Ctrl-C and the end of input.
         let answered: @Sendable (String?) -> Void
     }
 
@@ -47,7 +47,7 @@ final class Mailbox: Sendable {
     /// Whether the session is about to end.
     var wantsToEnd: Bool { state.withLock { $0.wantsToEnd } }
 
-    /// Returns the pending work of the last entry, once.
+    /// Returns the pending work of the last entry, and clears it.
     func takeFollowUp() -> FollowUp {
         state.withLock { state in
             defer { state.followUp = .nothing }
@@ -55,22 +55,22 @@ final class Mailbox: Sendable {
         }
     }
 
-    /// The content of the open panel; nil until there is any.
+    /// The content of the open panel; nil until the panel has content.
     var panelFrame: PanelFrame? { state.withLock { $0.panel } }
 
-    /// Replaces the content of the panel; nil before it begins.
+    /// Replaces the content of the panel; nil before the panel opens.
     func show(_ frame: PanelFrame?) {
         state.withLock { $0.panel = frame }
         pipe.wake()
     }
 
-    /// Asks the terminal thread.
+    /// Passes a question to the terminal thread.
     func ask(_ text: String, _ answered: @escaping @Sendable (String?) -> Void) {
         state.withLock { $0.question = Question(text: text, answered: answered) }
         pipe.wake()
     }
 
-    /// Returns the question of the running entry, once.
+    /// Returns the question of the running entry, and clears it.
     func takeQuestion() -> Question? {
         state.withLock { state in
             defer { state.question = nil }
@@ -86,7 +86,7 @@ final class Mailbox: Sendable {
 
     func begin(_ session: LoopBound<Session>) { state.withLock { $0.session = session } }
 
-    /// Records that an entry is submitted.
+    /// Records that an entry has been submitted.
     func busy() { state.withLock { $0.isIdle = false } }
 
     /// Records that the entry has ended.

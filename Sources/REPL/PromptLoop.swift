@@ -100,7 +100,7 @@ final class PromptLoop {
         return readEntry()
     }
 
-    /// Lets the session's panel have the terminal until it is over.
+    /// Shows the session's panel in place of the prompt until it is closed.
     private func runPanel() {
         mailbox.busy()
         mailbox.show(nil)
@@ -127,7 +127,7 @@ final class PromptLoop {
                     ? PanelFrame(lines: [], isOver: true) : mailbox.panelFrame
             },
             press: { [script] key in
-                // A handler that does not return keeps the first one from the panel.
+                // While a handler does not return, the panel cannot receive the first Ctrl-C.
                 if key == .interrupt, unanswered.waits { script.interrupt() }
                 post { $0.pressInPanel(key) }
             },
@@ -141,7 +141,7 @@ final class PromptLoop {
         _ = waitUntilIdle()
     }
 
-    /// How many requests the script's thread has not answered yet.
+    /// The number of requests that the script's thread has not answered yet.
     private final class Unanswered: Sendable {
         private let count = Mutex(0)
         var waits: Bool { count.withLock { $0 > 0 } }
@@ -260,7 +260,7 @@ final class PromptLoop {
         return text
     }
 
-    /// Interrupts an observer or a timer that does not return within the patience period.
+    /// Interrupts an observer or a timer that has not returned within the patience period.
     private func stopWhatHangs() {
         let answer = Answer()
         let pipe = output.pipe

@@ -109,7 +109,7 @@ extension Session {
         runInitFile(options)
     }
 
-    /// Opens the store of a path, or one in memory; false after an error, which ends the session.
+    /// Opens the store at a path, or an in-memory store; returns false after an error, which ends the session.
     private func openStore(_ path: String?) -> Bool {
         do throws(LuaError) {
             let argument: LuaValue

@@ -47,7 +47,7 @@ package final class Session {
     let errorFrames: ErrorFrames?
     let functionInfo: LuaFunction?
     let parameterName: LuaFunction?
-    /// The entries, for `.save`.
+    /// The entries of the session, for `.save`.
     var script = SessionScript()
     /// The recorder of the transcript; nil while nothing is recorded.
     private(set) var transcript: (any SessionRecorder)?
@@ -236,7 +236,7 @@ package final class Session {
         screen.endOnce()
     }
 
-    /// Returns the chart that a single value is.
+    /// Returns the chart if the values are a single chart.
     private func drawing(of values: [LuaValue]) -> Chart? {
         guard values.count == 1 else { return nil }
         // because: sections that cannot be read print their error as text.
@@ -276,7 +276,7 @@ package final class Session {
         screen.didPage = { recorder.shown($0) }
     }
 
-    /// Returns the pending work for the terminal thread, once.
+    /// Returns the pending work for the terminal thread, and clears it.
     func takeFollowUp() -> Mailbox.FollowUp {
         defer { textToEdit = nil }
         if panel != nil { return .panel }

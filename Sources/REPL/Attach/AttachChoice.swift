@@ -4,16 +4,16 @@ import ScriptHost
 struct AttachChoice: Sendable {
     private let scripts: [(name: String, script: Script)]
 
-    /// Why there is none.
+    /// The reason why no script can be chosen.
     struct NoScript: Error {
         let reason: String
     }
 
     init(_ scripts: [(name: String, script: Script)]) { self.scripts = scripts }
 
-    /// The script with a name or a number; without a name, the first running script.
+    /// Returns the script with a name or a number; without a name, the first running script.
     ///
-    /// Returns a remark if there are several and none was named.
+    /// Also returns a remark if the process runs several scripts and none was named.
     func script(_ wanted: String?) throws(NoScript) -> (Script, remark: String?) {
         guard let wanted else {
             guard let first = scripts.first(where: { !$0.script.hasEnded }) else {

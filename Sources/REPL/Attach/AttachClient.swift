@@ -83,10 +83,10 @@ package final class AttachClient {
         } else {
             while waitUntilIdle(), let entry = readEntry(editor) { run(entry: entry) }
         }
-        // Before this end closes the connection, which the reader would report like any other end.
+        // The reason is read before this side closes the connection, because the reader reports every close as an end.
         let reason = state.reason ?? ""
         socket.end()
-        // At a prompt, errors were visible when they occurred.
+        // At a prompt, the user has already seen the errors.
         let failed = state.hasFailed && (entry != nil || editor == nil)
         guard !reason.isEmpty else { return failed ? 1 : 0 }
         output.finishLine()
@@ -140,7 +140,7 @@ package final class AttachClient {
                     editor?.remember(entry)
                     return entry
                 }
-            // A line is taken back only on request.
+            // A line is restored for editing only on request.
             case .interrupted, .takenBack: unfinished = ""
             case .endOfInput:
                 if unfinished.isEmpty || editor == nil { return nil }

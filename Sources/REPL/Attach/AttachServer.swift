@@ -3,30 +3,30 @@ import LuaHost
 import ScriptHost
 import Synchronization
 
-// Lets others of the same user look into a running script: `moonpool --attachable`, `moonpool attach`.
+// Lets other processes of the same user inspect a running script: `moonpool --attachable`, `moonpool attach`.
 //
 // Threads: one waits for connections, one reads from each. Entries run on the script's own thread, between its
 // callbacks, so that an attached user sees what an observer would see. A stop reaches the script at once.
 
-/// A prompt inside of a running script, for clients that connect to its socket.
+/// A prompt inside a running script, for clients that connect to its socket.
 package final class AttachServer: Sendable {
     private let listener: LocalListener
     private let connections = Atomic<Int>(0)
     private static let mostConnections = 8
 
-    /// Where a process's socket is, unless it was given another.
+    /// Returns the default path of a process's socket.
     package static func path(of process: Int32) throws(LoopError) -> String {
         try ProcessServices.socketFolder() + "/\(process).sock"
     }
 
-    /// Makes the socket, at this path or at the usual one of this process.
+    /// Creates the socket, at this path or at the default path of this process.
     package init(at path: String?) throws(LoopError) {
         var own = path ?? ""
         if path == nil { own = try Self.path(of: ProcessServices.identifier) }
         listener = try LocalListener(path: own)
     }
 
-    /// Lets clients attach to these scripts from now on, each to the script that it names.
+    /// Lets clients attach to these scripts from now on; each client names the script.
     package func serve(_ scripts: [(name: String, script: Script)]) throws(LoopError) {
         let choice = AttachChoice(scripts)
         _ = try LoopThread(name: "attach") { [self] _ in

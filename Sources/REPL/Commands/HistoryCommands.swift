@@ -53,10 +53,10 @@ extension Session {
         try visited?.handle ?? requireStore()
     }
 
-    /// The name of the reader of old versions, for `.pins`.
+    /// The name under which `.pins` shows a prompt that reads old versions.
     var holder: VersionHolder { VersionHolder(script: "prompt") }
 
-    /// Reads the number of a version, with or without a `v` before it.
+    /// Parses the number of a version, with or without a leading `v`.
     func version(_ text: String) throws -> UInt64 {
         let digits = text.hasPrefix("v") ? String(text.dropFirst()) : text
         guard let version = UInt64(digits) else {

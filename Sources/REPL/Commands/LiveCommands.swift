@@ -39,15 +39,15 @@ extension MetaCommand {
     ]
 }
 
-/// The observers that were called a moment ago.
+/// The observers that were called within the last second.
 private struct RecentCalls {
     private var calls: [Int: Int]?
     private var times: [Int: ContinuousClock.Instant] = [:]
 
-    /// How long an observer stays marked after a call.
+    /// The time for which an observer stays marked after a call.
     private static let duration = Duration.seconds(1)
 
-    /// Compares the numbers of calls with those of the last time.
+    /// Compares the numbers of calls with those of the previous update.
     ///
     /// Returns the numbers of the observers to mark.
     mutating func update(_ session: Session) -> Set<Int> {

@@ -3,7 +3,7 @@ import ObjectStore
 import StoreBindings
 
 extension MetaCommand {
-    /// Commands for expressions that follow the data.
+    /// Commands for expressions that are evaluated again when data changes.
     static let expressions: [MetaCommand] = [
         MetaCommand(
             "live", "[EXPRESSION | off [N]]",

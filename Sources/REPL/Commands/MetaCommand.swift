@@ -8,9 +8,9 @@ struct MetaCommand: Sendable {
     }
 
     var name: String
-    /// The arguments, as help shows them.
+    /// The arguments, in the notation of the help text.
     var usage: String
-    /// One sentence.
+    /// A description of one sentence.
     var summary: String
     var argument: Argument
     /// Whether long output goes to the pager.

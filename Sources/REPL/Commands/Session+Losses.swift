@@ -4,7 +4,7 @@ import StoreBindings
 import Synchronization
 
 extension Session {
-    /// Lets `define` ask before it loses data, at a prompt that can ask.
+    /// Makes `define` ask for confirmation before it loses data, if the prompt can ask.
     func confirmLosses() {
         guard output.ask != nil else { return }
         context.storeModule.confirmsLoss = { [weak self] preview in
@@ -17,7 +17,7 @@ extension Session {
 
     /// Asks until the answer is yes or no; Ctrl-C means no.
     ///
-    /// Observers and timers run meanwhile.
+    /// Observers and timers run while it waits.
     private func ask(_ question: String) throws -> Bool {
         guard let ask = output.ask else { return false }
         screen.finishLine()

@@ -19,7 +19,7 @@ extension MetaCommand {
     ]
 }
 
-/// Lines under each other, each a branch of the one above.
+/// The lines of a tree in which each line is a branch of the line above.
 private struct Branches {
     private(set) var lines: [String] = []
     private var depth = 0
@@ -39,7 +39,7 @@ private struct Branches {
 }
 
 extension Session {
-    /// An active observer by its number, its name or its place.
+    /// Returns the active observer with this number, name or source location.
     private func observer(_ text: String) -> TokenHandle? {
         context.storeModule.activeTokens.first {
             "\($0.number)" == text || $0.name == text || $0.place == text
@@ -60,7 +60,7 @@ extension Session {
                 + known.prefix(12).joined(separator: ", "))
     }
 
-    /// Remembers the observers, so that ended ones are still known by their numbers.
+    /// Records the titles of the observers, so that `.why` can name observers that have ended.
     func noteObservers() {
         for token in context.storeModule.activeTokens where seenObservers["\(token.number)"] == nil
         {
@@ -116,7 +116,7 @@ extension Session {
         return parts.joined(separator: "\n")
     }
 
-    /// The first objects of a reason with what changed in them.
+    /// Returns the first objects of a reason, with their changed properties.
     private func reasonLines(
         _ reason: DeliveryReason, _ handle: StoreHandle, _ texts: VersionText
     ) -> [String] {
@@ -250,7 +250,7 @@ extension Session {
                 : "To be called: \(remedies.joined(separator: "; ")).\n")
     }
 
-    /// For effects and aggregates: what they depend on.
+    /// Writes the dependencies of an effect or an aggregate.
     private func writeDependencies(_ token: TokenHandle, _ object: LiveObject, _ label: String)
         throws
     {
@@ -268,7 +268,7 @@ extension Session {
         )
     }
 
-    /// The properties of an object that the last commit changed.
+    /// Returns the properties of an object that the last commit changed.
     private func lastChange(of object: LiveObject, _ handle: StoreHandle) -> [String] {
         let version = handle.store.version
         guard version > 0,
@@ -279,7 +279,7 @@ extension Session {
             .map { $0.properties.map(\.property.name) } ?? []
     }
 
-    /// An object by an expression, or by its class and its key: `Dog 3`.
+    /// Returns the object that an expression evaluates to, or that a class and a key name: `Dog 3`.
     private func object(_ text: String) throws -> LiveObject {
         let words = text.split(maxSplits: 1, whereSeparator: \.isWhitespace).map(String.init)
         if words.count == 2, let store, store.store.schema.find(words[0]) != nil {

@@ -9,7 +9,7 @@ struct CallContext {
     /// Whether only a parenthesis is between the name and the cursor.
     let isFirstArgument: Bool
 
-    /// Nil if the cursor is not in a call.
+    /// Returns nil if the cursor is not in a call.
     init?(_ tokens: [LuaToken]) {
         if let last = tokens.last, last.kind == .name {
             self.init(tokens, name: tokens.count - 1, isFirstArgument: true)
@@ -24,7 +24,7 @@ struct CallContext {
                     depth -= 1
                     continue
                 }
-                // A table or an index is part of an argument, or of none.
+                // A brace or a bracket begins a table or an index, which can itself be part of an argument.
                 guard index > 0, tokens[index - 1].kind == .name, tokens[index].text != "[" else {
                     continue
                 }

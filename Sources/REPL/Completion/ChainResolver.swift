@@ -3,14 +3,14 @@ import ObjectStore
 import Reference
 import StoreBindings
 
-/// The value before a dot or a colon, as far as it is known without running code.
+/// The value before a dot or a colon, as far as it can be determined without running code.
 enum Subject {
     case value(LuaValue)
     case known(KnownType)
-    /// Projections with these names: one, or results of them.
+    /// Projections with these names: a single row, or results of rows.
     case projected(names: [String], isRow: Bool)
 
-    /// The class of the objects, where it is an object or a collection.
+    /// The class of the objects; nil if the value is neither an object nor a collection of objects.
     var classSchema: ClassSchema? {
         switch self {
         case .known(let type): type.element
@@ -18,7 +18,7 @@ enum Subject {
         }
     }
 
-    /// The names that begin as typed; of large tables, not all of them.
+    /// Returns the names that begin with the typed text; for large tables, only some of them.
     func names(startingWith typed: String, isMethod: Bool, _ session: Session) -> [String] {
         switch self {
         case .known(let known):
@@ -38,7 +38,7 @@ enum Subject {
         }
     }
 
-    /// The names in a table and in the tables that its `__index` leads to.
+    /// Returns the names in a table and in the tables along its `__index` chain.
     private static func names(in table: LuaTable, startingWith typed: String, isMethod: Bool)
         -> [String]
     {
@@ -56,7 +56,7 @@ enum Subject {
     }
 }
 
-/// Reads a chain such as `store:objects("Dog"):where("…")[1].owner` backwards and says what it leads to.
+/// Resolves a chain such as `store:objects("Dog"):where("…")[1].owner` backwards to the value that it refers to.
 struct ChainResolver {
     private let session: Session
 
@@ -68,9 +68,9 @@ struct ChainResolver {
         case index(LuaToken)
     }
 
-    /// The subject at the end of the tokens.
+    /// Returns the subject at the end of the tokens.
     ///
-    /// With `requiresAccess` they end in the `.` or `:` before a function's name.
+    /// With `requiresAccess`, the tokens must end in the `.` or `:` before a function's name.
     func subject(of tokens: [LuaToken], requiresAccess: Bool) -> Subject? {
         var tokens = tokens
         if requiresAccess {
@@ -104,7 +104,7 @@ struct ChainResolver {
             guard let name = tokens.popLast(), name.kind == .name else { return nil }
             let access = tokens.last
             guard access?.isSymbol(".") == true || access?.isSymbol(":") == true else {
-                // A function called by its bare name: its result is unknown.
+                // The result of a function that is called by its bare name is unknown.
                 return isCall ? nil : follow(steps.reversed(), from: name.text)
             }
             tokens.removeLast()
@@ -112,7 +112,7 @@ struct ChainResolver {
         }
     }
 
-    /// Takes a bracketed group off the end and returns what was inside.
+    /// Removes a bracketed group from the end and returns its content.
     private static func takeBrackets(_ tokens: inout [LuaToken]) -> [LuaToken] {
         var depth = 0
         var inside: [LuaToken] = []
@@ -204,7 +204,7 @@ struct ChainResolver {
         }
     }
 
-    /// The result of a call by the catalogue.
+    /// Returns the result type of a call, according to the catalogue of the API.
     private func result(of type: KnownType, _ name: String, _ argument: String?) -> Subject? {
         guard let signature = type.entry(name)?.signatures.first,
             let result = signature.results.first

@@ -6,20 +6,20 @@ import StoreBindings
 
 /// Finds the completions at the cursor.
 ///
-/// Looks into tables raw and into schemas; runs no code of a script, reads no object.
+/// Reads tables without metamethods, and schemas; runs no code of a script and reads no object.
 ///
-/// On the script's thread.
+/// Thread: the script's thread.
 struct Completer {
     let session: Session
 
-    /// The most candidates that are listed.
+    /// The maximum number of candidates.
     static let limit = 500
-    /// How many names are gathered from one table.
+    /// The maximum number of names collected from one table.
     static let gathered = 2_000
-    /// How many keys of one table are looked at.
+    /// The maximum number of keys scanned in one table.
     static let scanned = 100_000
 
-    /// The candidates for the text before the cursor.
+    /// Returns the candidates for the text before the cursor.
     func complete(_ before: String) -> Completion? {
         if EntryText.isCommand(before) || before == "." { return command(before) }
         let tokens = LuaLexer.allTokens(of: before)
@@ -76,7 +76,7 @@ struct Completer {
         }
     }
 
-    /// `Dog`, `Dog where age > 3`, or an expression.
+    /// Returns completions of a query: `Dog`, `Dog where age > 3`, or an expression.
     private func query(_ text: String) -> Completion? {
         guard let blank = text.firstIndex(where: \.isWhitespace) else {
             return make(text, classNames, details: objectCount) ?? complete(text)
@@ -114,7 +114,7 @@ struct Completer {
 
     // MARK: - Strings
 
-    /// In a string: classes where a class is expected, files where one is, else key paths.
+    /// Returns completions inside a string: class names or file names if the call expects them, otherwise key paths.
     private func string(_ text: String, after tokens: [LuaToken]) -> Completion? {
         let content = Self.content(of: text)
         let call = CallContext(tokens)
@@ -131,7 +131,7 @@ struct Completer {
         if let types = SchemaTypes(content, call, tokens, schema) {
             return make(types.typed, types.candidates)
         }
-        // The receiver of `dogs:where "…"` says which class's properties are meant.
+        // The receiver of `dogs:where "…"` determines the class of the properties.
         let subject = call.flatMap {
             ChainResolver(session).subject(of: $0.receiver, requiresAccess: true)
         }
@@ -143,7 +143,7 @@ struct Completer {
         return path(Self.lastWord(of: content), in: subject?.classSchema)
     }
 
-    /// The completions in a predicate: a key path, an operator for its type, or a conjunction.
+    /// Returns the completions in a predicate: a key path, an operator for its type, or a conjunction.
     private func predicate(_ text: String, _ classSchema: ClassSchema) -> Completion? {
         switch PredicateContext(text, classSchema, schema) {
         case .literal: return nil
@@ -152,9 +152,9 @@ struct Completer {
         }
     }
 
-    /// A key path: `owner.na`.
+    /// Returns the completions of a key path such as `owner.na`.
     ///
-    /// Without a class, every property and class there is.
+    /// Without a class, the candidates are the properties of all classes, and the classes.
     private func path(_ word: String, in start: ClassSchema?) -> Completion? {
         var parts = word.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         let typed = parts.removeLast()
@@ -179,13 +179,13 @@ struct Completer {
         return schema.target(of: property)
     }
 
-    /// The text of an unfinished string, without its opening.
+    /// Returns the text of an unfinished string, without its opening quote.
     static func content(of text: String) -> String {
         guard text.first == "[" else { return String(text.dropFirst()) }
         return String(text.dropFirst().drop { $0 == "=" }.dropFirst())
     }
 
-    /// The name, with dots, that a text ends in.
+    /// Returns the dotted name at the end of a text.
     private static func lastWord(of text: String) -> String {
         let bytes = text.utf8.reversed().prefix {
             LuaLexer.isNameByte($0) || $0 == UInt8(ascii: ".")

@@ -4,9 +4,9 @@ import Reference
 import StoreBindings
 import Synchronization
 
-/// The number of matches of the query that is being typed.
+/// The number of matches of the query at the cursor.
 ///
-/// The terminal thread requests it, and the script's thread answers.
+/// The terminal thread requests the number, and the script's thread computes it.
 final class MatchCounts: Sendable {
     private struct State {
         var text = ""
@@ -15,12 +15,12 @@ final class MatchCounts: Sendable {
 
     private let state = Mutex(State())
 
-    /// Whether a text can end in a query, without parsing it.
+    /// Returns whether a text can end in a query, without parsing it.
     static func canCount(_ text: String) -> Bool {
         text.contains("where") && (text.hasPrefix(".") || text.contains { "\"'[".contains($0) })
     }
 
-    /// Returns true for a text that was not requested before.
+    /// Requests the count for a text; returns false if the text is already the requested one.
     func request(_ text: String) -> Bool {
         state.withLock { state in
             guard state.text != text else { return false }
@@ -37,15 +37,15 @@ final class MatchCounts: Sendable {
         state.withLock { $0.text == text ? $0.hint : nil }
     }
 
-    /// Records the answer for a text.
+    /// Records the count for a text.
     func answer(_ text: String, _ hint: String?) {
         state.withLock { if $0.text == text { $0.hint = hint } }
     }
 }
 
-/// Limits the time for counting while typing, from the durations of earlier counts.
+/// The time budget of counts while the user types, based on the durations of earlier counts.
 struct CountingBudget {
-    /// The number of objects that a count passes in a microsecond.
+    /// The number of objects that a count scans in a microsecond.
     private var speed = Self.firstSpeed
     private static let firstSpeed = 10.0
     private static let microseconds = 20_000.0
@@ -53,14 +53,14 @@ struct CountingBudget {
     /// Returns whether counting this many objects is likely to take less than 20 ms.
     func allows(_ objects: Int) -> Bool { Double(objects) <= speed * Self.microseconds }
 
-    /// Records a count.
+    /// Records the duration of a count.
     mutating func note(_ objects: Int, _ duration: Duration) {
         // Short counts measure only their overhead.
         guard objects > 1_000 else { return }
         let (seconds, attoseconds) = duration.components
         let time = max(1, Double(seconds) * 1e6 + Double(attoseconds) / 1e12)
         let measured = Double(objects) / time
-        // One slow predicate does not end the counts for good.
+        // The average lets counts resume after one slow predicate.
         speed = measured < speed ? max(measured, 1) : (speed + measured) / 2
     }
 }

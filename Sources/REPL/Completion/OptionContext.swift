@@ -1,11 +1,11 @@
 import Reference
 
-/// The table of options that the cursor is in: `results:observe(f, { na`.
+/// The table of options around the cursor: `results:observe(f, { na`.
 struct OptionContext {
-    /// The options that can still be given.
+    /// The options that the table does not contain yet.
     let names: [String]
 
-    /// Returns nil if the cursor is in no such table, or after the `=` of one of its fields.
+    /// Returns nil if the cursor is not in such a table, or is after the `=` of one of its fields.
     init?(_ tokens: [LuaToken]) {
         guard let last = tokens.last, last.isSymbol("{") || last.isSymbol(",") else { return nil }
         var depth = 0
@@ -35,7 +35,7 @@ struct OptionContext {
         self.names = names
     }
 
-    /// Returns the name of the function whose argument a table is that would follow the tokens.
+    /// Returns the name of the function that would receive a table after these tokens as an argument.
     private static func function(of tokens: [LuaToken]) -> String? {
         guard let last = tokens.last else { return nil }
         if last.kind == .name { return last.text }
@@ -59,9 +59,9 @@ struct OptionContext {
     }
 }
 
-/// The blocks of Lua, read backward.
+/// The nesting of Lua blocks, for scanning tokens backward.
 private enum LuaNesting {
-    /// Returns 1 for a word that ends a block, and -1 for one that begins it.
+    /// Returns 1 for a word that ends a block, -1 for one that begins a block, and 0 otherwise.
     static func closing(_ token: LuaToken) -> Int {
         switch token.text {
         case "end", "until": 1

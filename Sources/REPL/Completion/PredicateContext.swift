@@ -3,7 +3,7 @@ import Reference
 
 /// The possible continuations of an unfinished predicate.
 enum PredicateContext {
-    /// The text of a string: nothing is completed.
+    /// The text of a string literal, which has no completions.
     case literal
     /// A key path.
     case path
@@ -68,7 +68,7 @@ enum PredicateContext {
         }
     }
 
-    /// Returns the property that a key path ends in.
+    /// Returns the property at the end of a key path.
     private static func property(
         _ path: String, _ classSchema: ClassSchema, _ schema: Schema?
     ) -> Property? {

@@ -1,7 +1,7 @@
 import ObjectStore
 import Reference
 
-/// The type of a property that is typed in a schema: `store:define { Dog = { age = "in`.
+/// Completes the type of a property in a schema: `store:define { Dog = { age = "in`.
 struct SchemaTypes {
     /// The word at the cursor.
     let typed: String
@@ -38,7 +38,7 @@ struct SchemaTypes {
             + (schema?.classes.map(\.name) ?? [])
     }
 
-    /// `Person.dogs`: the links that backlinks can follow.
+    /// Returns link properties such as `Person.dogs`, which backlinks can refer to.
     private static func links(_ schema: Schema?) -> [String] {
         (schema?.classes ?? []).flatMap { found in
             found.properties.filter { $0.type == .object && !$0.isBacklinks }.map {

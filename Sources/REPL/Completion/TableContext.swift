@@ -3,12 +3,12 @@ import Reference
 
 /// The table constructor around the cursor, if its names are properties: `store:create("Dog", { na`.
 struct TableContext {
-    /// The class whose properties are meant.
+    /// The class that the table sets properties of.
     let classSchema: ClassSchema
-    /// The names that are there already.
+    /// The names that the table already contains.
     let used: Set<String>
 
-    /// Nil if the cursor is not in such a table, or is after the `=` of one of its fields.
+    /// Returns nil if the cursor is not in such a table, or is after the `=` of one of its fields.
     init?(_ tokens: [LuaToken], _ session: Session) {
         guard let last = tokens.last, last.isSymbol("{") || last.isSymbol(",") else { return nil }
         var depth = 0
@@ -32,7 +32,7 @@ struct TableContext {
         guard let open else { return nil }
         var before = Array(tokens[..<open])
         var className: String?
-        // `create("Dog", {` and the like name the class before the table.
+        // Calls such as `create("Dog", {` name the class before the table.
         if before.last?.isSymbol(",") == true {
             before.removeLast()
             guard let name = before.popLast(), case .string = name.kind else { return nil }
@@ -55,7 +55,7 @@ struct TableContext {
         self.used = used
     }
 
-    /// The properties that can still be given.
+    /// The properties that the table does not contain yet.
     var names: [String] {
         classSchema.properties.filter { !$0.isBacklinks && !used.contains($0.name) }.map(\.name)
     }

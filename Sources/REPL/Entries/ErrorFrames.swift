@@ -62,7 +62,7 @@ final class ErrorFrames {
         return collect, function() return frames end
         """
 
-    /// Starts to keep the frames of errors.
+    /// Starts to record the frames of errors.
     ///
     /// Returns nil if the state has no `debug` library.
     init?(_ state: LuaState) {
@@ -104,9 +104,9 @@ final class ErrorFrames {
         return (selected + 1, all.count, all[selected])
     }
 
-    /// Selects a frame further out, or further in for a negative distance.
+    /// Moves the selection outward, or inward for a negative distance.
     ///
-    /// Returns false if there is none.
+    /// Returns false if there is no such frame.
     func move(by distance: Int) -> Bool {
         let next = selected + distance
         guard all.indices.contains(next) else { return false }

@@ -5,7 +5,7 @@ import ObjectStore
 struct VersionText {
     let style: Style
 
-    /// `+1 Dog ~2 Dog.age -1 Toy`, in color.
+    /// Returns the number of changes per class and property, in color: `+1 Dog ~2 Dog.age -1 Toy`.
     func changes(_ version: VersionSummary) -> String {
         var parts: [String] = []
         if let restored = version.restored { parts.append("= version \(restored)") }
@@ -28,7 +28,10 @@ struct VersionText {
         return parts.isEmpty ? style.paint("no changes", .dim) : parts.joined(separator: " ")
     }
 
-    /// `14:02:11  repl (4711)`, with the date if it was another day; empty for an unknown commit.
+    /// Returns the time and the process of a commit, such as `14:02:11  repl (4711)`; with the date if it was another
+    /// day.
+    ///
+    /// Returns an empty string for an unknown commit.
     func origin(_ commit: CommitRecord?) -> String {
         guard let commit else { return "" }
         let time = commit.time.description
@@ -41,7 +44,7 @@ struct VersionText {
         return "\(clock)  \(commit.script) (\(commit.process))"
     }
 
-    /// The difference of two versions by object and property.
+    /// Returns the differences between two versions by object and property, one per line.
     func lines(_ difference: VersionDifference, limit: Int = 200) -> [String] {
         var lines = [
             style.paint(
@@ -87,7 +90,7 @@ struct VersionText {
         return lines
     }
 
-    /// `Dog 3`, or `Dog #17` for an object without a primary key.
+    /// Returns a label such as `Dog 3`, or `Dog #17` for an object without a primary key.
     func label(_ object: ObjectReference, _ classSchema: ClassSchema, _ view: StoreView) -> String {
         guard let key = classSchema.primaryKey,
             let value = try? view.value(key, of: object.key, in: classSchema)
@@ -109,7 +112,7 @@ struct VersionText {
         return values.isEmpty ? name : "\(name) { \(values.joined(separator: ", ")) }"
     }
 
-    /// A value on one line.
+    /// Returns a value as text on one line.
     func text(_ value: Value, _ view: StoreView) -> String {
         switch value {
         case .null: return "nil"

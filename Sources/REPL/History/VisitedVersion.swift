@@ -6,7 +6,7 @@ import StoreBindings
 struct VisitedVersion {
     let handle: StoreHandle
     let version: UInt64
-    /// The value of `store` before: a live store.
+    /// The previous value of `store`: a live store.
     let live: LuaValue
 }
 
@@ -14,7 +14,7 @@ extension Session {
     /// The version that `store` shows instead of the newest; nil for the newest.
     var visitedVersion: UInt64? { visited?.version }
 
-    /// Binds `store` to a version of the store; objects in other variables stay where they are.
+    /// Binds `store` to a version of the store; objects in other variables keep their version.
     ///
     /// Throws `out_of_range` for a version that is not kept.
     func visit(_ version: UInt64) throws {
@@ -53,7 +53,7 @@ extension Session {
         }
     }
 
-    /// How to write again, after an error that says a version cannot change.
+    /// A hint about how to return to the live store, after an error about writing to an earlier version.
     var visitHint: String? {
         visited.map { "store shows version \($0.version); .goto returns to the newest version" }
     }

@@ -1,22 +1,25 @@
 import EventLoops
 
-/// Reloads modules and loaded files as soon as they are written.
+/// Reloads modules and loaded files when their files change.
 ///
-/// Watches their folders, because editors put a new file in the place of the old one. What is written in pieces is waited
-/// for until nothing has come for a moment; nothing is reloaded while an entry runs. On the script's thread.
+/// Watches the folders of the files, because editors replace a file instead of writing to it. Waits until 100 ms have
+/// passed without a change, so that a file written in several parts is reloaded once. Reloads nothing while an entry
+/// runs.
+///
+/// Thread: the script's thread.
 final class AutomaticReload {
     private weak var session: Session?
     private let loop: EventLoop
     private var watches: [String: FileWatch] = [:]
     private var timer: LoopTimer?
-    /// The texts that failed: each is reported once.
+    /// The stamps of files whose reload failed, so that each failure is reported once.
     private var failed: [String: String] = [:]
-    /// Whether something has been written while an entry runs, and is reloaded behind it.
+    /// Whether a file changed while an entry was running; it is reloaded when the entry ends.
     private(set) var isDue = false
 
     private static let pause = Duration.milliseconds(100)
 
-    /// Begins to watch.
+    /// Starts watching the folders of the loaded files.
     init(_ session: Session) {
         self.session = session
         loop = session.context.loop
@@ -28,7 +31,7 @@ final class AutomaticReload {
         for watch in watches.values { watch.cancel() }
     }
 
-    /// An entry may have loaded what was not watched before, and what has changed meanwhile can be reloaded now.
+    /// Watches folders of files that the entry has loaded, and reloads files that changed while it ran.
     func entryHasEnded() {
         watchFolders()
         if isDue { notice() }
@@ -53,7 +56,7 @@ final class AutomaticReload {
             isDue = true
             return
         }
-        // A file that is gone is about to come back.
+        // A missing file is usually being replaced.
         let names = session.modules.changed.filter { name in
             session.modules.stamp(of: name).map { $0 != failed[name] } ?? false
         }
@@ -61,7 +64,7 @@ final class AutomaticReload {
             let stamp = session.modules.stamp(of: name)
             failed[name] = session.reloadOne(name) ? nil : stamp
         }
-        // Modules that they require now may be in other folders.
+        // Reloaded modules can require modules in other folders.
         session.modules.noteLoaded()
         watchFolders()
     }

@@ -1,10 +1,11 @@
 import Reference
 
-/// The order in which modules have to be run again.
+/// Sorts modules into the order in which they are reloaded.
 enum ModuleOrder {
-    /// The same names, each behind those that its text requires; `read` gives the bytes of a text.
+    /// Returns the names sorted so that each follows the modules that its text requires; `read` returns the bytes of a
+    /// text.
     ///
-    /// Only `require` with a literal counts. Names that require each other stay in the order they came in.
+    /// Only `require` with a literal counts. Names that require each other keep their order.
     static func sorted(_ names: [String], read: (String) -> [UInt8]?) -> [String] {
         let wanted = Set(names)
         var order: [String] = []
@@ -20,7 +21,7 @@ enum ModuleOrder {
         return order
     }
 
-    /// The modules that a text requires by literals: `require "a"`, `require("a")`.
+    /// Returns the modules that a text requires by literals: `require "a"`, `require("a")`.
     static func required(in bytes: [UInt8]) -> [String] {
         let tokens = LuaLexer.tokens(of: String(decoding: bytes, as: UTF8.self))
         return tokens.indices.compactMap { index in

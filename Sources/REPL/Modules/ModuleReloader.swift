@@ -3,12 +3,12 @@ import LuaHost
 import ScriptHost
 import StoreBindings
 
-/// Runs changed files of a session again, with the observers and timers of their new text in place of the old ones.
+/// Runs changed files of a session again, and replaces the observers and timers of the old text.
 ///
-/// A file that cannot be compiled, or whose main part fails, changes nothing: the old observers continue, even if the
-/// new text has released their tokens, and globals keep their values.
+/// If a file cannot be compiled, or its main part fails, nothing changes: the old observers continue, even if the new
+/// text has released their tokens, and globals keep their values.
 ///
-/// On the script's thread.
+/// Thread: the script's thread.
 final class ModuleReloader {
     private struct Source {
         var path: String
@@ -22,10 +22,12 @@ final class ModuleReloader {
     private var modules: [String: Source] = [:]
     private var withoutFile: Set<String> = []
     private var files: [String: Source] = [:]
-    /// The observers of files that have failed, until they are replaced: nothing else may hold their tokens any more.
+    /// The observers of files whose reload failed, until they are replaced; this may be the only reference to their
+    /// tokens.
     private var survivors: [String: [TokenHandle]] = [:]
 
-    // What a script holds is the old table: it gets the new functions, and they get it where they mean their module.
+    // Scripts hold the old table, so the new functions move into it, and upvalues that refer to the new table are
+    // rebound.
     private static let transplanting = """
         local get, set, type, next, rawset = debug.getupvalue, debug.setupvalue, type, next, rawset
         local rawequal, metatable, setmetatable = rawequal, debug.getmetatable, debug.setmetatable
@@ -61,7 +63,7 @@ final class ModuleReloader {
 
     // MARK: - What there is
 
-    /// Remembers the files of modules that have been loaded since.
+    /// Records the files of modules that have been loaded since the last call.
     func noteLoaded() {
         guard let loaded = context.state.loadedModules else { return }
         for name in loaded.pairs.compactMap(\.key.text)
@@ -74,15 +76,16 @@ final class ModuleReloader {
         }
     }
 
-    /// Remembers a file that `.load` has run.
+    /// Records a file that `.load` has run.
     func noteLoaded(file path: String) {
         files[path] = Source(path: path, stamp: ProcessServices.stamp(of: path))
     }
 
-    /// The names that can be reloaded.
+    /// The names of modules and files that can be reloaded.
     var names: [String] { (Array(modules.keys) + Array(files.keys)).sorted() }
 
-    /// Those whose file is not what it was when it was loaded; what others require comes before them.
+    /// The names of files that have changed since they were loaded; required modules precede the modules that require
+    /// them.
     var changed: [String] {
         let changed = names.filter { name in
             guard let source = modules[name] ?? files[name] else { return false }
@@ -93,7 +96,7 @@ final class ModuleReloader {
         }
     }
 
-    /// The folders of all that can be reloaded.
+    /// The folders of all modules and files that can be reloaded.
     var folders: Set<String> {
         Set(
             (Array(modules.values) + Array(files.values)).map { source in
@@ -101,7 +104,7 @@ final class ModuleReloader {
             })
     }
 
-    /// The stamp of a name's present file, for comparisons; nil if it cannot be found.
+    /// Returns the current stamp of a name's file, for comparisons; nil if the file cannot be found.
     func stamp(of name: String) -> String? {
         (modules[name] ?? files[name]).flatMap { ProcessServices.stamp(of: $0.path) }
     }
@@ -116,9 +119,9 @@ final class ModuleReloader {
 
     // MARK: - Reloading
 
-    /// Runs a module's or a loaded file's text again; how many observers were replaced by how many.
+    /// Runs the text of a module or a loaded file again and returns the numbers of old and new observers.
     ///
-    /// Throws the error of a broken one, with everything as it was.
+    /// If the text fails, throws its error and leaves everything unchanged.
     func reload(_ name: String) throws -> (before: Int, after: Int) {
         guard let source = modules[name] ?? files[name] else {
             let near = nearestName(to: name, in: names)
@@ -137,7 +140,7 @@ final class ModuleReloader {
                 }
                 adopt(values.first ?? .nil, as: name)
             } else {
-                // As `.load` does: what the file leaves as locals holds its tokens.
+                // As with `.load`, the locals of the file become locals of the session, which keep its tokens alive.
                 _ = try evaluator.evaluate(text, named: source.path) { body in
                     try context.entry { () throws in try body() }
                 }
@@ -147,7 +150,7 @@ final class ModuleReloader {
         return outcome
     }
 
-    /// How messages and observers name the file of a chunk.
+    /// Returns the name of a chunk's file in messages and observers.
     private func shortName(of chunk: LuaFunction) -> String? {
         let information = try? functionInfo?.call([.function(chunk), "S"]).first?.table
         return information?["short_src"].text
@@ -181,7 +184,8 @@ final class ModuleReloader {
         } catch {
             for token in added() { token.invalidate() }
             globals.restore()
-            // A module that was required for the first time has lost its observers: it is to run again.
+            // The observers of a module that was required for the first time have been removed, so the module must run
+            // again.
             loaded?.restore()
             survivors[source] = earlier.filter { Self.file(of: $0.place) == source }
             for timer in context.activeTimers where !timers.contains(where: { $0 === timer }) {
@@ -196,7 +200,7 @@ final class ModuleReloader {
         return (old.count, added().count)
     }
 
-    /// The former content of a table.
+    /// A copy of the content of a table, for restoring it.
     private struct TableCopy {
         let table: LuaTable
         let pairs: [(key: LuaValue, value: LuaValue)]
@@ -212,7 +216,7 @@ final class ModuleReloader {
         }
     }
 
-    /// `zoo.lua` of `zoo.lua:12`.
+    /// Returns the file of a source location: `zoo.lua` for `zoo.lua:12`.
     private static func file(of place: String) -> Substring {
         place.lastIndex(of: ":").map { place[..<$0] } ?? place[...]
     }

@@ -1,5 +1,5 @@
 extension Session {
-    /// `.reload`: of one module, of all that have changed, or from now on by itself.
+    /// Runs `.reload`: reloads one module or all changed ones, or switches automatic reloading on or off.
     func reload(_ argument: String) throws {
         switch argument {
         case "on":

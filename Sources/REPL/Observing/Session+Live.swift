@@ -6,7 +6,7 @@ import StoreBindings
 extension Session {
     /// Shows lines and redraws them in place when they change, until Ctrl-C.
     ///
-    /// Observers and timers run meanwhile.
+    /// Observers and timers run while it waits.
     ///
     /// On a terminal that cannot redraw, shows the lines once.
     func showLive(every interval: Duration, _ lines: @escaping () throws -> [String]) throws {

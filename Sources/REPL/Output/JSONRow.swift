@@ -1,7 +1,7 @@
 import DataFormats
 import Reference
 
-/// A row of a JSON text, for formats that show it in their own way.
+/// A row in JSON, for output formats that are not JSON.
 struct JSONRow {
     /// The JSON.
     let text: String
@@ -10,7 +10,7 @@ struct JSONRow {
     private var cells: [String: String] = [:]
     private var value: String?
 
-    /// Reads JSON that was just written.
+    /// Parses JSON from the program's own writer.
     init(_ bytes: [UInt8]) {
         text = String(decoding: bytes, as: UTF8.self)
         var names: [String] = []
@@ -34,10 +34,10 @@ struct JSONRow {
     /// A row without names has one column.
     func cell(_ column: String) -> String? { names.isEmpty ? value : cells[column] }
 
-    /// Calls the body with the text's tree.
+    /// Parses JSON and passes its root node to the body.
     static func read(_ bytes: [UInt8], _ body: (JSONNode) -> Void) {
         let tape = JSONTape()
-        // Our own writer made the JSON.
+        // The program's own writer produced the JSON, so it is valid.
         guard (try? JSONText.read(bytes, onto: tape)) != nil else { return }
         body(JSONNode(tape))
     }
@@ -57,9 +57,9 @@ struct JSONRow {
     }
 }
 
-/// JSON as Lua would have it typed.
+/// Converts JSON to Lua literals.
 enum LuaRow {
-    /// The text of a row, on one line.
+    /// Returns a row as a Lua literal on one line.
     static func text(of row: JSONRow) -> String {
         var text = "nil"
         JSONRow.read(Array(row.text.utf8)) { text = Self.text(of: $0) }

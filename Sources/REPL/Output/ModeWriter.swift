@@ -5,17 +5,18 @@ import ObjectStore
 import ScriptHost
 import StoreBindings
 
-/// Writes a value in one of the modes that programs read: whole, without limits.
+/// Writes a value in one of the machine-readable modes, completely and without limits.
 ///
-/// On the script's thread; between two rows it can be stopped. An object's link is the key of the object it leads to, as
-/// in an export.
+/// Thread: the script's thread. Ctrl-C can stop it between two rows. As in an export, the value of a link is the key of
+/// the linked object.
 struct ModeWriter {
     private let mode: OutputMode
     private let context: ScriptContext
     private let endOfLine: String?
     private let write: (String) -> Void
 
-    /// `endOfLine` replaces the one of the format, which in CSV is not the terminal's.
+    /// Creates a writer; `endOfLine` replaces the line ending of the format, because CSV uses a different one than the
+    /// terminal.
     init(
         _ mode: OutputMode, _ context: ScriptContext, endOfLine: String?,
         write: @escaping (String) -> Void
@@ -29,11 +30,11 @@ struct ModeWriter {
     private struct Elements {
         var count: Int
         var at: (Int) throws -> LuaValue
-        /// Whether all have the same columns.
+        /// Whether all objects have the same columns.
         var isOfOneClass: Bool
     }
 
-    /// Writes a value; false, with nothing written, when no format has its like.
+    /// Writes a value; returns false, and writes nothing, if the format cannot represent the value.
     func write(_ value: LuaValue) throws -> Bool {
         guard let elements = try elements(of: value) else {
             guard let bytes = try encoded(value) else { return false }
@@ -70,7 +71,7 @@ struct ModeWriter {
 
     // MARK: - Elements
 
-    /// The elements of a value; nil for a single one.
+    /// Returns the elements of a value; nil for a single value.
     private func elements(of value: LuaValue) throws -> Elements? {
         let state = context.state
         switch context.storeModule.inspect(value) {
@@ -87,7 +88,7 @@ struct ModeWriter {
         }
     }
 
-    /// A value as JSON; nil for what JSON does not have.
+    /// Returns a value as JSON; nil for values that JSON cannot represent.
     private func encoded(_ value: LuaValue) throws -> [UInt8]? {
         do {
             return try context.storeModule.json(of: value)
@@ -157,7 +158,7 @@ struct ModeWriter {
         write(String(decoding: bytes, as: UTF8.self))
     }
 
-    /// `name = value`, a line each, with the signs below each other.
+    /// Writes each property as a line `name = value`, with the equal signs aligned.
     private func writeLines(_ row: JSONRow) {
         guard !row.names.isEmpty else { return write("value = \(row.cell("value") ?? "nil")\n") }
         let width = row.names.map { TerminalText.width($0) }.max() ?? 0

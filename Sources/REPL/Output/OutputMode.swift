@@ -1,17 +1,17 @@
-/// How results are written.
+/// The format of results.
 enum OutputMode: String, CaseIterable, Sendable {
-    /// For reading: objects as tables that fit the window.
+    /// Tables of objects that fit the window, for people.
     case table
-    /// One JSON value, its rows on a line each.
+    /// One JSON value, with each row on its own line.
     case json
-    /// A line of JSON for each row.
+    /// One line of JSON for each row.
     case jsonl
     /// A header and a record for each row.
     case csv
-    /// A line for each property, an empty line between rows.
+    /// A line for each property, with an empty line between rows.
     case line
-    /// A table that Lua reads.
+    /// A Lua table constructor.
     case lua
-    /// A table of Markdown.
+    /// A Markdown table.
     case markdown
 }

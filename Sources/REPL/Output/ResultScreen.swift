@@ -3,42 +3,42 @@ import LineEditing
 
 /// Sends the session's output to the screen, a file, or the pager.
 ///
-/// On the script's thread.
+/// Thread: the script's thread.
 final class ResultScreen {
     private let output: SessionOutput
-    /// The file that results go to; nil for the screen.
+    /// The file that receives results; nil for the screen.
     private(set) var file: String?
     /// Whether the file is for one entry only.
     private var isOnce = false
     /// Whether the entry has written to the file.
     private var hasWritten = false
-    /// The format of the picture that the file becomes; nil for text.
+    /// The format of the file if it is a picture; nil for text.
     private var picture: PictureFormat?
     /// The text of the picture, with its colors.
     private var pictureText = ""
-    /// The document that replaces the text of the picture.
+    /// The SVG document that replaces the text of the picture.
     private var drawing: String?
-    /// The program that the next results go to.
+    /// The shell command that receives the next results.
     private var command: String?
-    /// Gets a text that goes to the pager instead of the screen.
+    /// Receives a text that goes to the pager instead of the screen.
     var didPage: (String) -> Void = { _ in }
     private var page: String?
-    /// A text that is too long for the window, for the thread that edits lines.
+    /// A text that is longer than the window, for the terminal thread to show in the pager.
     private var waitingPage: (text: String, command: String?)?
     private var waitingCommand: String?
 
-    /// A longer output is printed directly: it is too long to read in a pager.
+    /// The maximum number of bytes for the pager; longer output is printed directly.
     private static let longestPage = 4 << 20
 
     init(_ output: SessionOutput) { self.output = output }
 
-    /// Whether results go elsewhere than to the screen.
+    /// Whether results go to a file or a command instead of the screen.
     var isRedirected: Bool { file != nil || command != nil }
 
-    /// Whether results become a picture.
+    /// Whether the output becomes a picture.
     var isPicture: Bool { picture != nil }
 
-    /// Shows text of an entry: results and what commands answer.
+    /// Writes the output of an entry: results, and the output of commands.
     func write(_ text: String) {
         if let file {
             hasWritten = true
@@ -55,7 +55,7 @@ final class ResultScreen {
         }
     }
 
-    /// Shows what is not for the file: errors, and what says that a file is written.
+    /// Writes text that always goes to the screen: errors, and the confirmation that a file was written.
     func writeToScreen(_ text: String) {
         guard page != nil else { return output.write(text) }
         page? += text
@@ -69,10 +69,10 @@ final class ResultScreen {
 
     // MARK: - Files
 
-    /// Sends what is shown to a file from now on, or back to the screen; what is there already is replaced.
+    /// Redirects output to a file, which is overwritten, or back to the screen.
     ///
-    /// With `isOnce`, until the end of the next entry that shows something. A file whose name ends in `.svg` or `.html`
-    /// becomes a picture of that entry.
+    /// With `isOnce`, the redirection ends after the next entry that shows something. A file whose name ends in `.svg`
+    /// or `.html` becomes a picture of that entry.
     func redirect(to path: String?, isOnce: Bool = false) throws {
         file = nil
         command = nil
@@ -106,7 +106,7 @@ final class ResultScreen {
         drawing = document
     }
 
-    /// An entry that has shown results has ended.
+    /// Ends a redirection with `isOnce` after an entry that has shown results.
     func endOnce() {
         waitingCommand = command
         command = nil
@@ -131,12 +131,12 @@ final class ResultScreen {
 
     // MARK: - Pages
 
-    /// Collects what is written until `endPage`: it may be too long for the window.
+    /// Collects output until `endPage`, because it may be longer than the window.
     func beginPage() {
         if output.hasPrograms, file == nil, page == nil { page = "" }
     }
 
-    /// Shows what was collected, or keeps it for the pager.
+    /// Shows the collected output, or keeps it for the pager.
     func endPage(window: (columns: Int, rows: Int)) {
         guard let text = page else { return }
         page = nil
@@ -151,7 +151,7 @@ final class ResultScreen {
         }
     }
 
-    /// The text that waits for the pager, once.
+    /// Returns the text that waits for the pager, and clears it.
     func takePage() -> (text: String, command: String?)? {
         defer { waitingPage = nil }
         return waitingPage
@@ -160,7 +160,7 @@ final class ResultScreen {
     private static func rows(of text: String, columns: Int) -> Int {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
         return lines.reduce(0) { sum, line in
-            // A line that is no longer than the window in bytes takes one row, whatever is in it.
+            // A line with at most as many bytes as the window has columns takes one row, whatever its characters.
             if line.utf8.count <= columns { return sum + 1 }
             let width = TerminalText.width(TerminalText.plain(String(line)))
             return sum + max(1, (width + columns - 1) / max(columns, 1))

@@ -1,32 +1,32 @@
 /// The destination of a session's text, and the capabilities of the terminal there.
 package struct SessionOutput: Sendable {
-    /// Gets everything that is to be seen, in order.
+    /// Receives all text to show, in order.
     package var write: @Sendable (String) -> Void
-    /// Ends a line that a script has left unfinished, so that what follows begins one.
+    /// Ends a line that a script has left unfinished, so that the next text starts a new line.
     package var finishLine: @Sendable () -> Void
-    /// Sets the text that begins each line that the session's thread prints from here on; none if empty.
+    /// Sets the prefix of each line that the session's thread prints from now on; empty for none.
     package var label: @Sendable (String) -> Void
-    /// Draws lines in place of the last ones, below everything else; nil where nothing can be drawn in place.
+    /// Draws lines below everything else and replaces the previous ones; nil if the output cannot be redrawn in place.
     package var footer: (@Sendable ([String]) -> Void)?
-    /// Leaves what was drawn in place on the screen.
+    /// Keeps the lines drawn in place on the screen permanently.
     package var keepFooter: @Sendable () -> Void
-    /// Hands all that is printed, by whomever, to a function as well; nil ends that.
+    /// Copies all output, of every thread, to a function; nil stops it.
     package var tap: @Sendable ((@Sendable (String) -> Void)?) -> Void
-    /// The window as it is now; nil where it does not change.
+    /// Returns the current size of the window; nil if the size never changes.
     package var window: @Sendable () -> (columns: Int, rows: Int)?
-    /// Whether long texts can be left to a pager and entries to an editor.
+    /// Whether long texts can be shown in a pager and entries opened in an editor.
     package var hasPrograms: Bool
-    /// Whether panels can take the place of the prompt.
+    /// Whether a panel can replace the prompt.
     package var hasPanels = false
-    /// Whether results are followed by their numbers.
+    /// Whether results have labels with their numbers.
     package var labelsResults = false
-    /// Asks the user and passes on the answer, or nil if the user has pressed Ctrl-C; nil where nothing can be asked.
+    /// Asks the user and passes the answer to the handler, or nil after Ctrl-C; nil if the output cannot ask.
     ///
     /// Calls the handler on another thread.
     package var ask:
         (@Sendable (_ question: String, _ answered: @escaping @Sendable (String?) -> Void) -> Void)?
 
-    /// Makes an output.
+    /// Creates an output.
     package init(
         write: @escaping @Sendable (String) -> Void,
         finishLine: @escaping @Sendable () -> Void = {},

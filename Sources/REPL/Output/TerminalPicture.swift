@@ -1,7 +1,7 @@
 import Charts
 import LineEditing
 
-/// Text of a terminal, with its colors, as an SVG or HTML document.
+/// Terminal text with its colors, as an SVG or HTML document.
 ///
 ///     let picture = TerminalPicture(text: "\u{1B}[32m1\u{1B}[0m object\n", columns: 80)
 ///     picture.document(.svg)
@@ -45,7 +45,7 @@ struct TerminalPicture {
         self.columns = max(min(columns, 40), widest)
     }
 
-    /// The picture in a format.
+    /// Returns the picture in a format.
     func document(_ format: PictureFormat) -> String { format == .svg ? svg : html }
 
     private static func runs(of line: Substring) -> [Run] {
@@ -161,7 +161,7 @@ struct TerminalPicture {
         )
     }
 
-    /// Returns an HTML document with some content.
+    /// Returns an HTML document with this content.
     static func page(_ content: String) -> String {
         """
         <!DOCTYPE html>

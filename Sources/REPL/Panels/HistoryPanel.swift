@@ -2,14 +2,15 @@ import LineEditing
 import ObjectStore
 import StoreBindings
 
-/// The versions of a store as a list: arrows select, Enter shows the difference, g goes there, q leaves.
+/// The versions of a store as a list: arrows select, Enter shows the difference, g opens the version, q closes the
+/// list.
 final class HistoryPanel: Panel {
     private unowned let session: Session
     private let handle: StoreHandle
     private var versions: [VersionSummary]
     private var selected = 0
     private var first = 0
-    /// The lines of the difference that is shown below the list.
+    /// The lines of the difference below the list.
     private var detail: [String] = []
     private var shownDetail: UInt64?
     private var remark = ""

@@ -1,23 +1,23 @@
 import LineEditing
 
-/// Something that takes the place of the prompt for a while: lines that change in place, and single keys.
+/// A view that temporarily replaces the prompt: lines that are redrawn in place, and commands of a single key.
 ///
-/// On the script's thread.
+/// Thread: the script's thread.
 protocol Panel: AnyObject {
-    /// The lines for a window of that size.
+    /// Returns the lines for a window of this size.
     func lines(columns: Int, rows: Int) -> [String]
 
-    /// Takes a key; true if the panel is over.
+    /// Handles a key; returns true if it closes the panel.
     func press(_ key: PanelKey) -> Bool
 
-    /// Calls a function whenever the lines may have become others; nil ends that.
+    /// Calls a function whenever the lines may have changed; nil ends the calls.
     func whenChanged(_ show: (() -> Void)?)
 }
 
 extension Session {
-    /// Gives the place of the prompt to a panel, once the entry has ended.
+    /// Replaces the prompt with a panel, once the entry has ended.
     ///
-    /// Where nothing can be drawn in place, its lines are shown once.
+    /// If the output cannot be redrawn in place, prints the lines of the panel once.
     func open(_ panel: any Panel) {
         guard output.hasPanels else {
             for line in panel.lines(columns: window.columns, rows: .max) { write(line + "\n") }
@@ -34,7 +34,7 @@ extension Session {
             lines: fittingPanel(panel.lines(columns: window.columns, rows: window.rows)))
     }
 
-    /// Hands a key to the open panel; what it shows then.
+    /// Passes a key to the open panel and returns the new content.
     func pressInPanel(_ key: PanelKey) -> PanelFrame {
         guard let panel else { return PanelFrame(lines: [], isOver: true) }
         let isOver = panel.press(key)
@@ -48,7 +48,7 @@ extension Session {
         return PanelFrame(lines: lines, isOver: isOver)
     }
 
-    /// Ends the panel if the terminal has ended it.
+    /// Closes the panel if the terminal has ended it.
     func closePanel() {
         panel?.whenChanged(nil)
         panel = nil

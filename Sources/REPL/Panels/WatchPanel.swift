@@ -4,15 +4,16 @@ import LuaHost
 import ObjectStore
 import StoreBindings
 
-/// A query as a table that follows the data: new rows, changed cells and removed rows in color, with the observers that ran
-/// and the commit that caused it below.
+/// A query as a table that is updated when data changes.
 ///
-/// A redraw costs the rows that the window has, and evaluating the query.
+/// New rows, changed cells and removed rows have colors. The observers that ran and the commit that caused the change
+/// appear below the table. A redraw takes the time of evaluating the query, and time proportional to the rows of the
+/// window.
 final class WatchPanel: Panel {
-    /// How a row that is shown differs from what was shown before.
+    /// The difference between a row and its previous state.
     private enum Mark {
         case new, removed
-        /// The columns that differ, with what they showed before.
+        /// The columns that changed, with their previous texts.
         case changed([Int: String])
     }
 
@@ -38,9 +39,9 @@ final class WatchPanel: Panel {
     private var redraw: LoopTimer?
     private var fade: LoopTimer?
 
-    /// The longest that commits in a row wait for one redraw.
+    /// The maximum delay of a redraw while commits follow each other.
     private static let pause = Duration.milliseconds(20)
-    /// How long removed rows and colors stay.
+    /// The time for which removed rows and colors stay visible.
     private static let fading = Duration.milliseconds(1_500)
 
     init(_ session: Session, _ text: String) throws {
@@ -62,7 +63,7 @@ final class WatchPanel: Panel {
         }
         guard tokens.isEmpty else { return }
         tokens = session.context.openStores.compactMap { store in
-            // because: a store that cannot be observed is shown as it is.
+            // because: a store that cannot be observed is shown without updates.
             try? store.observeChanges { [weak self] _ in self?.storeHasChanged() }
         }
     }
@@ -208,7 +209,7 @@ final class WatchPanel: Panel {
         return lines
     }
 
-    /// The commit that caused what is shown.
+    /// Returns the commit that caused the change.
     private func cause(_ style: Style) -> String {
         guard let handle, !handle.store.isClosed else { return "" }
         let text = VersionText(style: style)

@@ -1,6 +1,6 @@
 import LineEditing
 
-/// Rows and columns that fit a window: names, types, values, and what was left out.
+/// Rows and columns that fit a window: names, types, values, and the number of omitted rows.
 struct Grid {
     struct Column: Equatable {
         var name: String
@@ -11,25 +11,25 @@ struct Grid {
     /// The title in one line: `Results of Dog (1,000)`.
     var title: String
     var columns: [Column]
-    /// The rows that are shown; each has a cell per column.
+    /// The visible rows; each has a cell for each column.
     var rows: [[String]]
-    /// How many there are in all.
+    /// The total number of rows.
     var count: Int
-    /// The names of one row and of several, for the last line.
+    /// The noun for one row and for several, for the last line.
     var thing: (one: String, many: String)
 
-    /// Paints a cell, given its row and column, once it is cut to the width of its column.
+    /// Colors a cell, given its row and column, after it was truncated to the width of its column.
     var paint: (_ row: Int, _ column: Int, _ text: String) -> String = { $2 }
 
-    /// Whether there are more rows than shown.
+    /// Whether some rows are omitted.
     var isShortened: Bool { count > rows.count }
 
     private static let gap = 2
     private static let narrowest = 6
 
-    /// The lines, none wider than the window.
+    /// Returns the lines, none wider than the window.
     ///
-    /// `remedy` follows the number of rows that are left out.
+    /// `remedy` follows the number of omitted rows.
     func render(width: Int, style: Style, remedy: String = "") -> [String] {
         let (shown, widths) = fit(width)
         var lines: [String] = []
@@ -84,7 +84,7 @@ struct Grid {
         return text
     }
 
-    /// Which columns are shown, and how wide: the widest give way first, then the last ones go.
+    /// Returns the visible columns and their widths: the widest columns shrink, and the last ones are omitted if necessary.
     private func fit(_ width: Int) -> (shown: [Int], widths: [Int]) {
         let natural = columns.indices.map { index in
             rows.reduce(
@@ -95,7 +95,7 @@ struct Grid {
         }
         var shown = Array(columns.indices)
         func least(_ index: Int) -> Int {
-            // Numbers say something else when they are cut.
+            // A truncated number would be misread, so columns of numbers do not shrink.
             columns[index].isNumeric ? natural[index] : min(natural[index], Self.narrowest)
         }
         func total(_ widths: [Int]) -> Int {
@@ -108,7 +108,7 @@ struct Grid {
                 let widest = widths.indices.filter({ widths[$0] > least(shown[$0]) })
                     .max(by: { widths[$0] < widths[$1] })
             else { break }
-            // Straight down to the next widest, not one by one.
+            // The widest column shrinks to the width of the next one in one step.
             let next = widths.indices.filter { $0 != widest }.map { widths[$0] }.max() ?? 0
             let excess = total(widths) - width
             let step = max(1, min(excess, widths[widest] - max(next, least(shown[widest]))))

@@ -2,14 +2,14 @@ import LuaHost
 import ScriptHost
 import StoreBindings
 
-/// `moonpool.inspect(value, options)`: the prompt's text of a value, without colors, for scripts.
+/// The function `moonpool.inspect(value, options)`: returns the prompt's text of a value, without colors.
 package enum InspectFunction {
     private static let options = ["depth", "items", "rows", "string", "width"]
-    /// Deeper tables would take more of a thread's stack than it has.
+    /// The maximum depth, because deeper tables could exceed the stack of a thread.
     private static let deepest = 100
     private static let most = 1_000_000
 
-    /// Gives a script the function; `columns` is the width of what it returns unless the script gives another.
+    /// Installs the function in a script; `columns` is the default width of its result.
     package static func install(
         in context: ScriptContext, columns: @escaping @Sendable () -> Int = { 80 }
     ) {
@@ -47,7 +47,8 @@ package enum InspectFunction {
 }
 
 extension ValuePrinter {
-    /// A printer that knows what comes from stores; with Lua's `debug.getinfo`, also where functions come from.
+    /// Creates a printer that describes values of stores, and the locations of functions if Lua's `debug.getinfo` is
+    /// given.
     init(
         _ module: StoreModule, limits: PrintLimits, style: Style, functionInfo: LuaFunction?
     ) {

@@ -1,6 +1,6 @@
 import LineEditing
 
-/// Text with its width, not counting colors.
+/// Text with its width, excluding color sequences.
 struct Piece {
     var text: String
     var width: Int
@@ -11,15 +11,16 @@ struct Piece {
     }
 }
 
-/// A value laid out: on one line where it fits, else one item per line.
+/// The layout of a value: on one line if it fits, otherwise one item per line.
 indirect enum Layout {
     case piece(Piece)
-    /// `{ a, b }`: brackets, the text before each item (its key), the items, and a remark after the last.
+    /// Items in brackets, such as `{ a, b }`: the text before each item (its key), the items, and a remark after the
+    /// last.
     case group(open: Piece, items: [(key: Piece?, value: Layout)], rest: Piece?, close: Piece)
-    /// Text of several lines that nothing can be put beside.
+    /// Text of several lines, which no other text can share a line with.
     case block([String])
 
-    /// The text within a width, from a column on.
+    /// Returns the text within a width, starting at a column.
     func render(width: Int, column: Int = 0, indent: Int = 0) -> String {
         switch self {
         case .piece(let piece): return piece.text
@@ -45,7 +46,7 @@ indirect enum Layout {
         }
     }
 
-    /// The width on one line; nil when it is more than the limit or cannot be on one.
+    /// Returns the width on one line; nil if it exceeds the limit, or if the layout needs several lines.
     private func flatWidth(limit: Int) -> Int? {
         switch self {
         case .piece(let piece): return piece.text.contains("\n") ? nil : piece.width

@@ -1,19 +1,19 @@
-/// How much of a value is shown.
+/// Limits on the printed text of a value.
 package struct PrintLimits: Sendable, Equatable {
-    /// How deep tables are opened.
+    /// The maximum depth of nested tables.
     package var depth: Int
-    /// How many items of one table are shown.
+    /// The maximum number of items of one table.
     package var items: Int
-    /// How many characters of one string are shown.
+    /// The maximum number of characters of one string.
     package var string: Int
-    /// How many rows of a table of objects are shown.
+    /// The maximum number of rows in a table of objects.
     package var rows: Int
-    /// The window's width.
+    /// The width of the window, in columns.
     package var columns: Int
-    /// How many bytes the whole text takes, about: what a table inside of tables may be shown again and again.
+    /// The approximate maximum size of the text in bytes; limits tables that contain the same table repeatedly.
     package var bytes: Int
 
-    /// Creates limits that fit into a window, for the first view of a value.
+    /// Creates limits that fit into a window, for the first output of a value.
     package init(
         depth: Int = 6, items: Int = 60, string: Int = 400, rows: Int = 20, columns: Int = 80,
         bytes: Int = 256 << 10
@@ -26,7 +26,7 @@ package struct PrintLimits: Sendable, Equatable {
         self.bytes = bytes
     }
 
-    /// Everything, within reason: `.last`.
+    /// Returns much higher limits, for `.last`.
     package func generous() -> PrintLimits {
         PrintLimits(
             depth: 16, items: 10_000, string: 100_000, rows: 10_000, columns: columns,

@@ -2,9 +2,9 @@ import LineEditing
 
 /// The name of a numbered result, such as `_12`, at the right edge of the window.
 enum ResultLabel {
-    /// Precedes a label, so that files can do without it.
+    /// A sequence before each label, so that output to files can omit the label.
     ///
-    /// Erases to the end of the line, where nothing is.
+    /// It erases the rest of the line, which is empty.
     private static let mark = "\u{1B}[K"
 
     /// Adds the label to the first line of a text that has space for it, or to the last one.

@@ -7,7 +7,7 @@ struct SchemaDiagram {
     /// Returns the number of objects of a class.
     let count: (ClassSchema) -> Int
 
-    /// More classes than this are hard to follow as boxes; a tree lists them better.
+    /// The maximum number of classes in a diagram; a tree shows more classes better.
     static let mostClasses = 40
 
     var diagram: BoxDiagram {

@@ -1,16 +1,16 @@
 import ObjectStore
 
-/// Classes and their properties as a tree: links point to their class, embedded classes are below the property that
-/// holds them.
+/// Classes and their properties as a tree: links name their class, and embedded classes are below the property that
+/// contains them.
 struct SchemaTree {
     let schema: Schema
     let style: Style
-    /// How many objects a class has.
+    /// Returns the number of objects of a class.
     let count: (ClassSchema) -> Int
 
     private static let deepest = 6
 
-    /// The lines of one class.
+    /// Returns the lines of one class.
     func lines(of found: ClassSchema) -> [String] {
         let objects = ValueText.count(count(found), "object")
         let kind = found.isEmbedded ? "embedded, " : ""

@@ -3,13 +3,13 @@ import LuaHost
 import ObjectStore
 import StoreBindings
 
-/// Describes what comes from a store: objects as records, Results and lists of objects as grids.
+/// Describes values of a store for the printer: objects as records, Results and lists of objects as grids.
 ///
-/// On the script's thread. Reads what it shows and no more: the first rows, the counts of lists.
+/// Thread: the script's thread. Reads only what it shows: the first rows, and the counts of lists.
 struct StoreValues {
     let module: StoreModule
 
-    /// The description of a value for the printer; nil for values that the store does not know.
+    /// Returns the description of a value for the printer; nil for values that do not belong to a store.
     func describe(_ value: LuaValue, limits: PrintLimits) -> Described? {
         if case .table(let table) = value {
             // because: only sections have errors, and they are not tables.
@@ -154,7 +154,7 @@ struct StoreValues {
         }
     }
 
-    /// The first elements of a collection in a mixed value, on one line; deeper ones by their number.
+    /// Returns the first elements of a collection in a mixed value, on one line; nested collections as their counts.
     private func braced(_ elements: [(name: String, value: Value)], _ source: ObjectSource)
         -> String
     {
@@ -198,7 +198,7 @@ struct StoreValues {
             name: "map", fields: fields, remark: rest > 0 ? "\(ValueText.count(rest)) more" : nil)
     }
 
-    /// A short label of an object: its class, its key, and the first text other than the key.
+    /// Returns a short label of an object: its class, its key, and the first text other than the key.
     private func label(_ reference: ObjectReference, _ source: ObjectSource) -> String {
         guard let object = source.object(reference) else { return "an object" }
         let schema = object.classSchema
@@ -270,7 +270,7 @@ struct StoreValues {
         }
     }
 
-    /// A map: its keys and values.
+    /// Describes a map by its keys and values.
     private func describe(_ map: LiveMap, _ limits: PrintLimits) throws -> Described {
         let name = Self.name(of: map)
         guard map.isValid else { return .text("\(name) (invalid)") }
@@ -302,7 +302,7 @@ struct StoreValues {
         cell.isText ? ValueText.quoted(LuaString(cell.text), limit: limit).text : cell.text
     }
 
-    /// A list or a set: a grid of its objects, or its values.
+    /// Describes a list or a set: as a grid of its objects, or as a sequence of its values.
     private func describe(
         _ list: some LiveCollection, _ limits: PrintLimits, element: (Int) throws -> Value?
     ) throws -> Described {
@@ -366,7 +366,7 @@ struct StoreValues {
             thing: (schema.name, schema.name))
     }
 
-    /// A cell's text on one line, whatever is in it.
+    /// Returns a cell's text on one line, with control characters escaped.
     private static func oneLine(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: { $0.value < 0x20 }) else { return text }
         var result = ""

@@ -1,7 +1,7 @@
 import Charts
 import LineEditing
 
-/// Colors of the prompt and of printed values; plain where colors are off.
+/// Colors of the prompt and of printed values; without color sequences if colors are off.
 package struct Style: Sendable {
     /// The role of a piece of text.
     enum Role: Sendable {
@@ -15,10 +15,10 @@ package struct Style: Sendable {
     /// Creates a style with or without colors.
     package init(isColored: Bool) { self.isColored = isColored }
 
-    /// No colors: files, pipes, `NO_COLOR`, tests.
+    /// The style without colors, for files, pipes, `NO_COLOR` and tests.
     package static let plain = Style(isColored: false)
 
-    /// The text as the terminal gets it.
+    /// Returns a text with the color sequences of its role.
     func paint(_ text: String, _ role: Role) -> String {
         guard let code = code(role), !text.isEmpty else { return text }
         return "\u{1B}[\(code)m\(text)\u{1B}[0m"
@@ -27,7 +27,7 @@ package struct Style: Sendable {
     /// Colors of data series, chosen for contrast with their neighbors.
     private static let series = ["36", "33", "35", "32", "34", "31", "96", "93"]
 
-    /// Returns how charts are drawn in a window.
+    /// Returns the style of charts in a window.
     func chart(columns: Int, rows: Int) -> ChartStyle {
         ChartStyle(
             columns: columns, rows: rows, isColored: isColored, width: TerminalText.width
@@ -44,7 +44,7 @@ package struct Style: Sendable {
         }
     }
 
-    /// The numbers of a color's SGR sequence; nil without colors.
+    /// Returns the numbers of a color's SGR sequence; nil without colors.
     func code(_ role: Role) -> String? { isColored ? Self.code(role) : nil }
 
     // The eight basic colors follow the user's own scheme, light or dark.

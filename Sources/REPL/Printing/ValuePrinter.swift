@@ -1,9 +1,9 @@
 import Charts
 import LuaHost
 
-/// A property's value as it is shown.
+/// The text of a property or an element.
 struct Field {
-    /// Nil for an element, which has no name.
+    /// The name of the property; nil for an element of a collection.
     var name: String?
     var text: String
     var role: Style.Role
@@ -17,44 +17,45 @@ struct Field {
 
 /// The description of a store's value for the printer.
 enum Described {
-    /// Written as it is.
+    /// A text that is printed unchanged.
     case text(String)
     /// An object: its class and its properties.
     case record(name: String, fields: [Field], remark: String?)
-    /// Results, lists of objects.
+    /// A table of objects: Results, or a list of objects.
     case grid(Grid)
     /// A plot or a histogram.
     case chart(Chart)
-    /// A list or a set of values, or a map; as many as are shown, and how many there are.
+    /// The printed elements of a list or set of values, or of a map, and the total number of elements.
     case sequence(name: String, items: [Field], count: Int)
 }
 
 /// Prints any Lua value for people: nested tables with sorted keys and limits, objects, Results.
 ///
-/// Reads tables raw; the only code of a script that it calls is `__tostring`, guarded. On the script's thread.
+/// Reads tables without metamethods. The only code of a script that it calls is `__tostring`, whose errors it catches.
+/// Thread: the script's thread.
 struct ValuePrinter {
     let state: LuaState
     var limits: PrintLimits
     var style: Style
-    /// Knows the store's values; nil for those it does not know.
+    /// Describes a value of a store; returns nil for other values.
     var describe: (_ value: LuaValue, _ limits: PrintLimits) -> Described?
-    /// Says where a function was defined, if that is known.
+    /// Returns the source location of a function; nil if it is unknown.
     var place: (LuaFunction) -> String? = { _ in nil }
 
-    /// How the reader gets at the rows that are left out, after their number.
+    /// A text after the number of omitted rows that says how to show them.
     var remedy = ""
 
     /// The omitted parts of a printed value, and the remaining limit.
     final class Report {
         /// Whether `.last` would show more.
         var isShortened = false
-        /// In bytes: what tables that are shown in each other many times over cannot exceed.
+        /// The remaining number of bytes; limits tables that contain the same table repeatedly.
         var bytes: Int
 
         init(bytes: Int) { self.bytes = bytes }
     }
 
-    /// The value's text, and whether something was left out.
+    /// Returns the text of a value, and whether parts were omitted.
     func print(_ value: LuaValue) -> (text: String, isShortened: Bool) {
         let report = Report(bytes: limits.bytes)
         if case .string(let string) = value,
@@ -70,7 +71,7 @@ struct ValuePrinter {
         Piece(text, role, style)
     }
 
-    /// The result of `tostring`; an error in a script's `__tostring` is shown in its place.
+    /// Returns the result of `tostring`; if a script's `__tostring` fails, returns its error message.
     private func text(of value: LuaValue, _ report: Report) -> String {
         guard report.bytes > 0 else {
             report.isShortened = true
@@ -208,7 +209,7 @@ struct ValuePrinter {
         )
     }
 
-    /// A plain array of objects of one class is shown as Results are.
+    /// Returns a grid for an array of objects of one class, which is shown as Results are.
     private func objectGrid(_ table: LuaTable) -> Grid? {
         guard table.count > 0, table[1].userdata != nil, case .userdata = table[table.count] else {
             return nil
@@ -238,20 +239,20 @@ struct ValuePrinter {
     }
 }
 
-/// A table's items in the order in which they are shown: the array part, then the other keys, sorted.
+/// A table's items in display order: the array part, then the other keys, sorted.
 struct TableContent {
-    /// The values of 1, 2, …, as far as they are shown.
+    /// The printed values of the keys 1, 2, ….
     private(set) var elements: [LuaValue] = []
-    /// The other keys and their values, as far as they are shown.
+    /// The other printed keys and their values.
     private(set) var fields: [(key: LuaValue, value: LuaValue)] = []
-    /// How many items there are in all.
+    /// The total number of items.
     private(set) var count: Int
 
     init(_ table: LuaTable, limit: Int) {
         let length = table.count
         for index in 0..<min(length, limit) { elements.append(table[index + 1]) }
         count = length
-        // The keys of a big array's hash part are not searched for.
+        // The hash part of a large array is not searched for keys.
         if length > 100_000 { return }
         let free = limit - elements.count
         var least: [LuaValue] = []

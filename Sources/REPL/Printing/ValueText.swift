@@ -2,9 +2,9 @@ import LineEditing
 import LuaHost
 import Reference
 
-/// How single values are written: as Lua would have them typed, where it can.
+/// Formats single values, as Lua literals where possible.
 enum ValueText {
-    /// A string in quotes, cut after so many characters; what cannot be shown is escaped.
+    /// Returns a string in quotes, truncated to a number of characters; unprintable characters are escaped.
     static func quoted(_ string: LuaString, limit: Int) -> (text: String, hidden: Int) {
         guard let text = string.text else { return quotedBytes(string.bytes, limit: limit) }
         var result = "\""
@@ -31,13 +31,13 @@ enum ValueText {
         return (result + "\"", rest)
     }
 
-    /// A string as the key of a table: a name as it is, others in brackets.
+    /// Returns a string as the key of a table: a name unchanged, other strings in brackets.
     static func key(_ string: LuaString) -> String {
         if let text = string.text, isName(text) { return text }
         return "[\(quoted(string, limit: 60).text)]"
     }
 
-    /// A text of several lines, unchanged, between brackets; nil for any other string.
+    /// Returns a text of several lines unchanged between long brackets; nil for any other string.
     static func longBracket(_ string: LuaString, limit: Int) -> String? {
         guard let text = string.text, text.utf8.contains(UInt8(ascii: "\n")),
             text.utf8.count <= limit * 4, !text.contains("]]"), text.last != "]",
@@ -65,13 +65,13 @@ enum ValueText {
         return digits.count == 1 ? "0" + digits : digits
     }
 
-    /// Whether a key is a name, which can be written before `=` without brackets.
+    /// Returns whether a key is a Lua name, which needs no brackets before `=`.
     static func isName(_ text: String) -> Bool {
         guard let first = text.utf8.first, !(0x30...0x39).contains(first) else { return false }
         return text.utf8.allSatisfy(LuaLexer.isNameByte) && !LuaToken.keywords.contains(text)
     }
 
-    /// A number with its thousands apart, for counts in remarks.
+    /// Returns a number with thousands separators, for counts in remarks.
     static func count(_ number: Int) -> String {
         var digits = Array(String(number.magnitude))
         var position = digits.count - 3
@@ -82,7 +82,7 @@ enum ValueText {
         return (number < 0 ? "-" : "") + String(digits)
     }
 
-    /// A number of things, with the thing in the right form.
+    /// Returns a number with a noun in the singular or plural.
     static func count(_ number: Int, _ thing: String, _ things: String? = nil) -> String {
         "\(count(number)) \(number == 1 ? thing : things ?? thing + "s")"
     }

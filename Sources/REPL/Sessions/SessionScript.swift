@@ -12,7 +12,7 @@ import Reference
 /// entries become comments.
 struct SessionScript {
     private enum Step {
-        /// An entry of Lua, with the numbers of its results.
+        /// A Lua entry, with the numbers of its results.
         case entry(String, results: ClosedRange<Int>?)
         /// Lua that the session ran itself.
         case code(String)
@@ -48,7 +48,7 @@ struct SessionScript {
         steps.append(code.map { .code("\($0)  -- \(command)") } ?? .comment(command))
     }
 
-    /// Returns an entry such as `store:define { … }` with the option that allows to lose data; others unchanged.
+    /// Returns an entry such as `store:define { … }` with the option that permits data loss; other entries unchanged.
     static func forcing(_ entry: String) -> String {
         let tokens = LuaLexer.tokens(of: entry)
         guard tokens.count > 4, tokens[1].isSymbol(":"), tokens[2].text == "define",
@@ -89,7 +89,7 @@ struct SessionScript {
             .code("\(name) = moonpool.effect(function()\n  print(\(label) .. \(shown))\nend)"))
     }
 
-    /// The variable of the effect that an expression of `.live` becomes.
+    /// Returns the variable name of the effect for an expression of `.live`.
     static func name(ofLive number: Int) -> String { "live_\(number)" }
 
     /// Adds the text of a file that `.load` has run.
@@ -123,7 +123,7 @@ struct SessionScript {
         return lines.map { $0 + "\n" }.joined()
     }
 
-    /// The names that the code uses.
+    /// The names that occur in the code.
     private var names: Set<String> {
         var names: Set<String> = []
         for step in steps {

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Records a session as a picture: prompts, entries with their syntax colors, and output.
 ///
-/// Writes the whole file at each `save`. Of a long session, keeps the last lines.
+/// Writes the whole file at each `save`. For a long session, keeps only the last lines.
 final class PictureRecorder: SessionRecorder {
     private struct State {
         var text = ""

@@ -1,17 +1,17 @@
-/// Receives what is typed and shown in a session.
+/// Receives the entries and the output of a session.
 ///
-/// Any thread.
+/// Usable on any thread.
 protocol SessionRecorder: Sendable {
-    /// The file that is written.
+    /// The path of the recording.
     var path: String { get }
 
-    /// Records an entry before it runs; `prompt` has its colors.
+    /// Records an entry before it runs; `prompt` includes its color sequences.
     func typed(_ entry: String, prompt: String)
 
-    /// Records shown text, with its control sequences.
+    /// Records output, with its control sequences.
     func shown(_ text: String)
 
-    /// Writes what is recorded so far.
+    /// Writes the recording so far to the file.
     func save()
 
     /// Ends the recording; returns the number of entries, or the reason for a failure.

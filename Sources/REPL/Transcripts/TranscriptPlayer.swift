@@ -4,23 +4,23 @@ import LuaHost
 import ScriptHost
 import Synchronization
 
-/// Runs recorded sessions again and compares what they show.
+/// Runs recorded sessions again and compares their output with the recording.
 ///
-/// Each runs in a script of its own on a new store in memory called `store`, without the user's start-up file.
+/// Each session runs in its own script on a new in-memory store called `store`, without the user's startup file.
 package final class TranscriptPlayer {
-    /// A step that has shown something else.
+    /// A step whose output differs from the recording.
     package struct Difference: Sendable {
         /// The entry's line in the file.
         package let line: Int
-        /// Entry, expected and shown text, ready to be printed.
+        /// The entry, the expected and the actual output, formatted for printing.
         package let text: String
     }
 
     /// The outcome of a session.
     package struct Outcome: Sendable {
-        /// How many entries were run.
+        /// The number of entries that ran.
         package var steps = 0
-        /// The steps that went differently.
+        /// The steps whose output differs.
         package var differences: [Difference] = []
     }
 
@@ -30,7 +30,7 @@ package final class TranscriptPlayer {
             text.withLock { $0 += String(decoding: bytes, as: UTF8.self) }
         }
 
-        /// The lines so far.
+        /// The lines of output so far.
         var lines: [String] {
             let lines = text.withLock {
                 $0.split(separator: "\n", omittingEmptySubsequences: false)
@@ -44,10 +44,10 @@ package final class TranscriptPlayer {
     private let shown = Shown()
     private let patience: Duration
 
-    /// Takes over the C library's standard streams, for good: one player per process.
+    /// Takes over the C library's standard streams permanently; create at most one player per process.
     ///
-    /// `patience` is how long observers and timers are waited for, whose output the recording has. Nil when the
-    /// system has no file descriptors left.
+    /// `patience` is the maximum wait for recorded output of observers and timers. Returns nil if the process has no
+    /// file descriptors left.
     package init?(patience: Duration = .seconds(10)) {
         guard let output = AsyncOutput.discarding() else { return nil }
         self.output = output
@@ -56,9 +56,9 @@ package final class TranscriptPlayer {
         output.setTap { [shown] in shown.add($0) }
     }
 
-    /// Runs a session, on a thread without a script.
+    /// Runs a session; call it on a thread without a script.
     ///
-    /// Throws what the system refuses: threads, file descriptors.
+    /// Throws an error of the system if it runs out of threads or file descriptors.
     package func play(_ text: String) throws -> Outcome {
         let transcript = TranscriptText(text)
         let mailbox = Mailbox(waking: output.pipe)
@@ -115,7 +115,7 @@ package final class TranscriptPlayer {
             StandardStreams.flush()
             mailbox.idle(prompt: session.prompt, wantsToEnd: session.wantsToEnd)
         }
-        // An entry has as long as it takes, if Ctrl-C did not end it in the recording; Ctrl-C ends the program.
+        // An entry has no time limit if Ctrl-C did not end it in the recording; Ctrl-C ends the program.
         let deadline = ContinuousClock.now + patience
         var mayInterrupt = step.shownBeforeInterrupt != nil
         while !mailbox.isIdle, mailbox.status == nil {
@@ -125,7 +125,7 @@ package final class TranscriptPlayer {
                 script.interrupt()
             {
                 mayInterrupt = false
-                // As the prompt does after the terminal's ^C.
+                // At the prompt, the terminal echoes ^C, and a new line follows.
                 output.write("\n")
             }
         }
@@ -151,7 +151,7 @@ package final class TranscriptPlayer {
         func set(_ text: String) { value.withLock { $0 = text } }
     }
 
-    /// Waits for what observers and timers have still to show.
+    /// Waits for pending output of observers and timers.
     private func wait(until condition: () -> Bool) {
         let deadline = ContinuousClock.now + patience
         while !condition(), ContinuousClock.now < deadline {

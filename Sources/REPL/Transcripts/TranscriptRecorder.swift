@@ -4,7 +4,7 @@ import Synchronization
 
 /// Records a session as text that `moonpool transcript` runs again.
 ///
-/// Writes as text arrives. A file that cannot be written ends the recording.
+/// Writes output as it arrives. If the file cannot be written, the recording ends.
 final class TranscriptRecorder: SessionRecorder {
     private struct State {
         var text: String

@@ -1,4 +1,4 @@
-/// A recorded session as text: entries behind prompts, and below each what it has shown.
+/// A recorded session as text: each entry after a prompt, followed by its output.
 ///
 ///     moonpool> dogs = store:objects "Dog"
 ///     moonpool> for i = 1, 2 do
@@ -6,42 +6,42 @@
 ///     1
 ///     2
 ///
-/// The prompt may be any that the program shows, such as `zoo v4 1 observer>`; a version in it is compared as well. In
-/// the output, `…` matches any text in a line, and a line `...` any lines.
+/// The prompt can be any prompt of the program, such as `zoo v4 1 observer>`; a version in it is compared as well. In
+/// the output, `…` matches any text in a line, and a line `...` matches any number of lines.
 struct TranscriptText {
-    /// An entry and what it is expected to show.
+    /// An entry and its expected output.
     struct Step: Equatable {
         var entry: String
-        /// The prompt in front of it, without its `>`.
+        /// The prompt before the entry, without its `>`.
         var prompt: String
         var expected: [String]
-        /// Its line in the file, from 1 on.
+        /// The line of the entry in the file, starting at 1.
         var line: Int
 
-        /// What the entry had shown when Ctrl-C ended it; nil if it was not interrupted.
+        /// The output of the entry before Ctrl-C ended it; nil if it was not interrupted.
         var shownBeforeInterrupt: [String]? {
             expected.firstIndex(of: TranscriptText.interrupted).map { Array(expected[..<$0]) }
         }
     }
 
     var steps: [Step] = []
-    /// The width of the window that it was recorded in.
+    /// The width of the window during the recording.
     var columns = 80
-    /// The number that messages give to the first entry of Lua.
+    /// The number of the first Lua entry in messages.
     var firstEntry = 1
 
-    /// The prompt of recorded entries: the same whatever the store is called.
+    /// The prompt of recorded entries, which is independent of the name of the store.
     static let prompt = "moonpool> "
     static let continuation = "       >> "
 
-    /// The first line of a recorded file.
+    /// Returns the first line of a recorded file.
     static func header(columns: Int, firstEntry: Int = 1) -> String {
         let start = firstEntry == 1 ? "" : " from entry \(firstEntry)"
         return
             "-- A session of moonpool in \(columns) columns\(start); `moonpool transcript FILE` runs it again.\n"
     }
 
-    /// An entry as it is recorded.
+    /// Returns an entry in the recorded form.
     static func text(ofEntry entry: String) -> String {
         let lines = entry.split(separator: "\n", omittingEmptySubsequences: false)
         return lines.enumerated().map { (index, line) in
@@ -49,14 +49,14 @@ struct TranscriptText {
         }.joined()
     }
 
-    /// A line of output as it is recorded: never one that reads as a prompt.
+    /// Returns a line of output in the recorded form, which never looks like a prompt.
     static func text(ofShown line: some StringProtocol) -> String {
         let line = trimmed(line)
         return promptEnd(line) == nil && continuationEnd(line) == nil && !line.hasPrefix("\\")
             ? line : "\\\(line)"
     }
 
-    /// Reads a recorded session.
+    /// Parses a recorded session.
     init(_ text: String) {
         var isInEntry = false
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false)
@@ -87,7 +87,7 @@ struct TranscriptText {
         }
     }
 
-    /// Where a prompt ends, and where the entry behind it begins.
+    /// Returns the end of the prompt in a line, and the start of the entry after it.
     private static func promptEnd<Line: StringProtocol>(_ line: Line) -> (
         prompt: Line.Index, entry: Line.Index
     )? {
@@ -119,7 +119,7 @@ struct TranscriptText {
         return end == line.endIndex ? end : line[end] == " " ? line.index(after: end) : nil
     }
 
-    /// A line with its tabs as blanks and without blanks at its end.
+    /// Returns a line with tabs replaced by spaces, and without trailing spaces.
     static func trimmed(_ line: some StringProtocol) -> String {
         var result = ""
         for character in line {
@@ -135,11 +135,12 @@ struct TranscriptText {
 
     // MARK: - Comparing
 
-    /// What an entry shows last that Ctrl-C has ended.
+    /// The last output of an entry that Ctrl-C has ended.
     private static let interrupted = "interrupted"
 
-    /// The lines that are compared: without empty ones at the end and where Ctrl-C ended an entry, for there it depends
-    /// on the cursor whether the terminal's ^C is followed by one.
+    /// Returns the lines to compare: without empty lines at the end and before `interrupted`.
+    ///
+    /// Whether an empty line follows the terminal's ^C depends on the position of the cursor.
     static func compared(_ lines: [String]) -> [String] {
         var result: [String] = []
         for line in lines {
@@ -150,7 +151,7 @@ struct TranscriptText {
         return result
     }
 
-    /// Whether what was shown is what was expected.
+    /// Returns whether the actual output matches the expected one.
     static func matches(_ expected: [String], _ shown: [String]) -> Bool {
         matches(expected[...], shown[...])
     }
@@ -170,7 +171,7 @@ struct TranscriptText {
         return shown.isEmpty
     }
 
-    /// Whether a line is the expected one, in which `…` matches any text.
+    /// Returns whether a line matches the expected line, in which `…` matches any text.
     static func matches(line expected: String, _ shown: String) -> Bool {
         let parts = expected.split(separator: "…", omittingEmptySubsequences: false)
         guard let first = parts.first, let last = parts.last, parts.count > 1 else {

@@ -34,7 +34,7 @@ extension Session {
         writeStep(found)
     }
 
-    /// Runs the entries of earlier steps that a step depends on, unless the user's own data is in the store.
+    /// Runs the entries of earlier steps that a step depends on, unless the store contains the user's own data.
     private func prepareTutorial(before number: Int) {
         guard let store, case .memory = store.store.configuration.location else { return }
         for step in Tutorial.steps.prefix(number - 1)
