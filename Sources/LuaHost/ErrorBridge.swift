@@ -1,9 +1,10 @@
-// One error, both ways. A Swift error becomes a userdata that holds it; the userdata becomes that very error again.
+// Converts errors in both directions: a Swift error becomes a userdata that holds it, and the userdata becomes the same
+// error again.
 
 import CLuaShims
 import MemoryAccounts
 
-/// The Swift error inside the userdata that a script catches.
+/// The Swift error in the userdata that a script catches.
 final class LuaErrorBox {
     let error: any Error
     let position: String
@@ -41,7 +42,7 @@ final class LuaErrorBox {
 }
 
 extension LuaState {
-    /// Pops the error that a shim left on top, unless the status says that there is none.
+    /// Pops the error that a shim left on the stack, unless the status is success.
     @inline(__always)
     func check(_ status: Int32, on L: OpaquePointer) throws(LuaError) {
         if status != SHIM_OK { throw popError(status, on: L) }
@@ -92,8 +93,10 @@ extension LuaState {
         return object(at: index, of: LuaErrorBox.declaration, on: L)
     }
 
-    /// As `lua.c` words it: strings and numbers as they are, else `__tostring`, else the type; but of a table that has a
-    /// `message` that is a string, that.
+    /// Pops an error value and returns its message.
+    ///
+    /// As in `lua.c`, the message is a string or a number unchanged, the result of `__tostring`, or the type. For a
+    /// table whose field `message` is a string, it is that string.
     private func popMessage(on L: OpaquePointer) -> String {
         let type = shim_type(L, -1)
         let name = String(cString: shim_type_name(L, -1))
@@ -117,7 +120,7 @@ extension LuaState {
         return "(error object is a \(name) value)"
     }
 
-    /// Pushes a field of the table on top, without calling metamethods.
+    /// Pushes a field of the table on top of the stack, without calling metamethods.
     private func pushField(_ name: String, on L: OpaquePointer) {
         name.utf8CString.withUnsafeBufferPointer { text in
             shim_push_bytes(L, text.baseAddress, text.count - 1)
@@ -125,7 +128,7 @@ extension LuaState {
         }
     }
 
-    /// Leaves on the stack what a script shall catch for this error, and answers the sentinel that raises it.
+    /// Pushes the value that a script catches for this error, and returns the sentinel that raises it.
     func raise(_ error: any Error, on L: OpaquePointer) -> Int32 {
         _ = shim_reserve(L, 8)
         if let error = error as? LuaError, error.kind != .closed {
@@ -143,7 +146,7 @@ extension LuaState {
 
     /// Sets the error that a stop for this reason raises.
     ///
-    /// It is created beforehand, because a hook cannot create it.
+    /// It is created beforehand, because a debug hook cannot create it.
     func setStopError(_ error: any ScriptError, _ reason: Int) {
         stopErrors[reason] = error
         let L = stack
@@ -151,14 +154,16 @@ extension LuaState {
         shim_set_stop_value(L, Int32(reason))
     }
 
-    /// The value under which a script would catch this error: the raised value of a `LuaError`, else a userdata with
-    /// `code` and `message`.
+    /// Returns the value that a script would catch for this error.
+    ///
+    /// That is the raised value of a `LuaError`, or a userdata with `code` and `message` for any other error.
     package func value(of error: any Error) -> LuaValue {
         if let error = error as? LuaError, error.kind != .closed { return error.value }
         return userdata(box(error, position: ""), LuaErrorBox.declaration)
     }
 
-    /// The Swift error behind a caught value: the very one for our own, a `LuaError` around any other value.
+    /// Returns the Swift error of a caught value: the original error if Swift threw it, otherwise a `LuaError` with the
+    /// value.
     package func error(of value: LuaValue) -> any Error {
         let L = stack
         push(value, on: L)
@@ -169,7 +174,7 @@ extension LuaState {
         return popError(Int32(SHIM_RUNTIME), on: L)
     }
 
-    /// `tostring(value)`; may run a `__tostring` and throws what that raises.
+    /// Returns `tostring(value)`; may run a `__tostring` metamethod, and throws its errors.
     package func describe(_ value: LuaValue) throws(LuaError) -> LuaString {
         let L = stack
         push(value, on: L)

@@ -4,10 +4,10 @@
     import Darwin
 #endif
 
-/// Which files the functions of a script may touch.
+/// The files that the functions of a script may access.
 ///
-/// Asked by every function that takes a path from a script. Lua's own `io`, `os` and `loadfile` do not ask: a script that
-/// is confined has none of them.
+/// Every function that takes a path from a script checks it. Lua's own `io`, `os` and `loadfile` do not, but a confined
+/// script does not have them.
 public struct FileRights: Sendable, Equatable {
     /// The kind of access to a file.
     package enum Access: String, Sendable {
@@ -23,25 +23,25 @@ public struct FileRights: Sendable, Equatable {
 
     private init(_ scope: Scope) { self.scope = scope }
 
-    /// Every file.
+    /// Permits access to every file.
     public static let all = FileRights(.everything)
-    /// No file.
+    /// Permits access to no file.
     public static let none = FileRights(.folders(writable: [], readable: []))
 
-    /// The files in these folders and in the folders inside of them; a file may be named as well.
+    /// Permits access to the files in these folders and their subfolders; a path can also name a single file.
     ///
-    /// In `reading` they may only be read. Symbolic links are followed before a file is judged. The folders have to exist
-    /// when they are named here; those that do not are left out.
+    /// Files in `reading` can only be read. Symbolic links are resolved before a path is checked. The folders must
+    /// exist when this is called; missing folders are ignored.
     public static func folders(_ writing: [String], reading: [String] = []) -> FileRights {
         FileRights(
             .folders(
                 writable: writing.compactMap(resolved), readable: reading.compactMap(resolved)))
     }
 
-    /// Whether every file is allowed, and with them everything outside of the process that is not a file.
+    /// Whether every file may be accessed, and therefore all other resources outside of the process too.
     package var isUnlimited: Bool { scope == .everything }
 
-    /// The folders in which files may be read, in the order given.
+    /// The folders in which files may be read, in the given order.
     package var readableFolders: [String] {
         switch scope {
         case .everything: []
@@ -49,9 +49,9 @@ public struct FileRights: Sendable, Equatable {
         }
     }
 
-    /// The path to use for this one: the same when every file is allowed, else without symbolic links.
+    /// Returns the path to open: unchanged if every file may be accessed, otherwise without symbolic links.
     ///
-    /// Throws `read_only` or `invalid_argument` when the file may not be touched so.
+    /// Throws `read_only` or `invalid_argument` if this access is not permitted.
     package func check(_ path: String, for access: Access) throws(FileRefusal) -> String {
         guard case .folders(let writable, let readable) = scope else { return path }
         guard let file = Self.place(of: path) else {
@@ -75,9 +75,9 @@ public struct FileRights: Sendable, Equatable {
             scriptMessage: "this script is not allowed to use the file '\(path)'")
     }
 
-    /// Where a file is, or would be made: its folder without links, and its name.
+    /// Returns the path of a file that exists or could be created, with the links of its folder resolved.
     ///
-    /// Nil if that is unknown: the folder is missing, or the name is a link to a missing file.
+    /// Returns nil if the path cannot be resolved: the folder is missing, or the name is a link to a missing file.
     private static func place(of path: String) -> String? {
         if path.isEmpty || path.utf8.contains(0) { return nil }
         if let file = resolved(path) { return file }
@@ -99,11 +99,11 @@ public struct FileRights: Sendable, Equatable {
     }
 }
 
-/// A file that a script may not touch.
+/// The error of a file access that is not permitted.
 package struct FileRefusal: ScriptError, Equatable {
-    /// `read_only` where the file may be read, else `invalid_argument`.
+    /// The code: `read_only` if the file may be read, otherwise `invalid_argument`.
     package let scriptCode: String
-    /// Which file.
+    /// The message, which names the file.
     package let scriptMessage: String
 
     init(scriptCode: String, scriptMessage: String) {
@@ -113,9 +113,9 @@ package struct FileRefusal: ScriptError, Equatable {
 }
 
 extension LuaCall {
-    /// The path of a file that the script may touch so; made absolute when not every file is allowed.
+    /// Returns the path in an argument if the script may access the file; absolute if file access is limited.
     ///
-    /// Every function that opens a file for a script takes its name by this.
+    /// Every function that opens a file for a script obtains the path from this function.
     package func path(_ index: Int, for access: FileRights.Access) throws -> String {
         let path = try text(index)
         guard !path.isEmpty, !path.utf8.contains(0) else {

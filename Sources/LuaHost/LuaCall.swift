@@ -1,10 +1,10 @@
-// One call from Lua of a function written in Swift: its arguments, typed, and its answer.
+// A call of a Swift function from Lua: typed arguments and results.
 
 import CLuaShims
 
-/// How many values a function has put on the stack for its caller.
+/// The number of results that a function has pushed on the stack for its caller.
 ///
-/// Made by `LuaCall.answer` and `.yield`.
+/// Created by `LuaCall.answer` and `.yield`.
 package struct LuaAnswer: Sendable {
     let count: Int32
     /// No results.
@@ -13,16 +13,16 @@ package struct LuaAnswer: Sendable {
 
 /// The arguments of a call.
 ///
-/// Exists during the call only.
+/// Valid during the call only.
 ///
-/// Arguments are numbered from 1. In a method the receiver comes first and is not counted in messages: what a script
-/// writes as the first argument of `dog:update(…)` is argument 2 here and `#1` in the message.
+/// Arguments are numbered from 1. In a method, argument 1 is the receiver, which messages do not count: the first
+/// argument of `dog:update(…)` is argument 2 here, and `#1` in a message.
 @safe package struct LuaCall: ~Copyable {
-    // Safe because it cannot be copied out of the call, and the stack it names is the caller's.
-    /// The state that calls.
+    // Safe because it cannot be copied out of the call, and the stack belongs to the caller.
+    /// The state of the calling code.
     package let state: LuaState
     let L: OpaquePointer
-    /// How many arguments there are, the receiver included.
+    /// The number of arguments, including the receiver.
     package let count: Int
     let function: FunctionBox
 
@@ -33,12 +33,12 @@ package struct LuaAnswer: Sendable {
         count = Int(shim_top(L))
     }
 
-    /// The argument as a value; `nil` beyond the last.
+    /// Returns an argument as a value; `nil` after the last argument.
     package subscript(index: Int) -> LuaValue {
         index <= count ? state.value(at: Int32(index), on: L) : .nil
     }
 
-    /// All arguments from this one on.
+    /// Returns all arguments, starting at this one.
     package func rest(from first: Int) -> [LuaValue] {
         first <= count ? (first...count).map { self[$0] } : []
     }
@@ -51,7 +51,7 @@ package struct LuaAnswer: Sendable {
     /// The name under which the function was declared, for messages.
     package var name: String { function.name }
 
-    /// An integer, or a float with an integral value.
+    /// Returns an integer argument; accepts a float with an integral value.
     package func integer(_ index: Int) throws -> Int64 {
         var result: Int64 = 0
         if index <= count, shim_exact_integer(L, Int32(index), &result) { return result }
@@ -61,7 +61,7 @@ package struct LuaAnswer: Sendable {
         throw typeError(index, "integer")
     }
 
-    /// A number.
+    /// Returns a number argument.
     package func number(_ index: Int) throws -> Double {
         guard index <= count, shim_type(L, Int32(index)) == SHIM_TNUMBER else {
             throw typeError(index, "number")
@@ -69,7 +69,7 @@ package struct LuaAnswer: Sendable {
         return shim_number(L, Int32(index))
     }
 
-    /// A boolean.
+    /// Returns a boolean argument.
     package func boolean(_ index: Int) throws -> Bool {
         guard index <= count, shim_type(L, Int32(index)) == SHIM_TBOOLEAN else {
             throw typeError(index, "boolean")
@@ -77,7 +77,7 @@ package struct LuaAnswer: Sendable {
         return shim_boolean(L, Int32(index))
     }
 
-    /// A string; numbers are not converted.
+    /// Returns a string argument; numbers are not converted.
     package func string(_ index: Int) throws -> LuaString {
         guard index <= count, shim_type(L, Int32(index)) == SHIM_TSTRING else {
             throw typeError(index, "string")
@@ -87,7 +87,7 @@ package struct LuaAnswer: Sendable {
         return state.string(at: Int32(index), on: L)
     }
 
-    /// A string that is UTF-8.
+    /// Returns a string argument as text; throws if it is not UTF-8.
     package func text(_ index: Int) throws -> String {
         guard let text = try string(index).text else {
             throw argumentError(index, "the string is not valid UTF-8")
@@ -95,15 +95,15 @@ package struct LuaAnswer: Sendable {
         return text
     }
 
-    /// The address of the bytes of a string argument; 0 for anything else.
+    /// Returns the address of the bytes of a string argument; 0 for other types.
     ///
-    /// For an interned name the same each time, as in `LuaLiveClass.internedName`.
+    /// An interned name always has the same address, which is that of `LuaLiveClass.internedName`.
     package func address(_ index: Int) -> UInt {
         var length = 0
         return index <= count ? UInt(bitPattern: shim_bytes(L, Int32(index), &length)) : 0
     }
 
-    /// A table.
+    /// Returns a table argument.
     package func table(_ index: Int) throws -> LuaTable {
         guard index <= count, shim_type(L, Int32(index)) == SHIM_TTABLE else {
             throw typeError(index, "table")
@@ -111,7 +111,7 @@ package struct LuaAnswer: Sendable {
         return LuaTable(reference: state.reference(at: Int32(index), on: L))
     }
 
-    /// A function.
+    /// Returns a function argument.
     package func function(_ index: Int) throws -> LuaFunction {
         guard index <= count, shim_type(L, Int32(index)) == SHIM_TFUNCTION else {
             throw typeError(index, "function")
@@ -119,26 +119,26 @@ package struct LuaAnswer: Sendable {
         return LuaFunction(reference: state.reference(at: Int32(index), on: L))
     }
 
-    /// A Swift object of this class.
+    /// Returns the Swift object in an argument of this class.
     package func object<Object: AnyObject>(_ index: Int, _ type: LuaClass<Object>) throws -> Object
     {
         guard let object = optionalObject(index, type) else { throw typeError(index, type.name) }
         return object
     }
 
-    /// A Swift object of this class, or nil when the argument is anything else.
+    /// Returns the Swift object in an argument of this class; nil for any other argument.
     package func optionalObject<Object: AnyObject>(_ index: Int, _ type: LuaClass<Object>)
         -> Object?
     {
         index <= count ? state.object(at: Int32(index), of: type, on: L) : nil
     }
 
-    /// A live object, or nil when the argument is anything else.
+    /// Returns the live object in an argument; nil for any other argument.
     package func liveObject(_ index: Int) -> LuaLiveObject? {
         index <= count ? state.liveObject(at: Int32(index), on: L) : nil
     }
 
-    /// An error about an argument: `bad argument #1 to 'name' (reason)`.
+    /// Returns an error about an argument: `bad argument #1 to 'name' (reason)`.
     package func argumentError(_ index: Int, _ reason: String) -> LuaArgumentError {
         let number = function.isMethod ? index - 1 : index
         if number == 0 {
@@ -147,9 +147,10 @@ package struct LuaAnswer: Sendable {
         return LuaArgumentError("bad argument #\(number) to '\(name)' (\(reason))")
     }
 
-    /// An error about an argument's type: `… (table expected, got nil)`.
+    /// Returns an error about the type of an argument: `… (table expected, got nil)`.
     ///
-    /// In the metamethod of an operator, which the script does not call by name, the error has Lua's own words.
+    /// In an operator's metamethod, which scripts do not call by name, the error has the message of Lua's own
+    /// operators.
     package func typeError(_ index: Int, _ expected: String) -> LuaArgumentError {
         switch name {
         case "__lt", "__le":
@@ -162,18 +163,18 @@ package struct LuaAnswer: Sendable {
         }
     }
 
-    /// The type of an argument as messages name it; userdata by the name of their class.
+    /// Returns the type of an argument for messages; for a userdata, the name of its class.
     package func typeName(_ index: Int) -> String {
         index > count ? "no value" : String(cString: shim_type_name(L, Int32(index)))
     }
 
-    /// Answers one value.
+    /// Returns one value to the caller.
     package func answer(_ value: LuaValue) -> LuaAnswer {
         state.push(value, on: L)
         return LuaAnswer(count: 1)
     }
 
-    /// Answers several values.
+    /// Returns several values to the caller.
     package func answer(_ values: [LuaValue]) throws -> LuaAnswer {
         guard shim_reserve(L, Int32(clamping: values.count + 4)) else {
             throw LuaArgumentError("too many results (\(values.count))")
@@ -182,40 +183,40 @@ package struct LuaAnswer: Sendable {
         return LuaAnswer(count: Int32(values.count))
     }
 
-    /// Answers two values.
+    /// Returns two values to the caller.
     package func answer(_ first: LuaValue, _ second: LuaValue) -> LuaAnswer {
         state.push(first, on: L)
         state.push(second, on: L)
         return LuaAnswer(count: 2)
     }
 
-    /// Answers a Swift object.
+    /// Returns a Swift object to the caller.
     package func answer<Object: AnyObject>(_ object: Object, _ type: LuaClass<Object>) -> LuaAnswer
     {
         state.push(object, type, on: L)
         return LuaAnswer(count: 1)
     }
 
-    /// Answers a live object.
+    /// Returns a live object to the caller.
     package func answer(_ object: LuaLiveObject) -> LuaAnswer {
         shim_push_object(L, object.type.pointer, object.key)
         return LuaAnswer(count: 1)
     }
 
-    /// Answers two live objects.
+    /// Returns two live objects to the caller.
     package func answer(_ first: LuaLiveObject, _ second: LuaLiveObject) -> LuaAnswer {
         shim_push_object(L, first.type.pointer, first.key)
         shim_push_object(L, second.type.pointer, second.key)
         return LuaAnswer(count: 2)
     }
 
-    /// Answers one of the arguments, such as the receiver.
+    /// Returns one of the arguments, such as the receiver, to the caller.
     package func answerArgument(_ index: Int) -> LuaAnswer {
         shim_push_copy(L, Int32(index))
         return LuaAnswer(count: 1)
     }
 
-    /// Answers an iterator over live objects: keys are fetched 256 at a time.
+    /// Returns an iterator over live objects to the caller; it fetches 256 keys at a time.
     package func answer(each type: LuaLiveClass, of source: LuaKeySource) -> LuaAnswer {
         shim_push_walk(L, type.pointer, Unmanaged.passRetained(source).toOpaque()) {
             source, L, position, out, capacity in
@@ -225,7 +226,7 @@ package struct LuaAnswer: Sendable {
             do {
                 return Int32(try keys.fill(&batch, from: Int(position)))
             } catch {
-                // because the owner is set for as long as the state is open, and it is: it runs
+                // because the owner is set while the state is open, and the state is open because it runs
                 let home = Unmanaged<LuaHome>.fromOpaque(shim_owner(L)).takeUnretainedValue()
                 return home.state?.raise(error, on: L) ?? -1
             }
@@ -233,22 +234,22 @@ package struct LuaAnswer: Sendable {
         return LuaAnswer(count: 1)
     }
 
-    /// Ends this call by yielding from the coroutine that made it; what it is resumed with are the call's results.
+    /// Ends this call by yielding from the calling coroutine; the values of the resumption are the results of the call.
     package func yield(_ values: [LuaValue]) throws -> LuaAnswer {
         let count = try answer(values).count
         return LuaAnswer(count: Int32(SHIM_YIELD) - count)
     }
 }
 
-/// Gives out the keys of a walk in order.
+/// A source of the keys of an iteration, in order.
 open class LuaKeySource {
-    /// For subclasses.
+    /// Creates the base of a subclass.
     public init() {}
-    /// Writes the keys from this position (a count from 0) on, as many as fit; how many that were, 0 at the end.
+    /// Writes as many keys as fit, starting at a position counted from 0; returns their number, which is 0 at the end.
     open func fill(_ batch: inout MutableSpan<Int64>, from position: Int) throws -> Int { 0 }
 }
 
-/// A Swift closure as a function of Lua.
+/// The Swift closure behind a Lua function.
 final class FunctionBox {
     let home: LuaHome
     let name: String
@@ -267,10 +268,10 @@ final class FunctionBox {
 }
 
 extension LuaState {
-    /// A Lua function that calls this closure.
+    /// Creates a Lua function that calls this closure.
     ///
-    /// It is released when Lua collects the function. Errors thrown by it are raised in Lua; the
-    /// closure may call Lua again, also this state's `run`.
+    /// The closure is released when Lua collects the function. Its errors are raised in Lua. The closure can call Lua
+    /// again, including this state's `run`.
     package func makeFunction(
         _ name: String, _ body: @escaping (borrowing LuaCall) throws -> LuaAnswer
     ) -> LuaFunction {
@@ -288,7 +289,7 @@ extension LuaState {
             do {
                 return try function.body(LuaCall(function, L)).count
             } catch {
-                // Because the state is open: it runs this.
+                // because the state is open: it is running this function
                 return function.home.state!.raise(error, on: L)
             }
         }

@@ -1,17 +1,17 @@
-// Classes of Swift objects as a script sees them. One declaration per class lists the names and their functions, so
-// that dispatch and completion read the same list. The documentation of a name is in the module that documents it.
+// Lua classes of Swift objects. One declaration per class lists the names and their functions, so dispatch and
+// completion use the same list. The documentation of a name is in the module that documents it.
 
 import CLuaShims
 
 /// A method, or a metamethod, of a class.
 package struct LuaMethod<Receiver>: Sendable {
-    /// Its name in Lua.
+    /// The name in Lua.
     package let name: String
     let body: @Sendable (Receiver, borrowing LuaCall) throws -> LuaAnswer
     let free: (@Sendable (borrowing LuaCall) throws -> LuaAnswer)?
     let isFastCreate: Bool
 
-    /// A method: the receiver has been checked, arguments begin at 2.
+    /// Creates a method; the receiver has been checked, and the arguments start at 2.
     package init(
         _ name: String, fastCreate: Bool = false,
         _ body: @escaping @Sendable (Receiver, borrowing LuaCall) throws -> LuaAnswer
@@ -22,7 +22,7 @@ package struct LuaMethod<Receiver>: Sendable {
         isFastCreate = fastCreate
     }
 
-    /// The same method, for some receivers with another body.
+    /// Returns this method with another body for some receivers.
     package func replaced(
         by other: LuaMethod, where applies: @escaping @Sendable (Receiver) -> Bool
     ) -> LuaMethod {
@@ -32,7 +32,7 @@ package struct LuaMethod<Receiver>: Sendable {
         }
     }
 
-    /// A metamethod of two operands, either of which may be the object.
+    /// Creates a metamethod of two operands, either of which can be the object.
     package init(
         _ name: String,
         anyReceiver body: @escaping @Sendable (borrowing LuaCall) throws -> LuaAnswer
@@ -46,12 +46,12 @@ package struct LuaMethod<Receiver>: Sendable {
 
 /// A property of a class.
 package struct LuaProperty<Receiver>: Sendable {
-    /// Its name in Lua.
+    /// The name in Lua.
     package let name: String
     let get: @Sendable (Receiver, borrowing LuaResult) throws -> Void
     let set: (@Sendable (Receiver, borrowing LuaField) throws -> Void)?
 
-    /// A property; without `set` a script cannot assign to it.
+    /// Creates a property; without `set`, scripts cannot assign to it.
     package init(
         _ name: String,
         get: @escaping @Sendable (Receiver, borrowing LuaResult) throws -> Void,
@@ -63,26 +63,26 @@ package struct LuaProperty<Receiver>: Sendable {
     }
 }
 
-/// A name that a script can use on an object.
+/// A method or property of an object, for completion.
 package struct LuaMember: Sendable, Equatable {
-    /// Its name in Lua.
+    /// The name in Lua.
     package var name: String
-    /// False for a property.
+    /// Whether this is a method; false for a property.
     package var isMethod: Bool
 
-    /// A member.
+    /// Creates a member.
     package init(name: String, isMethod: Bool) {
         self.name = name
         self.isMethod = isMethod
     }
 }
 
-/// How a script sees Swift objects of one class.
+/// The Lua class of a Swift class.
 ///
-/// Declare it once, as a global constant; each state makes its own metatable from it when the first
-/// object arrives.
+/// Declare it once, as a global constant. Each state creates its own metatable from it when the first object of the
+/// class is used.
 package final class LuaClass<Object: AnyObject>: Sendable {
-    /// The class's name in messages and for `luaL_tolstring`.
+    /// The name of the class, for messages and for `luaL_tolstring`.
     package let name: String
     let methods: [LuaMethod<Object>]
     let properties: [LuaProperty<Object>]
@@ -93,12 +93,12 @@ package final class LuaClass<Object: AnyObject>: Sendable {
     let setOther: (@Sendable (Object, LuaValue, borrowing LuaField) throws -> Bool)?
     let resolve: (@Sendable (Object, UInt, () -> String) -> LuaLiveClass?)?
 
-    /// A declaration.
+    /// Creates a declaration.
     ///
-    /// `index` and `setIndex` answer integer keys; `other` and `setOther` keys that are neither
-    /// those nor members (false: there is no such thing). `resolve` finds the live class of a name
-    /// for methods declared with `fastCreate`: it gets the address of the interned name, which
-    /// stays the same while the class is registered, and can ask for the text.
+    /// `index` and `setIndex` handle integer keys. `other` and `setOther` handle keys that are neither integers nor
+    /// members, and return false for unknown keys. `resolve` returns the live class with a name, for methods declared
+    /// with `fastCreate`. It receives the address of the interned name, which stays the same while the class is
+    /// registered, and can request the text.
     package init(
         name: String, methods: [LuaMethod<Object>] = [],
         properties: [LuaProperty<Object>] = [], metamethods: [LuaMethod<Object>] = [],
@@ -119,7 +119,7 @@ package final class LuaClass<Object: AnyObject>: Sendable {
         self.resolve = resolve
     }
 
-    /// Everything a script can name on an object of this class, sorted by name.
+    /// All members of objects of this class, sorted by name.
     package var members: [LuaMember] {
         let all =
             methods.map { LuaMember(name: $0.name, isMethod: true) }
@@ -128,7 +128,7 @@ package final class LuaClass<Object: AnyObject>: Sendable {
     }
 }
 
-/// The Swift side of a class in one state: answers the shims.
+/// The dispatch of one state: calls the methods and properties of a Swift class for the shims.
 final class BoxDispatch<Object: AnyObject>: LuaLiveClass {
     let declaration: LuaClass<Object>
     init(_ declaration: LuaClass<Object>) { self.declaration = declaration }
@@ -136,7 +136,7 @@ final class BoxDispatch<Object: AnyObject>: LuaLiveClass {
     override var members: [LuaMember] { declaration.members }
 
     private func object(_ payload: Int64) -> Object {
-        // because a box of this class is only ever made with an Object, and an empty one never gets here
+        // because a box of this class is only ever created with an Object, and an empty one is handled earlier
         Unmanaged<Object>.fromOpaque(UnsafeRawPointer(bitPattern: Int(payload))!)
             .takeUnretainedValue()
     }
@@ -176,13 +176,13 @@ final class BoxDispatch<Object: AnyObject>: LuaLiveClass {
 
     override func resolve(_ key: Int64, _ name: UInt, _ text: () -> String) -> LuaLiveClass? {
         guard let resolve = declaration.resolve else { return nil }
-        // because a box of this class is only ever made with an Object, and an empty one never gets here
+        // because a box of this class is only ever created with an Object, and an empty one is handled earlier
         return Unmanaged<Object>.fromOpaque(UnsafeRawPointer(bitPattern: Int(key))!)
             ._withUnsafeGuaranteedRef { resolve($0, name, text) }
     }
 }
 
-/// A name that an object does not have.
+/// The error of a name that an object does not have.
 struct LuaUnknownMember: ScriptError {
     let scriptCode = "unknown_property"
     let scriptMessage: String
@@ -197,10 +197,10 @@ struct LuaUnknownMember: ScriptError {
     }
 }
 
-/// The candidate that a mistyped name most likely means, if one is near enough.
+/// Returns the candidate that is most similar to a misspelled name; nil if none is similar enough.
 package func nearestName(to name: String, in candidates: [String]) -> String? {
     let letters = Array(name.lowercased().utf8)
-    // Every name of one letter is one mistake away from every other.
+    // Any two names of one letter differ by one mistake.
     guard letters.count > 1, letters.count <= 64 else { return nil }
     var best: (distance: Int, name: String)?
     for candidate in candidates {
@@ -211,7 +211,7 @@ package func nearestName(to name: String, in candidates: [String]) -> String? {
             var next = [i + 1]
             for (j, b) in other.enumerated() {
                 var steps = min(next[j] + 1, row[j + 1] + 1, row[j] + (letter == b ? 0 : 1))
-                // Two letters in the wrong order are one mistake.
+                // Two swapped letters count as one mistake.
                 if i > 0, j > 0, letter == other[j - 1], letters[i - 1] == b {
                     steps = min(steps, before[j - 1] + 1)
                 }
@@ -220,7 +220,7 @@ package func nearestName(to name: String, in candidates: [String]) -> String? {
             (before, row) = (row, next)
         }
         let distance = row[other.count]
-        // Users who know `sort` from elsewhere mean `sorted`.
+        // This suggests `sorted` to users who expect `sort`.
         let isEnding = distance <= 3 && letters.count > 2 && other.starts(with: letters)
         if isEnding || distance <= max(1, letters.count / 3), distance < (best?.distance ?? .max) {
             best = (distance, candidate)
@@ -230,10 +230,9 @@ package func nearestName(to name: String, in candidates: [String]) -> String? {
 }
 
 extension LuaState {
-    /// The userdata of a Swift object.
+    /// Creates a userdata for a Swift object.
     ///
-    /// Each call makes a new one: two of the same object are equal in Lua, but as table keys they
-    /// differ.
+    /// Two userdata of the same object are equal in Lua, but differ as table keys.
     package func userdata<Object: AnyObject>(_ object: Object, _ type: LuaClass<Object>) -> LuaValue
     {
         let L = stack
@@ -276,15 +275,15 @@ extension LuaState {
             guard call.count > 0, let object = shim_to_box(call.L, 1, &cls), cls == pointer else {
                 throw call.badReceiver(type.name)
             }
-            // Counted, because what the method calls may empty the box: a finalizer can be called by hand.
+            // The object is retained, because the method can call code that empties the box, such as its finalizer.
             let target = Unmanaged<Object>.fromOpaque(object).takeUnretainedValue()
             return try withExtendedLifetime(target) { try method.body(target, call) }
         }
     }
 
-    /// A method as a plain function, which works on a receiver that has a property of that name.
+    /// Returns a method as a plain function, also for receivers that have a property of the same name.
     ///
-    /// The class must have appeared in this state.
+    /// The class must have been used in this state.
     package func function<Object: AnyObject>(_ name: String, of type: LuaClass<Object>)
         -> LuaFunction?
     {

@@ -6,20 +6,20 @@ import CLuaShims
 package struct LuaCoroutine: Hashable, Sendable {
     let reference: LuaReference
 
-    /// The state of a coroutine.
+    /// The status of a coroutine.
     package enum Status: Int32, Sendable {
         case suspended, running, normal, dead
     }
 
     /// The outcome of resuming a coroutine.
     package enum Outcome: Sendable {
-        /// It yielded these values and can be resumed.
+        /// The coroutine yielded these values and can be resumed.
         case yielded([LuaValue])
-        /// Its function returned these values.
+        /// The function of the coroutine returned these values.
         case returned([LuaValue])
     }
 
-    /// Its status, as `coroutine.status` gives it.
+    /// The status that `coroutine.status` returns.
     package var status: Status {
         guard let state = reference.home.state else { return .dead }
         let L = state.stack
@@ -29,9 +29,9 @@ package struct LuaCoroutine: Hashable, Sendable {
         return Status(rawValue: shim_thread_status(L, thread)) ?? .dead
     }
 
-    /// Starts or continues it with these values.
+    /// Starts or resumes the coroutine with these values.
     ///
-    /// Throws what it raises; it is dead then.
+    /// Throws the error that the coroutine raises, after which it is dead.
     package func resume(_ arguments: [LuaValue] = []) throws(LuaError) -> Outcome {
         let state = try reference.state()
         let L = state.stack
@@ -48,10 +48,10 @@ package struct LuaCoroutine: Hashable, Sendable {
         return .returned(state.popAll(above: base, on: L))
     }
 
-    /// Whether both are the same coroutine.
+    /// Returns whether both refer to the same coroutine.
     package static func == (a: LuaCoroutine, b: LuaCoroutine) -> Bool {
         a.reference.isSame(as: b.reference)
     }
-    /// Identity.
+    /// Hashes the identity of the coroutine.
     package func hash(into hasher: inout Hasher) { hasher.combine(reference.address) }
 }

@@ -1,39 +1,39 @@
 import CLuaShims
 
-/// An error in Lua, as Swift sees it.
+/// An error raised in Lua.
 package struct LuaError: Error, Sendable, CustomStringConvertible {
-    /// Where in the life of a chunk it happened.
+    /// The phase in which the error occurred.
     package enum Kind: String, Sendable {
         /// The chunk does not compile.
         case syntax
-        /// Raised while running.
+        /// An error raised by running code.
         case runtime
-        /// The quota was reached, or the stack is full.
+        /// The memory limit was reached, or the stack is full.
         case memory
-        /// Raised in a message handler or finalizer of its own.
+        /// An error raised in a message handler or a finalizer.
         case handler
-        /// The run was stopped from outside, or by one of its limits: see ``LuaError/limit``.
+        /// The run was interrupted, or stopped by a limit: see ``LuaError/limit``.
         case interrupted
         /// The state is closed.
         case closed
     }
 
-    /// Where in the life of a chunk it happened.
+    /// The phase in which the error occurred.
     package var kind: Kind
-    /// The message that Lua prints: `file.lua:12: message`.
+    /// The message, as Lua prints it: `file.lua:12: message`.
     package var message: String
-    /// The calls that led to it, starting at the place that raised.
+    /// The call stack at the raising code, innermost call first.
     ///
     /// Nil for syntax errors and out of memory.
     package var traceback: String?
-    /// The very error that was thrown, when a Swift function raised this.
+    /// The Swift error, if a Swift function raised this error.
     package var underlying: (any Error)?
-    /// The `code` under which scripts catch ``underlying``.
+    /// The error code of ``underlying`` in scripts.
     package var code: String?
-    /// The raised value itself; throwing this error back into Lua raises that value again.
+    /// The raised value; throwing this error into Lua raises the value again.
     package var value: LuaValue
 
-    /// An error that a host raises in place of one of another state.
+    /// Creates an error that a host raises in place of an error of another state.
     package init(
         kind: Kind, message: String, traceback: String?, underlying: (any Error)?, value: LuaValue
     ) {
@@ -44,9 +44,9 @@ package struct LuaError: Error, Sendable, CustomStringConvertible {
         self.value = value
     }
 
-    /// Whether a chunk that failed so may become valid if more text follows (`lua.c`'s rule for continued lines).
+    /// Whether the chunk could become valid with more text, by the rule of `lua.c` for continuation lines.
     package var isIncomplete: Bool { kind == .syntax && message.hasSuffix("<eof>") }
-    /// The limit that stopped the run, if one did.
+    /// The limit that stopped the run; nil if no limit did.
     package var limit: LuaLimitExceeded? { underlying as? LuaLimitExceeded }
     /// The message.
     package var description: String { message }
@@ -59,34 +59,34 @@ package struct LuaError: Error, Sendable, CustomStringConvertible {
         value: .text("stack overflow"))
 }
 
-/// An error with the two things that a script can ask of it.
+/// An error with a code and a message for scripts.
 ///
-/// Errors thrown into Lua that are none get code `error`.
+/// Any other error that is thrown into Lua has the code `error`.
 package protocol ScriptError: Error {
-    /// A stable word for programs: `err.code`.
+    /// A stable identifier for programs: `err.code`.
     var scriptCode: String { get }
-    /// A sentence for people, without a position: `err.message`.
+    /// A sentence for people, without a source location: `err.message`.
     var scriptMessage: String { get }
 }
 
-/// Raised in a run that was stopped from outside.
+/// The error of a run that was interrupted.
 package struct LuaInterrupted: ScriptError, Equatable {
-    /// `interrupted`.
+    /// The code `interrupted`.
     package var scriptCode: String { "interrupted" }
-    /// The message that a script sees.
+    /// The message in scripts.
     package var scriptMessage: String { "interrupted" }
 
-    /// The error of a stop.
+    /// Creates the error of an interrupted run.
     package init() {}
 }
 
-/// An argument that a function cannot take.
+/// The error of an invalid argument.
 package struct LuaArgumentError: ScriptError, Equatable {
-    /// `invalid_argument`.
+    /// The code `invalid_argument`.
     package var scriptCode: String { "invalid_argument" }
-    /// The whole message, with the argument's number and the function's name.
+    /// The complete message, with the number of the argument and the name of the function.
     package var scriptMessage: String
 
-    /// An error with this message.
+    /// Creates an error with this message.
     package init(_ message: String) { scriptMessage = message }
 }

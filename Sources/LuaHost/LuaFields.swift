@@ -1,11 +1,11 @@
-// What travels between Lua and a class on the fast paths: one value, or the fields of a table, borrowed for the length
-// of the call.
+// Values passed between Lua and a class on the fast paths: one value, or the fields of a table, borrowed during the
+// call.
 
 import CLuaShims
 
-/// Takes the answer of a property read.
+/// Receives the value of a property that Lua reads.
 ///
-/// Bytes are copied into Lua while they are borrowed.
+/// Borrowed bytes are copied into Lua.
 @safe public struct LuaResult: ~Copyable {
     // Safe because it exists only while the call that owns both pointers runs.
     let out: UnsafeMutablePointer<shim_value>
@@ -17,37 +17,37 @@ import CLuaShims
         self.L = L
     }
 
-    /// The state that reads.
+    /// The state that reads the property.
     package var state: LuaState {
-        // because the owner is set for as long as the state is open, and it is: it runs
+        // because the owner is set while the state is open, and the state is open because it runs
         Unmanaged<LuaHome>.fromOpaque(shim_owner(L)).takeUnretainedValue().state!
     }
-    /// `nil`.
+    /// Sets the result to `nil`.
     @inline(__always)
     package func setNil() { out.pointee.tag = Int32(SHIM_NIL) }
-    /// An integer.
+    /// Sets the result to an integer.
     package func set(_ value: Int64) {
         out.pointee.tag = Int32(SHIM_INT)
         out.pointee.u.i = value
     }
-    /// A float.
+    /// Sets the result to a float.
     package func set(_ value: Double) {
         out.pointee.tag = Int32(SHIM_NUM)
         out.pointee.u.d = value
     }
-    /// A boolean.
+    /// Sets the result to a boolean.
     package func set(_ value: Bool) {
         out.pointee.tag = Int32(SHIM_BOOL)
         out.pointee.u.b = value
     }
-    /// A string of these bytes.
+    /// Sets the result to a string of these bytes.
     package func set(_ bytes: RawSpan) {
         bytes.withUnsafeBytes { shim_push_bytes(L, $0.baseAddress, $0.count) }
         out.pointee.tag = Int32(SHIM_PUSHED)
     }
-    /// A string.
+    /// Sets the result to a string.
     package func set(_ text: String) { set(text.utf8Span.span.bytes) }
-    /// A live object.
+    /// Sets the result to a live object.
     ///
     /// Its class must belong to the same state.
     package func set(_ type: LuaLiveClass, _ key: Int64) {
@@ -55,12 +55,12 @@ import CLuaShims
         out.pointee.u.i = key
         out.pointee.x.cls = type.pointer
     }
-    /// A Swift object.
+    /// Sets the result to a Swift object.
     package func set<Object: AnyObject>(_ object: Object, _ type: LuaClass<Object>) {
         state.push(object, type, on: L)
         out.pointee.tag = Int32(SHIM_PUSHED)
     }
-    /// Any value.
+    /// Sets the result to any value.
     package func set(_ value: LuaValue) {
         state.push(value, on: L)
         out.pointee.tag = Int32(SHIM_PUSHED)
@@ -94,7 +94,7 @@ private func kind(_ tag: Int32) -> LuaFieldKind {
 
 /// A value that a script assigns.
 ///
-/// Valid during the call; strings must be taken before Lua is used in any way.
+/// Valid during the call. Read strings before any other use of Lua.
 @safe public struct LuaField: ~Copyable {
     // Safe because it exists only while the call that owns both pointers runs.
     let value: UnsafePointer<shim_value>
@@ -108,69 +108,71 @@ private func kind(_ tag: Int32) -> LuaFieldKind {
         self.index = index
     }
 
-    /// The state that assigns.
+    /// The state that assigns the value.
     package var state: LuaState {
-        // because the owner is set for as long as the state is open, and it is: it runs
+        // because the owner is set while the state is open, and the state is open because it runs
         Unmanaged<LuaHome>.fromOpaque(shim_owner(L)).takeUnretainedValue().state!
     }
-    /// Its kind: look here first, the accessors trap on another one.
+    /// The kind of the value; check it first, because an accessor of another kind traps.
     package var kind: LuaFieldKind { LuaHost.kind(value.pointee.tag) }
-    /// The integer of an `.int`.
+    /// The integer, if the kind is `.int`.
     package var int: Int64 {
         precondition(value.pointee.tag == SHIM_INT)
         return value.pointee.u.i
     }
-    /// The float of a `.double`.
+    /// The float, if the kind is `.double`.
     package var double: Double {
         precondition(value.pointee.tag == SHIM_NUM)
         return value.pointee.u.d
     }
-    /// The boolean of a `.bool`.
+    /// The boolean, if the kind is `.bool`.
     package var bool: Bool {
         precondition(value.pointee.tag == SHIM_BOOL)
         return value.pointee.u.b
     }
-    /// Lends the bytes of a `.string`.
+    /// Passes the bytes to the body, if the kind is `.string`.
     package func withBytes<R>(_ body: (RawSpan) throws -> R) rethrows -> R {
         precondition(value.pointee.tag == SHIM_STR)
         return try body(
             UnsafeRawBufferPointer(start: value.pointee.u.bytes, count: value.pointee.x.length)
                 .bytes)
     }
-    /// The text of a `.string`; nil when its bytes are not UTF-8.
+    /// The text, if the kind is `.string`; nil if the bytes are not UTF-8.
     package var text: String? {
         precondition(value.pointee.tag == SHIM_STR)
         let bytes = UnsafeRawBufferPointer(
             start: value.pointee.u.bytes, count: value.pointee.x.length)
         return String(validating: bytes, as: UTF8.self)
     }
-    /// A copy of the bytes of a `.string`.
+    /// A copy of the bytes, if the kind is `.string`.
     package var bytes: [UInt8] {
         precondition(value.pointee.tag == SHIM_STR)
         return [UInt8](
             UnsafeRawBufferPointer(start: value.pointee.u.bytes, count: value.pointee.x.length))
     }
-    /// The live object of an `.object`.
+    /// The live object, if the kind is `.object`.
     package var object: LuaLiveObject {
         precondition(value.pointee.tag == SHIM_OBJECT)
-        // Because a checked object's class is alive.
+        // because the class of a checked object is alive
         let context = shim_class_context(value.pointee.x.cls)!
         return LuaLiveObject(
             type: Unmanaged<LuaLiveClass>.fromOpaque(context).takeUnretainedValue(),
             key: value.pointee.u.i)
     }
-    /// The Swift object of a `.box`, if it is one of this class.
+    /// Returns the Swift object, if the kind is `.box` and the object is of this class; nil otherwise.
     package func box<Object: AnyObject>(_ type: LuaClass<Object>) -> Object? {
         guard value.pointee.tag == SHIM_BOX,
             state.classes[ObjectIdentifier(type)] == value.pointee.x.cls
         else { return nil }
-        // Because an empty box is no box.
+        // because the kind of an empty box is not `.box`
         let pointer = UnsafeRawPointer(bitPattern: Int(value.pointee.u.i))!
         return Unmanaged<Object>.fromOpaque(pointer).takeUnretainedValue()
     }
-    /// The keys of an array of live objects of one class, in order; nil for an empty array and for all else.
+    /// Returns the keys of an array of live objects of one class, in order; nil for an empty array and for other
+    /// values.
     ///
-    /// Costs one or two steps for each element. Only for values on the stack, not for the fields of a table.
+    /// Takes time proportional to the number of elements. Use it only for values on the stack, not for the fields of a
+    /// table.
     package func liveArray() -> (type: LuaLiveClass, keys: [Int64])? {
         guard value.pointee.tag == SHIM_OTHER, index != 0 else { return nil }
         var cls: OpaquePointer?
@@ -183,11 +185,11 @@ private func kind(_ tag: Int32) -> LuaFieldKind {
         }
         var keys = read(capacity: 16)
         if length > keys.count { keys = read(capacity: length) }
-        // Because a checked object's class is alive.
+        // because the class of a checked object is alive
         guard length > 0, let cls, let context = shim_class_context(cls) else { return nil }
         return (Unmanaged<LuaLiveClass>.fromOpaque(context).takeUnretainedValue(), keys)
     }
-    /// Any kind, as a value of its own; `nil` for a box among the fields of a table (see `box`).
+    /// The value of any kind as a Lua value; `nil` for a box in the fields of a table (see `box`).
     package var luaValue: LuaValue {
         let state = state
         if index != 0 { return state.value(at: index, on: L) }
@@ -196,16 +198,16 @@ private func kind(_ tag: Int32) -> LuaFieldKind {
     }
 }
 
-/// The fields of a table from which an object is made.
+/// The fields of a table, for creating an object.
 ///
-/// Valid during the call; strings must be taken before Lua is used in any way.
+/// Valid during the call. Read strings before any other use of Lua.
 @safe public struct LuaFields: ~Copyable {
     // Safe because it exists only while the call that owns both pointers runs.
     let values: UnsafePointer<shim_value>
     let L: OpaquePointer
-    /// How many there are.
+    /// The number of fields.
     ///
-    /// A field that is `nil` in the table is not there.
+    /// A field that is `nil` in the table does not count.
     package let count: Int
 
     init(_ values: UnsafePointer<shim_value>, _ count: Int, _ L: OpaquePointer) {
@@ -214,13 +216,13 @@ private func kind(_ tag: Int32) -> LuaFieldKind {
         self.L = L
     }
 
-    /// The slot of the property that the field sets.
+    /// Returns the slot of the property that a field sets.
     @inline(__always)
     package func slot(_ i: Int) -> Int {
         precondition(i >= 0 && i < count)
         return Int(values[i].slot)
     }
-    /// Lends one field.
+    /// Returns a field, borrowed during the call.
     @inline(__always)
     package func field(_ i: Int) -> LuaField {
         precondition(i >= 0 && i < count)

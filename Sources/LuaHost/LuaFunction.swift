@@ -6,30 +6,32 @@ import CLuaShims
 package struct LuaFunction: Hashable, Sendable {
     let reference: LuaReference
 
-    /// Calls it; all its results.
+    /// Calls the function and returns all its results.
     ///
-    /// Throws what it raises, with the traceback of that place.
-    @discardableResult  // because many functions are called for what they do
+    /// Throws the error that the function raises, with a traceback of the raising code.
+    @discardableResult  // because many functions are called for their side effects
     package func call(_ arguments: [LuaValue] = []) throws(LuaError) -> [LuaValue] {
         let state = try reference.state()
         return try state.call(.function(self), arguments)
     }
 
-    /// Calls it; the first result, or `nil`.
-    @discardableResult  // because many functions are called for what they do
+    /// Calls the function and returns its first result, or `nil`.
+    @discardableResult  // because many functions are called for their side effects
     package func call(_ arguments: LuaValue...) throws(LuaError) -> LuaValue {
         try call(arguments).first ?? .nil
     }
 
-    /// Calls it as `lua` calls a chunk: the text of an error object with a `__tostring` is made where it is raised, and
-    /// that text, without a traceback, is what the call throws.
-    @discardableResult  // because chunks are run for what they do
+    /// Calls the function as `lua` calls a chunk.
+    ///
+    /// An error object with a `__tostring` is converted to text where it is raised. The call throws this text without a
+    /// traceback.
+    @discardableResult  // because many chunks run for their side effects
     package func callAsChunk(_ arguments: [LuaValue] = []) throws(LuaError) -> [LuaValue] {
         let state = try reference.state()
         return try state.call(.function(self), arguments, with: shim_call_described)
     }
 
-    /// Its binary form, as `string.dump`: a Lua function without its upvalues' values.
+    /// Returns the binary form of a Lua function, as `string.dump` does, without the values of its upvalues.
     package func dump(stripped: Bool = false) throws(LuaError) -> [UInt8] {
         let state = try reference.state()
         let L = state.stack
@@ -40,10 +42,10 @@ package struct LuaFunction: Hashable, Sendable {
         return bytes
     }
 
-    /// Gives an upvalue, counted from 0, another value; closures that share the upvalue see it too.
+    /// Assigns a value to an upvalue, counted from 0; other closures that share the upvalue see the new value.
     ///
-    /// False if there is none.
-    @discardableResult  // because a caller that has counted the results knows them
+    /// Returns false if there is no such upvalue.
+    @discardableResult  // because a caller that has counted the upvalues knows the result
     package func setUpvalue(_ index: Int, _ value: LuaValue) -> Bool {
         guard let state = reference.home.state else { return false }
         let L = state.stack
@@ -54,7 +56,7 @@ package struct LuaFunction: Hashable, Sendable {
         return shim_set_upvalue(L, function, Int32(clamping: index + 1))
     }
 
-    /// Names and values of its upvalues, in order.
+    /// The names and values of the upvalues, in order.
     package var upvalues: [(name: String, value: LuaValue)] {
         guard let state = reference.home.state else { return [] }
         let L = state.stack
@@ -67,20 +69,20 @@ package struct LuaFunction: Hashable, Sendable {
         return result
     }
 
-    /// Whether both are the same function.
+    /// Returns whether both refer to the same function.
     package static func == (a: LuaFunction, b: LuaFunction) -> Bool {
         a.reference.isSame(as: b.reference)
     }
-    /// Identity.
+    /// Hashes the identity of the function.
     package func hash(into hasher: inout Hasher) { hasher.combine(address) }
 
-    /// A number that identifies the function among all live ones.
+    /// An address that identifies the function while it is alive.
     package var address: UInt { reference.address }
 }
 
 extension LuaState {
-    /// Calls any callable value; all its results.
-    @discardableResult  // because many functions are called for what they do
+    /// Calls any callable value and returns all its results.
+    @discardableResult  // because many functions are called for their side effects
     package func call(_ callee: LuaValue, _ arguments: [LuaValue]) throws(LuaError) -> [LuaValue] {
         try call(callee, arguments, with: shim_call)
     }

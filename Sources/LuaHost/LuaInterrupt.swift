@@ -1,12 +1,13 @@
 import CLuaShims
 
-/// Stops what a state is running.
+/// Stops the code that a state is running.
 ///
-/// Usable on any thread, also after the state is gone; not in a signal handler.
+/// Usable on any thread, also after the state was released, but not in a signal handler.
 ///
-/// The run ends with a `LuaError` of kind `interrupted`: in a plain loop, in coroutines, under `while true do pcall(f)
-/// end`, in message handlers, finalizers, debug hooks and pattern searches, and when it waits in a system call such as
-/// `io.read`. A C function that computes, such as one of a C module, returns first.
+/// The run ends with a `LuaError` of kind `interrupted`. This works in a plain loop, in coroutines, under `while true
+/// do pcall(f) end`, in message handlers, finalizers, debug hooks and pattern searches, and in a blocking system call
+/// such as `io.read`. A C function that computes, such as one of a C module, returns first. A request applies to the
+/// current run only; without a running chunk, it has no effect.
 /// A request belongs to the run that is going on: one that comes too late is void.
 package final class LuaInterrupt: @unchecked Sendable {
     // Sendable because the shims guard it by a lock and an atomic reference count.
@@ -15,19 +16,20 @@ package final class LuaInterrupt: @unchecked Sendable {
     init(_ state: LuaState) { handle = shim_interrupt_retain(state.main) }
     deinit { shim_interrupt_release(handle) }
 
-    /// Whether code may catch a stop.
+    /// Whether code can catch a stop.
     package enum Force: Sendable {
-        /// The error can be caught, once, as that of Ctrl-C in `lua`; what runs 200 ms later still is stopped for certain.
+        /// The code can catch the error once, like Ctrl-C in `lua`; after another 200 ms the run is stopped in any
+        /// case.
         case catchable
-        /// Nothing that the code does keeps it going.
+        /// The code cannot prevent the stop.
         case certain
     }
 
-    /// Why a run is stopped: which error it raises.
+    /// The reason for a stop, which determines the error that it raises.
     package enum Reason: Sendable {
-        /// The user or the host wants it.
+        /// A request of the user or the host.
         case interrupt
-        /// The script has lived for longer than it may.
+        /// The total time limit of the script.
         case totalTime
 
         fileprivate var code: Int32 {
@@ -38,23 +40,23 @@ package final class LuaInterrupt: @unchecked Sendable {
         }
     }
 
-    /// Asks the run to stop; false when nothing is running.
-    @discardableResult  // because often it does not matter whether there was something to stop
+    /// Requests a stop of the current run; returns false if nothing is running.
+    @discardableResult  // because many callers do not need to know whether code was running
     package func request(_ force: Force = .certain, for reason: Reason = .interrupt) -> Bool {
         shim_interrupt_request(handle, force == .catchable, reason.code)
     }
 
-    /// Whether a request has been made for a run that has not ended yet.
+    /// Whether a stop was requested for a run that has not ended yet.
     package var isPending: Bool { shim_interrupt_pending(handle) }
 
-    /// Whether one is to take effect now: not while the code, which has caught it once, has its time to tidy up.
+    /// Whether a requested stop must take effect now; false while code that has caught the stop has time for cleanup.
     ///
-    /// For work in Swift that may take long; on the state's thread. Costs a lock that is free.
+    /// For long operations in Swift, on the state's thread. Costs an uncontended lock.
     package var isDue: Bool { shim_interrupt_due(handle) }
 }
 
 extension LuaState {
-    /// The handle by which other threads stop this state's code.
+    /// Creates a handle with which other threads can stop this state's code.
     package func makeInterrupt() -> LuaInterrupt {
         precondition(home.isOpen, "a closed Lua state was used")
         return LuaInterrupt(self)

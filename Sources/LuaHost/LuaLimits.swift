@@ -1,9 +1,8 @@
 import CLuaShims
 
-/// A run has taken more than it may.
+/// The error of a run that has exceeded a limit.
 ///
-/// No code of the run can keep it going: `pcall` does not catch it for good, coroutines and `__close` handlers are stopped
-/// as well.
+/// The run always ends: `pcall` cannot keep it running, and coroutines and `__close` handlers are stopped as well.
 package struct LuaLimitExceeded: ScriptError, Equatable, CustomStringConvertible {
     /// The limited resource.
     package enum Limit: String, Sendable {
@@ -12,21 +11,21 @@ package struct LuaLimitExceeded: ScriptError, Equatable, CustomStringConvertible
 
     /// The limit that was reached.
     package let limit: Limit
-    /// `limit_exceeded`.
+    /// The code `limit_exceeded`.
     package var scriptCode: String { "limit_exceeded" }
-    /// Which limit, and how much it allows.
+    /// The message, with the limit and its value.
     package let scriptMessage: String
     /// The message.
     package var description: String { scriptMessage }
 
     init(time: Duration) { self.init(time, "time limit") }
 
-    /// The error of a script that has lived for longer than it may.
+    /// Creates the error of a script that has exceeded its total time limit.
     package init(totalTime: Duration) { self.init(totalTime, "total time limit") }
 
     private init(_ time: Duration, _ name: String) {
         limit = .time
-        // As a decimal number without an exponent, and not longer than it has to be.
+        // The seconds are a decimal number without an exponent and without trailing zeros.
         let seconds = Double(time.components.seconds) + Double(time.components.attoseconds) / 1e18
         let shown =
             seconds == seconds.rounded() && seconds < 1e15 ? "\(Int64(seconds))" : "\(seconds)"
@@ -40,26 +39,27 @@ package struct LuaLimitExceeded: ScriptError, Equatable, CustomStringConvertible
 }
 
 extension LuaState {
-    /// The error of the requested stop; that of an interrupt when there is none.
+    /// The error of the requested stop; the error of an interrupt if no stop was requested.
     package var stopReason: any ScriptError {
         isStopping ? stopErrors[Int(shim_stop_reason(main))] ?? LuaInterrupted() : LuaInterrupted()
     }
 }
 
 extension LuaState {
-    /// Limits how long each outermost run may take: a chunk, a function called from Swift, with all that they call.
+    /// Limits the duration of each outermost run: a chunk, or a function called from Swift, including all calls from
+    /// it.
     ///
-    /// A run that is over its time ends with ``LuaLimitExceeded``, within some ten milliseconds. What a run spends inside of
-    /// a C function that computes cannot be cut short: it is stopped after that. Costs a look at the clock for each run,
-    /// nothing while it runs. Nil, the usual, for no limit. False when the system has no thread left to watch the time.
+    /// A run that exceeds its time ends with ``LuaLimitExceeded`` within about ten milliseconds. A C function that
+    /// computes cannot be stopped before it returns. Each run reads the clock once; there is no cost while it runs.
+    /// Nil, the default, removes the limit.
     ///
-    /// Holds from the next run on.
-    @discardableResult  // because a system without threads has run no script either
+    /// Takes effect with the next run. Returns false if the system cannot create the thread that watches the time.
+    @discardableResult  // because a system that cannot create threads cannot run scripts
     package func setTimeLimit(_ limit: Duration?) -> Bool {
         guard let limit else { return shim_time_limit(main, 0) }
         setStopError(LuaLimitExceeded(time: limit), SHIM_STOP_TIME)
         let (seconds, attoseconds) = limit.components
-        // Some 290 years are no limit.
+        // A limit of more than about 290 years is the same as no limit.
         let nanoseconds =
             seconds >= 1 << 33
             ? Int64.max : max(1, seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
@@ -71,19 +71,20 @@ extension LuaState {
         setStopError(LuaLimitExceeded(totalTime: limit), SHIM_STOP_TOTAL_TIME)
     }
 
-    /// Limits how many instructions of Lua's virtual machine each outermost run may execute.
+    /// Limits the number of instructions of Lua's virtual machine that each outermost run may execute.
     ///
-    /// Counted by the thousand; the resumption of a coroutine counts as a hundred. A run that exceeds it ends with
-    /// ``LuaLimitExceeded``. Lua code runs at half its speed while there is a limit. Nil, the usual, for none.
+    /// Instructions are counted by the thousand; resuming a coroutine counts as a hundred. A run that exceeds the limit
+    /// ends with ``LuaLimitExceeded``. Lua code runs at half its speed while there is a limit. Nil, the default,
+    /// removes the limit.
     ///
-    /// Set it before the first run: a coroutine that was made without a limit is not counted. A script with
-    /// `debug.sethook` could take the limit off.
+    /// Set the limit before the first run: coroutines created without a limit are not counted. A script with
+    /// `debug.sethook` can remove the limit.
     package func setInstructionLimit(_ limit: Int64?) {
         guard let limit else { return shim_instruction_limit(main, 0) }
         setStopError(LuaLimitExceeded(instructions: limit), SHIM_STOP_INSTRUCTIONS)
         shim_instruction_limit(main, max(1, limit))
     }
 
-    /// How many instructions the current run, or the last one, has executed; counted only with a limit.
+    /// The number of instructions that the current or the last run has executed; counted only with a limit.
     package var instructions: Int64 { shim_instructions(main) }
 }

@@ -1,16 +1,16 @@
-// Live objects: userdata of a key and a class, made without a finalizer, so that walking over millions of them costs
-// what Lua's allocator costs. Names are resolved in C; one virtual call answers a read.
+// Live objects: userdata with a key and a class. They have no finalizer, so iterating over millions of them costs
+// little more than Lua's allocations. Names are resolved in C; one virtual call reads a property.
 
 import CLuaShims
 
-/// A live object as Lua holds it.
+/// A live object in Lua.
 package struct LuaLiveObject {
-    /// Its class in this state.
+    /// The class of the object in this state.
     package let type: LuaLiveClass
-    /// Its key.
+    /// The key of the object.
     package let key: Int64
 
-    /// An object of this class with this key.
+    /// Creates an object of this class with this key.
     package init(type: LuaLiveClass, key: Int64) {
         self.type = type
         self.key = key
@@ -21,39 +21,39 @@ package struct LuaLiveObject {
 ///
 /// Subclass it, then `register` the instance.
 ///
-/// The state keeps it until it closes (a frozen one until its last object is collected). What a method throws is
-/// raised in Lua.
+/// The state retains the instance until it closes; a frozen one, until its last object is collected. Errors that a
+/// method throws are raised in Lua.
 open class LuaLiveClass {
-    // Because register sets it before anything can use the class.
+    // because register sets it before anything can use the class
     fileprivate(set) var pointer: OpaquePointer!
 
-    /// For subclasses.
+    /// Creates the base of a subclass.
     public init() {}
 
-    /// Reads the property of that slot.
+    /// Reads the property with this slot.
     ///
-    /// Slot -1: the key is none of the properties or methods; see `LuaResult.key`.
+    /// Slot -1 means that the key is neither a property nor a method; see `LuaResult.key`.
     open func get(_ key: Int64, _ slot: Int, _ result: borrowing LuaResult) throws {
         result.setNil()
     }
-    /// Assigns the property of that slot; -1 as in `get`.
+    /// Assigns the property with this slot; slot -1 has the same meaning as in `get`.
     open func set(_ key: Int64, _ slot: Int, _ value: borrowing LuaField) throws {}
-    /// Answers an integer key; by itself as `get` does with slot -1.
+    /// Reads the element at an integer index; by default, calls `get` with slot -1.
     open func element(_ key: Int64, _ index: Int64, _ result: borrowing LuaResult) throws {
         try get(key, -1, result)
     }
-    /// Assigns an integer key; by itself as `set` does with slot -1.
+    /// Assigns the element at an integer index; by default, calls `set` with slot -1.
     open func setElement(_ key: Int64, _ index: Int64, _ value: borrowing LuaField) throws {
         try set(key, -1, value)
     }
-    /// Makes an object from the fields of a table; nil declines, and the general `create` does it.
+    /// Creates an object from the fields of a table; returns nil to leave the creation to the general `create`.
     open func create(_ fields: borrowing LuaFields) throws -> Int64? { nil }
-    /// The members that a script can name on every object of the class, as far as the class itself knows.
+    /// The members of every object of the class, as far as the class itself knows them.
     var members: [LuaMember] { [] }
-    /// The class behind a name; see `LuaClass.init`.
+    /// Returns the class with a name; see `LuaClass.init`.
     func resolve(_ key: Int64, _ name: UInt, _ text: () -> String) -> LuaLiveClass? { nil }
 
-    /// The address of a name interned by this class: equal to what `resolve` gets for that name.
+    /// The address of a name interned by this class, which `resolve` receives for this name.
     package internal(set) var internedName: UInt = 0
 }
 
@@ -67,7 +67,7 @@ extension LuaField {
     package var key: LuaValue { state.value(at: 2, on: L) }
 }
 
-/// The methods that all live classes of a kind share.
+/// The methods that all live classes of one kind share.
 ///
 /// Declare it once, as a global constant.
 package final class LuaLiveMethods: Sendable {
@@ -76,7 +76,7 @@ package final class LuaLiveMethods: Sendable {
     /// The names of the methods, sorted.
     package let members: [LuaMember]
 
-    /// A set of methods.
+    /// Creates a set of methods.
     package init(
         methods: [LuaMethod<LuaLiveObject>], metamethods: [LuaMethod<LuaLiveObject>] = []
     ) {
@@ -87,9 +87,9 @@ package final class LuaLiveMethods: Sendable {
     }
 }
 
-/// Keeps the classes of one frozen version alive while Swift needs them.
+/// Keeps the classes of one frozen version alive while Swift code uses them.
 ///
-/// Objects in Lua keep them alive by themselves.
+/// Objects in Lua keep their classes alive themselves.
 package final class LuaFrozenAnchor {
     let reference: LuaReference
     let first: OpaquePointer
@@ -101,9 +101,9 @@ package final class LuaFrozenAnchor {
 }
 
 extension LuaState {
-    /// Makes a class known.
+    /// Registers a class.
     ///
-    /// `properties` are names with their slots; a property hides a method of the same name.
+    /// `properties` are names with their slots. A property hides a method of the same name.
     package func register(
         _ type: LuaLiveClass, name: String, methods: LuaLiveMethods,
         properties: [(name: String, slot: Int)]
@@ -126,17 +126,17 @@ extension LuaState {
         setProperties(properties, of: pointer, on: L)
     }
 
-    /// Replaces the names of a registered class's properties.
+    /// Replaces the property names of a registered class.
     ///
-    /// Objects that scripts hold follow at once.
+    /// Takes effect at once for existing objects.
     package func setProperties(_ properties: [(name: String, slot: Int)], of type: LuaLiveClass) {
         setProperties(properties, of: type.pointer, on: stack)
     }
 
-    /// Registers the class that represents `live` at one version, with the present names of `live`.
+    /// Registers the class that represents `live` at one version, with the current names of `live`.
     ///
-    /// Classes of the same version pass the same anchor, and lose their Swift side together when
-    /// nothing holds the anchor any more.
+    /// Classes of the same version use the same anchor. Their Swift instances are released together, when the last
+    /// reference to the anchor is dropped.
     package func registerFrozen(
         _ type: LuaLiveClass, like live: LuaLiveClass, sharing anchor: LuaLiveClass? = nil
     ) -> LuaFrozenAnchor {
@@ -149,21 +149,21 @@ extension LuaState {
         return LuaFrozenAnchor(reference: popReference(L), first: pointer)
     }
 
-    /// The anchor of a frozen class, while something else still holds it.
+    /// Returns the anchor of a frozen class, while it is still referenced.
     package func anchor(of frozen: LuaLiveClass) -> LuaFrozenAnchor? {
         let L = stack
         guard shim_push_anchor(L, frozen.pointer) else { return nil }
         return LuaFrozenAnchor(reference: popReference(L), first: frozen.pointer)
     }
 
-    /// The userdata of a live object.
+    /// Creates a userdata for a live object.
     package func userdata(_ object: LuaLiveObject) -> LuaValue {
         let L = stack
         shim_push_object(L, object.type.pointer, object.key)
         return pop(L)
     }
 
-    /// A method of a live class as a plain function.
+    /// Returns a method of a live class as a plain function.
     package func function(_ name: String, of methods: LuaLiveMethods) -> LuaFunction? {
         guard let index = methods.methods.firstIndex(where: { $0.name == name }) else { return nil }
         return LuaFunction(reference: functions(of: methods)[index])
@@ -202,7 +202,7 @@ extension LuaState {
         let texts = properties.map { Array($0.name.utf8CString) }
         let lengths = properties.map { $0.name.utf8.count }
         let slots = properties.map { Int32($0.slot) }
-        // One block for all names, so that their addresses are stable during the call.
+        // All names share one block, so that their addresses are stable during the call.
         var block: [CChar] = []
         var offsets: [Int] = []
         for text in texts {
@@ -228,9 +228,9 @@ private func answer(_ L: OpaquePointer?, _ error: any Error) -> Int32 {
     return 1
 }
 
-/// The shims' way into a class.
+/// The functions through which the shims call a class.
 ///
-/// Constant, and the same for all.
+/// Constant, and the same for all classes.
 private let dispatchCalls = shim_class_calls(
     get: { context, L, payload, slot, out in
         dispatch(context)._withUnsafeGuaranteedRef { type in

@@ -1,16 +1,16 @@
 import CLuaShims
 import MemoryAccounts
 
-/// How much memory a state holds, in bytes as Lua counts them.
+/// The memory of a state, in bytes as counted by Lua.
 package struct LuaMemory: Sendable, Equatable {
-    /// Held now.
+    /// The current memory.
     package var used: Int
-    /// The most that was ever held.
+    /// The highest memory so far.
     package var peak: Int
 }
 
 extension LuaState {
-    /// The memory held by Lua values.
+    /// The memory of all Lua values.
     ///
     /// Swift objects behind userdata are not counted.
     package var memory: LuaMemory {
@@ -21,10 +21,10 @@ extension LuaState {
     /// The account that the state's memory is charged to; nil without a limit.
     package var account: MemoryAccount? { home.account }
 
-    /// Charges what the state takes from now on to its account.
+    /// Charges memory that the state allocates from now on to its account.
     ///
-    /// What it holds already belongs to the host. Where the account refuses memory, code gets ``MemoryLimitReached``, with
-    /// the code `limit_exceeded`. Idempotent; does nothing without an account.
+    /// Earlier allocations are not charged. If the account refuses memory, the code receives ``MemoryLimitReached``
+    /// with the code `limit_exceeded`. Idempotent; has no effect without an account.
     package func countMemory() {
         guard let account else { return }
         let L = stack
@@ -35,10 +35,10 @@ extension LuaState {
         shim_count_memory(main)
     }
 
-    /// Throws if the account does not have these bytes left, which the caller has allocated for a while, for functions
-    /// that build large values.
+    /// Throws if the account has less than this number of bytes left; call it in functions that build large values.
     ///
-    /// Collects garbage before it gives up, if that is worth its time. Costs two loads.
+    /// The bytes are a temporary allocation of the caller. Collects garbage before it throws, if that is worth its
+    /// time. Costs two loads.
     package func checkMemory(adding bytes: Int = 0) throws(MemoryLimitReached) {
         guard let account, account.bytes + bytes >= account.capacity else { return }
         if account.needsCollection {
@@ -49,7 +49,7 @@ extension LuaState {
         }
     }
 
-    /// A full collection.
+    /// Runs a full garbage collection.
     ///
     /// Finalizers run.
     package func collectGarbage() { shim_collect(stack) }
@@ -65,8 +65,8 @@ extension MemoryAccount {
 }
 
 extension MemoryLimitReached: ScriptError {
-    /// `limit_exceeded`.
+    /// The code `limit_exceeded`.
     package var scriptCode: String { "limit_exceeded" }
-    /// Which limit it is.
+    /// The message, which names the limit.
     package var scriptMessage: String { description }
 }

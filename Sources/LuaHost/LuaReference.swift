@@ -4,14 +4,14 @@ import Synchronization
 
 /// Keeps a Lua table, function, userdata or coroutine alive.
 ///
-/// May be dropped on any thread.
+/// Can be released on any thread.
 package final class LuaReference: @unchecked Sendable {
-    // Sendable because both fields are constant and only the state's own thread follows them; `deinit` merely puts
-    // the slot on a list that is guarded by a lock.
+    // Sendable because both fields are constant and only the state's own thread uses them. `deinit` only adds the slot
+    // to a list that is protected by a lock.
     let home: LuaHome
     let slot: Int32
 
-    /// The memory of a reference, and of its place in arrays of values.
+    /// The size in bytes of a reference and of its entry in an array of values.
     private static let memory = 96
 
     init(home: LuaHome, slot: Int32) {
@@ -25,30 +25,30 @@ package final class LuaReference: @unchecked Sendable {
         home.give(back: slot)
     }
 
-    /// The open state that this belongs to.
+    /// Returns the open state of this reference.
     func state() throws(LuaError) -> LuaState {
         guard let state = home.state else { throw LuaError.closed }
         return state
     }
 }
 
-/// The state's remainder for its references: whether it is open, and which slots wait to be freed.
+/// The shared part of a state that its references keep alive: whether the state is open, and the slots to free.
 final class LuaHome: @unchecked Sendable {
-    // Sendable because `freed` is guarded by its lock and the rest is touched on the state's thread only.
+    // Sendable because `freed` is protected by its lock and the other fields are used on the state's thread only.
     private let freed = Mutex<[Int32]>([])
     private let waiting = Atomic<Bool>(false)
     let account: MemoryAccount?
-    /// The bytes of large strings that the functions that are running have copied.
+    /// The size of the large strings that running functions have copied, in bytes.
     private(set) var copied = 0
     private(set) var isOpen = false
-    private unowned(unsafe) var owner: LuaState?  // because LuaState clears it before it goes
+    private unowned(unsafe) var owner: LuaState?  // because LuaState clears it in its deinit
     private var closing = false
 
     init(account: MemoryAccount?) { self.account = account }
 
     var state: LuaState? { isOpen ? owner : nil }
 
-    /// The account of the home that the shims know as the owner of a state.
+    /// Returns the memory account of a state's owner, as the shims know it.
     static func account(_ owner: UnsafeRawPointer?) -> MemoryAccount? {
         guard let owner else { return nil }
         return Unmanaged<LuaHome>.fromOpaque(owner).takeUnretainedValue().account
@@ -59,7 +59,7 @@ final class LuaHome: @unchecked Sendable {
         isOpen = true
     }
 
-    /// The bytes of a string whose copy is charged; copies of shorter strings cost less memory than charging costs time.
+    /// The minimum length of a string whose copy is charged; charging shorter ones costs more than their memory.
     static let leastNotedCopy = 4096
 
     /// Charges a copy of a Lua string until the function that requested it returns.
@@ -71,7 +71,7 @@ final class LuaHome: @unchecked Sendable {
         }
     }
 
-    /// Releases the copies of a function that returns; when it was called, `before` bytes were charged.
+    /// Releases the charged copies of a function that returns; `before` is the charge at its start, in bytes.
     @inline(__always)
     func releaseCopies(downTo before: Int) {
         guard copied != before else { return }
@@ -91,7 +91,7 @@ final class LuaHome: @unchecked Sendable {
         waiting.store(true, ordering: .releasing)
     }
 
-    /// Frees the slots of dropped references; on the state's thread.
+    /// Frees the slots of released references; call it on the state's thread.
     func drain() {
         guard waiting.load(ordering: .acquiring), let owner, !closing else { return }
         waiting.store(false, ordering: .relaxed)

@@ -1,20 +1,20 @@
 import CLuaShims
 
 extension LuaState {
-    /// Makes the callbacks of the C module `luv` runs of this state: they can be stopped, and their errors wait for
-    /// ``takeLuvFailures()``, where luv itself would end the process.
+    /// Runs the callbacks of the C module `luv` as runs of this state.
     ///
-    /// False if the table is not that module.
+    /// They can be stopped, and their errors are kept for ``takeLuvFailures()``, where luv itself would end the
+    /// process. Returns false if the table is not this module.
     package func adoptLuv(_ module: LuaTable) -> Bool {
         let L = stack
         push(module.reference, on: L)
         return shim_adopt_luv(L)
     }
 
-    /// Calls no callback of luv from now on; before the state is closed, which closes luv's handles.
+    /// Disables all callbacks of luv; call it before the state is closed, which closes luv's handles.
     package func silenceLuv() { shim_silence_luv(main) }
 
-    /// The errors of luv's callbacks since the last call.
+    /// Returns the errors of luv's callbacks since the last call.
     package func takeLuvFailures() -> [LuaError] {
         let L = stack
         shim_take_luv_failures(L)

@@ -1,7 +1,7 @@
 import CLuaShims
 
 extension LuaState {
-    /// Which forms of a chunk `load` accepts.
+    /// The forms of a chunk that `load` accepts.
     package enum ChunkMode: String, Sendable {
         case text = "t"
         case binary = "b"
@@ -10,8 +10,8 @@ extension LuaState {
 
     /// Compiles a chunk.
     ///
-    /// `name` as Lua has it: `@file.lua`, `=stdin`, or the source itself. A loaded binary chunk is
-    /// trusted by Lua: take `.text` for sources that may be hostile.
+    /// `name` is a chunk name of Lua: `@file.lua`, `=stdin`, or the source itself. Lua does not verify binary chunks,
+    /// so accept only `.text` from untrusted sources.
     package func load(_ source: LuaString, name: String, mode: ChunkMode = .text) throws(LuaError)
         -> LuaFunction
     {
@@ -28,48 +28,48 @@ extension LuaState {
         try load(LuaString(source), name: name ?? source)
     }
 
-    /// Compiles and runs a chunk; all its results.
-    @discardableResult  // because chunks are run for what they do
+    /// Compiles and runs a chunk, and returns all its results.
+    @discardableResult  // because many chunks run for their side effects
     package func run(_ source: String, name: String? = nil, arguments: [LuaValue] = [])
         throws(LuaError) -> [LuaValue]
     {
         try load(source, name: name).call(arguments)
     }
 
-    /// The traceback of the code that is running, from this level on; empty outside of a call.
+    /// Returns the traceback of the running code, starting at this level; empty outside of a call.
     package func traceback(message: String? = nil, level: Int = 0) -> String {
         let L = stack
         shim_traceback(L, L, message, Int32(clamping: level))
         return pop(L).string?.description ?? ""
     }
 
-    /// Calls a function where an uncaught error is raised, before the stack unwinds.
+    /// Calls a function at the raise of each uncaught error, before the stack unwinds.
     ///
-    /// The function gets no arguments and can look at the stack with the `debug` library. Errors of its own are dropped.
-    /// It replaces an earlier function.
+    /// The function receives no arguments and can inspect the stack with the `debug` library. Its own errors are
+    /// ignored. It replaces an earlier function.
     package func observeErrors(_ function: LuaFunction) {
         let L = stack
         push(.function(function), on: L)
         shim_set_error_observer(L)
     }
 
-    /// One level of the call stack.
+    /// A level of the call stack.
     package struct Frame: Sendable, Equatable {
-        /// The chunk, shortened as in messages.
+        /// The name of the chunk, shortened as in messages.
         package var source: String
-        /// The line that runs, -1 if unknown.
+        /// The current line; -1 if unknown.
         package var line: Int
-        /// Where the function begins.
+        /// The line of the function's definition.
         package var definedAt: Int
-        /// The name it was called by, if there is one.
+        /// The name by which the function was called; nil if unknown.
         package var name: String?
-        /// False for functions written in C or Swift.
+        /// Whether the function is written in Lua; false for C and Swift.
         package var isLua: Bool
     }
 
-    /// The call at this level of the running code: 0 is the innermost.
+    /// Returns the call at this level of the running code; level 0 is the innermost.
     ///
-    /// Nil beyond the last.
+    /// Returns nil beyond the last level.
     package func frame(level: Int) -> Frame? {
         var raw = shim_frame()
         guard shim_stack_frame(stack, Int32(clamping: level), &raw) else { return nil }
@@ -84,7 +84,7 @@ extension LuaState {
             name: name.isEmpty ? nil : name, isLua: raw.is_lua)
     }
 
-    /// `#value`; metamethods run.
+    /// Returns `#value`; can call metamethods.
     package func length(of value: LuaValue) throws(LuaError) -> Int64? {
         let L = stack
         push(value, on: L)
@@ -92,7 +92,7 @@ extension LuaState {
         return pop(L).integer
     }
 
-    /// `value[key]` of any value; metamethods run.
+    /// Returns `value[key]` for any value; can call metamethods.
     package func index(_ value: LuaValue, _ key: LuaValue) throws(LuaError) -> LuaValue {
         let L = stack
         push(value, on: L)
@@ -101,13 +101,13 @@ extension LuaState {
         return pop(L)
     }
 
-    /// Lets ``onMainReturn`` be called once, when the outermost Lua function that is running returns.
+    /// Calls ``onMainReturn`` once, when the outermost running Lua function returns.
     ///
-    /// Until then every return costs a little; nothing is slowed before. Returns false if it cannot watch: no Lua
-    /// function runs, or the script has a hook of its own. A function that ends with a tail call is not reported.
+    /// Until then, every return costs a little more. Returns false if the call cannot be watched: no Lua function runs,
+    /// or the script has its own hook. A function that ends with a tail call is not reported.
     @discardableResult  // because a call that was not watched is checked at its end anyway
     package func watchMainReturn() -> Bool { shim_watch_main_return(stack) }
 
-    /// Switches warnings on or off; they are off at first, as in `lua` without `-W`.
+    /// Turns warnings on or off; they are initially off, as in `lua` without `-W`.
     package func setWarnings(_ on: Bool) { shim_warnings(stack, on) }
 }

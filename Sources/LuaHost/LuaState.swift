@@ -1,19 +1,21 @@
 // LuaHost: a Lua state as a Swift object.
 //
-// What it is for: running chunks, exchanging values, giving scripts functions and classes written in Swift, and one
-// error model for both sides. It knows no store and no event loop.
+// It runs chunks, exchanges values, provides scripts with functions and classes written in Swift, and converts errors
+// in both directions. It does not depend on a store or an event loop.
 //
-// Threads: a state belongs to the thread that uses it; nothing here locks. Two things may be used on any thread: a
-// `LuaReference` (and what holds one) may be dropped, and a `LuaInterrupt` may be requested.
+// Threads: a state belongs to the thread that uses it and has no locks. Two operations are permitted on any thread:
+// releasing a `LuaReference` (or a value that contains one), and requesting a `LuaInterrupt`.
 //
 // Caveats:
-// * No jump crosses Swift. Lua is reached only through `CLuaShims`, whose functions cannot raise or run protected.
-// * Inside a function called by a coroutine every operation works on that coroutine's stack by itself.
-// * `deinit` of an object that Lua collects runs in the middle of whatever the script does: it may drop references,
-//   it may not use the state.
-// * A memory account refuses memory while Lua code runs, not in Swift functions that it calls: those record what they
-//   take, and the script's next allocation fails. Functions that build large values ask `checkMemory` as they go.
-// * Closing runs the script's finalizers. Values that outlive their state answer every use with an error.
+// * No `longjmp` crosses Swift frames. Lua is called only through `CLuaShims`, whose functions either cannot raise or
+//   run in protected mode.
+// * In a function that a coroutine calls, every operation automatically uses the stack of the coroutine.
+// * `deinit` of an object that Lua collects runs in the middle of script code: it can release references, but must not
+//   use the state.
+// * A memory account refuses memory while Lua code runs, but not in Swift functions that it calls: these record what
+//   they allocate, and the script's next allocation fails. Functions that build large values call `checkMemory`
+//   repeatedly.
+// * Closing runs the script's finalizers. Values that outlive their state throw an error at every use.
 
 import CLuaShims
 import MemoryAccounts
@@ -27,29 +29,29 @@ package final class LuaState {
     var classes: [ObjectIdentifier: OpaquePointer] = [:]
     var methodSets: [ObjectIdentifier: [LuaReference]] = [:]
     var stopErrors: [Int: any ScriptError] = [:]
-    /// Receives the warnings of `warn` and of failing finalizers, when they are switched on.
+    /// Receives the warnings of `warn` and of failing finalizers, if warnings are on.
     package var onWarning: ((String) -> Void)?
-    /// The owner of the state: declarations of classes, which belong to no state, find their host through it.
+    /// The owner of the state, through which the declarations of classes, which belong to no state, find their host.
     package weak var host: AnyObject?
-    /// Which files the functions that are given to the script may touch.
+    /// The files that the functions given to the script may access.
     package var files = FileRights.all
     /// Returns the code and the message of an error of the host that is not a ``ScriptError``; nil for one without a code.
     package var describesError: ((any Error) -> (code: String, message: String)?)?
-    /// Called when a main chunk returns that is watched: see ``watchMainReturn()``.
+    /// Runs when a watched main chunk returns: see ``watchMainReturn()``.
     ///
-    /// What neither its locals nor anything else reaches has just been collected; its locals are
-    /// still there.
+    /// Unreachable values have just been collected, but the locals of the chunk still exist.
     package var onMainReturn: (() -> Void)?
 
-    /// A state with the given libraries.
+    /// Creates a state with the given libraries.
     ///
-    /// Aborts when there is not even memory for an empty state.
+    /// Aborts the process if there is not enough memory for an empty state.
     ///
-    /// `ignoresEnvironment` is `lua -E`: LUA_PATH and LUA_CPATH do not count. `isConfined` removes the functions of the
-    /// libraries that could reach out of the state or run on after a stop: `dofile`, `loadfile` and binary chunks,
-    /// `__gc`, `string.dump`, and all of `os` but the time. The libraries should be ``LuaLibraries/confined`` then.
+    /// `ignoresEnvironment` has the effect of `lua -E`: LUA_PATH and LUA_CPATH are ignored. `isConfined` removes the
+    /// functions of the libraries that access resources outside of the state or could continue after a stop: `dofile`,
+    /// `loadfile` and binary chunks, `__gc`, `string.dump`, and all of `os` except the time functions. In this case the
+    /// libraries should be ``LuaLibraries/confined``.
     ///
-    /// The state's memory is charged to `account` from ``countMemory()`` on.
+    /// Memory is charged to `account` after ``countMemory()`` was called.
     package init(
         libraries: LuaLibraries = .all, isConfined: Bool = false, ignoresEnvironment: Bool = false,
         account: MemoryAccount? = nil
@@ -57,7 +59,7 @@ package final class LuaState {
         home = LuaHome(account: account)
         var calls = shim_host_calls(
             release: { object in
-                // because every pointer given to the shims was retained by passRetained
+                // because every pointer passed to the shims was retained by passRetained
                 if let object { Unmanaged<AnyObject>.fromOpaque(object).release() }
             },
             warn: { owner, text, length in
@@ -70,7 +72,7 @@ package final class LuaState {
                 guard let owner else { return }
                 let home = Unmanaged<LuaHome>.fromOpaque(owner).takeUnretainedValue()
                 guard let state = home.state, let handler = state.onMainReturn else { return }
-                // What only a dropped reference still holds is garbage as well.
+                // Values that only released references have held are garbage as well.
                 home.drain()
                 state.collectGarbage()
                 handler()
@@ -110,8 +112,7 @@ package final class LuaState {
 
     deinit { close() }
 
-    /// Ends the state: runs its finalizers and `__gc` metamethods, releases every Swift object it
-    /// held.
+    /// Closes the state: runs its finalizers and `__gc` metamethods, and releases every Swift object that it held.
     ///
     /// Idempotent.
     package func close() {
@@ -120,10 +121,10 @@ package final class LuaState {
         closeInPlace()
     }
 
-    /// Ends the state under the code that it runs, as `os.exit(code, true)` of `lua` does: pending `__close` handlers and
-    /// finalizers run.
+    /// Closes the state while it runs code, as `os.exit(code, true)` of `lua` does.
     ///
-    /// That code cannot be returned to: the caller ends the process.
+    /// Pending `__close` handlers and finalizers run. The running code cannot continue, so the caller must end the
+    /// process.
     package func closeBeforeExit() {
         if home.isOpen { closeInPlace() }
     }
@@ -134,29 +135,29 @@ package final class LuaState {
         home.didClose()
     }
 
-    /// Lua's release and copyright, as `lua -v` shows them.
+    /// The release and copyright of Lua, as `lua -v` prints them.
     package static var copyright: String { String(cString: shim_copyright()) }
 
-    /// False once `close` has been called.
+    /// Whether the state is open; false after `close`.
     package var isOpen: Bool { home.isOpen }
 
-    /// Whether Lua code of this state is executing, further out on this thread's stack.
+    /// Whether Lua code of this state is running, in an outer call on this thread.
     package var isRunning: Bool { home.isOpen && shim_is_running(main) }
 
-    /// Whether the run that is going on has been asked to stop, from whatever thread.
+    /// Whether a stop of the current run was requested, on any thread.
     package var isStopping: Bool { isRunning && shim_stop_asked(main) }
 
-    /// Throws when the run that is going on has been asked to stop, also if the script has caught that once.
+    /// Throws if a stop of the current run was requested, even if the script has caught the stop once.
     ///
-    /// For host functions that are about to do what a stopped run may not do, such as a commit.
+    /// For host functions before an action that a stopped run must not perform, such as a commit.
     package func checkStopping() throws(LuaInterrupted) {
         if isStopping { throw LuaInterrupted() }
     }
 
-    /// Throws where the run's next instruction would raise that it has been asked to stop.
+    /// Throws if the next instruction of the run would raise the error of a stop.
     ///
-    /// For host functions that have waited: the signal that makes the run notice may come only after they have returned.
-    /// Unlike `checkStopping`, lets a run tidy up that has caught the stop.
+    /// For host functions after waiting, because the signal that notifies the run may arrive only after they return.
+    /// Unlike `checkStopping`, permits the cleanup of a run that has caught the stop.
     package func takeStop() throws(LuaInterrupted) {
         if isRunning && shim_stop_due(main) { throw LuaInterrupted() }
     }
@@ -168,7 +169,7 @@ package final class LuaState {
         return LuaTable(reference: popReference(L))
     }
 
-    /// `package.loaded`, where a module put under its name is what `require` returns.
+    /// The table `package.loaded`, which maps module names to the results of `require`.
     ///
     /// Nil without the library.
     package var loadedModules: LuaTable? {
@@ -183,7 +184,7 @@ package final class LuaState {
         return loaded.table
     }
 
-    /// The stack of the innermost host call: a coroutine's inside functions that it called.
+    /// The stack of the innermost host call; in a function that a coroutine calls, the coroutine's stack.
     var stack: OpaquePointer {
         precondition(home.isOpen, "a closed Lua state was used")
         home.drain()

@@ -1,14 +1,14 @@
 import CLuaShims
 
-/// A standard stream of a state's `io` that writes to the host.
+/// A replacement of a standard stream of a state's `io` that writes to the host.
 ///
-/// It has to outlive the state, whose finalizers may still write.
+/// It must outlive the state, whose finalizers can still write.
 package final class LuaStream {
-    /// Which stream is replaced.
+    /// The stream to replace.
     package enum Kind {
-        /// `io.stdout`, to which `io.write` writes.
+        /// The stream `io.stdout`, which `io.write` uses.
         case output
-        /// `io.stderr`.
+        /// The stream `io.stderr`.
         case error
     }
 
@@ -17,7 +17,7 @@ package final class LuaStream {
 
     fileprivate init(_ write: @escaping ([UInt8]) -> Void) {
         self.write = write
-        // Borrowed: the stream is closed with its owner.
+        // The owner closes the stream.
         stream = shim_open_stream(
             { context, bytes, count in
                 guard let context else { return }
@@ -35,7 +35,7 @@ package final class LuaStream {
 }
 
 extension LuaState {
-    /// Replaces a standard stream of `io`; nil if there is no memory for it.
+    /// Replaces a standard stream of `io`; returns nil if there is not enough memory.
     ///
     /// `write` is called on the state's thread, for each piece that a script writes.
     package func useStream(

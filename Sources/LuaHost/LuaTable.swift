@@ -4,11 +4,11 @@ import CLuaShims
 ///
 /// Equality is identity.
 ///
-/// Reading and writing honours metamethods, may run Lua code and throws what that raises; the `raw` forms do not.
+/// Reads and writes can call metamethods and throw their errors, except in the `raw` forms.
 package struct LuaTable: Hashable, Sendable {
     let reference: LuaReference
 
-    /// The value under a key.
+    /// Returns the value of a key.
     package func get(_ key: LuaValue) throws(LuaError) -> LuaValue {
         let state = try reference.state()
         let L = state.stack
@@ -18,7 +18,7 @@ package struct LuaTable: Hashable, Sendable {
         return state.pop(L)
     }
 
-    /// Puts a value under a key; `nil` removes it.
+    /// Sets the value of a key; `nil` removes the key.
     package func set(_ key: LuaValue, _ value: LuaValue) throws(LuaError) {
         let state = try reference.state()
         let L = state.stack
@@ -28,9 +28,9 @@ package struct LuaTable: Hashable, Sendable {
         try state.check(shim_set(L), on: L)
     }
 
-    /// The value under a key, without metamethods.
+    /// Returns the value of a key, without metamethods.
     ///
-    /// `nil` when the state is closed.
+    /// Returns `nil` if the state is closed.
     package func raw(_ key: LuaValue) -> LuaValue {
         guard let state = reference.home.state else { return .nil }
         let L = state.stack
@@ -42,9 +42,9 @@ package struct LuaTable: Hashable, Sendable {
         return result
     }
 
-    /// Puts a value under a key, without metamethods.
+    /// Sets the value of a key, without metamethods.
     ///
-    /// A key of `nil` or NaN is ignored.
+    /// A key that is `nil` or NaN is ignored.
     package func setRaw(_ key: LuaValue, _ value: LuaValue) {
         guard let state = reference.home.state else { return }
         let L = state.stack
@@ -55,7 +55,7 @@ package struct LuaTable: Hashable, Sendable {
         shim_settop(L, shim_top(L) - 1)
     }
 
-    /// The field of that name, without metamethods.
+    /// The field with this name, without metamethods.
     package subscript(name: String) -> LuaValue {
         get { raw(.text(name)) }
         nonmutating set { setRaw(.text(name), newValue) }
@@ -77,15 +77,15 @@ package struct LuaTable: Hashable, Sendable {
         return result
     }
 
-    /// The elements 1 … `count`.
+    /// The elements with the indexes 1 … `count`.
     package var array: [LuaValue] {
         let count = count
         return count == 0 ? [] : (1...count).map { self[$0] }
     }
 
-    /// Whether every key is one of 1 … `count`, without metamethods; elements may be nil.
+    /// Whether every key is one of 1 … `count`, without metamethods; elements can be nil.
     ///
-    /// Costs a step for each key.
+    /// Takes time proportional to the number of keys.
     package var isArray: Bool {
         guard let state = reference.home.state else { return true }
         let L = state.stack
@@ -102,7 +102,7 @@ package struct LuaTable: Hashable, Sendable {
         return true
     }
 
-    /// All pairs, in `next`'s order, without metamethods.
+    /// All pairs in the order of `next`, without metamethods.
     package var pairs: [(key: LuaValue, value: LuaValue)] {
         guard let state = reference.home.state else { return [] }
         let L = state.stack
@@ -118,7 +118,7 @@ package struct LuaTable: Hashable, Sendable {
         return result
     }
 
-    /// All keys, in `next`'s order, without metamethods.
+    /// All keys in the order of `next`, without metamethods.
     package var keys: [LuaValue] {
         var result: [LuaValue] = []
         forEachKey { result.append($0) }
@@ -141,10 +141,10 @@ package struct LuaTable: Hashable, Sendable {
         shim_settop(L, table - 1)
     }
 
-    /// The keys that are texts and begin so, in `next`'s order, without metamethods.
+    /// Returns the text keys with a prefix in the order of `next`, without metamethods.
     ///
-    /// Costs a comparison for each key that is looked at; only those that are returned are copied. At most `scanning` keys
-    /// are looked at and at most `limit` names returned, so that a table of millions takes no longer than a large one.
+    /// Compares at most `scanning` keys and returns at most `limit` names, so that the time is bounded for tables of
+    /// any size. Copies only the returned keys.
     package func names(
         startingWith prefix: String, ofFunctions: Bool = false, limit: Int = .max,
         scanning: Int = .max
@@ -177,7 +177,7 @@ package struct LuaTable: Hashable, Sendable {
         return result
     }
 
-    /// The metatable, if it has one.
+    /// The metatable; nil if there is none.
     package var metatable: LuaTable? {
         get {
             guard let state = reference.home.state else { return nil }
@@ -196,16 +196,16 @@ package struct LuaTable: Hashable, Sendable {
         }
     }
 
-    /// Whether both are the same table.
+    /// Returns whether both refer to the same table.
     package static func == (a: LuaTable, b: LuaTable) -> Bool {
         a.reference.isSame(as: b.reference)
     }
-    /// Identity.
+    /// Hashes the identity of the table.
     package func hash(into hasher: inout Hasher) { hasher.combine(reference.address) }
 }
 
 extension LuaState {
-    /// Creates a table with space for that many elements and fields.
+    /// Creates a table with space for this number of elements and fields.
     package func makeTable(array: Int = 0, fields: Int = 0) -> LuaTable {
         let L = stack
         shim_push_table(
@@ -213,9 +213,9 @@ extension LuaState {
         return LuaTable(reference: popReference(L))
     }
 
-    /// A new table with an element for each value of a collection.
+    /// Creates a table with an element for each value of a collection.
     ///
-    /// Throws what `transform` throws, and ``MemoryLimitReached``.
+    /// Throws the errors of `transform`, and ``MemoryLimitReached``.
     package func makeTable<Values: Collection>(
         of values: Values, _ transform: (Values.Element) throws -> LuaValue
     ) throws -> LuaTable {
@@ -223,7 +223,7 @@ extension LuaState {
         var index: Int64 = 0
         for value in values {
             index += 1
-            // The values are copies that are not charged.
+            // The values are copies that have not been charged.
             if index % 16 == 0 { try checkMemory(adding: values.count * 64) }
             let element = try transform(value)
             let L = stack
@@ -235,7 +235,7 @@ extension LuaState {
         return table
     }
 
-    /// A new table with these elements.
+    /// Creates a table with these elements.
     package func makeTable(_ elements: [LuaValue]) -> LuaTable {
         let L = stack
         shim_push_table(L, Int32(clamping: elements.count), 0)
@@ -248,7 +248,7 @@ extension LuaState {
 }
 
 extension LuaReference {
-    /// Lua's own identity of the value behind it.
+    /// The address that Lua uses as the identity of the value.
     var address: UInt {
         guard let state = home.state else { return UInt(bitPattern: Int(slot)) }
         let L = state.stack

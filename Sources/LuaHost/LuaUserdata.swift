@@ -6,7 +6,7 @@ import CLuaShims
 package struct LuaUserdata: Hashable, Sendable {
     let reference: LuaReference
 
-    /// The Swift object in it, if it is one of this class and still there.
+    /// Returns the Swift object of this class; nil for another class, or if the object was released.
     package func object<Object: AnyObject>(as type: LuaClass<Object>) -> Object? {
         guard let state = reference.home.state else { return nil }
         let L = state.stack
@@ -15,7 +15,7 @@ package struct LuaUserdata: Hashable, Sendable {
         return state.object(at: -1, of: type, on: L)
     }
 
-    /// The live object that it is: its class and key.
+    /// The live object of the userdata: its class and key.
     package var liveObject: LuaLiveObject? {
         guard let state = reference.home.state else { return nil }
         let L = state.stack
@@ -24,7 +24,7 @@ package struct LuaUserdata: Hashable, Sendable {
         return state.liveObject(at: -1, on: L)
     }
 
-    /// The members that a script can name on it if it is a Swift object, sorted by name; empty otherwise.
+    /// The members of a Swift object in the userdata, sorted by name; empty for other userdata.
     package var members: [LuaMember] {
         guard let state = reference.home.state else { return [] }
         let L = state.stack
@@ -37,11 +37,11 @@ package struct LuaUserdata: Hashable, Sendable {
         return Unmanaged<LuaLiveClass>.fromOpaque(context).takeUnretainedValue().members
     }
 
-    /// Turns the userdata of a Swift object into one of a live object, for all its holders, and releases the Swift
-    /// object.
+    /// Converts the userdata of a Swift object to one of a live object, for all references to it, and releases the
+    /// Swift object.
     ///
-    /// False, and nothing has happened, if it is no such userdata or the live object's class is frozen.
-    @discardableResult  // because a caller that has checked knows the answer
+    /// Returns false, without an effect, if the userdata is of another kind or the live object's class is frozen.
+    @discardableResult  // because a caller that has checked the value knows the result
     package func become(_ object: LuaLiveObject) -> Bool {
         guard let state = reference.home.state else { return false }
         let L = state.stack
@@ -51,11 +51,11 @@ package struct LuaUserdata: Hashable, Sendable {
         return shim_box_becomes_object(L, shim_top(L), object.type.pointer, object.key)
     }
 
-    /// Whether both are the same userdata.
+    /// Returns whether both refer to the same userdata.
     package static func == (a: LuaUserdata, b: LuaUserdata) -> Bool {
         a.reference.isSame(as: b.reference)
     }
-    /// Identity.
+    /// Hashes the identity of the userdata.
     package func hash(into hasher: inout Hasher) { hasher.combine(reference.address) }
 }
 
@@ -66,7 +66,7 @@ extension LuaState {
         var cls: OpaquePointer?
         guard let pointer = shim_to_box(L, index, &cls), cls == classes[ObjectIdentifier(type)]
         else { return nil }
-        // because a box of this class is only ever made with an Object
+        // because a box of this class is only ever created with an Object
         return Unmanaged<Object>.fromOpaque(pointer).takeUnretainedValue()
     }
 

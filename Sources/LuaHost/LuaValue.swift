@@ -1,6 +1,6 @@
 /// Any Lua value.
 ///
-/// Collectable ones are references: they keep the value alive and are equal if it is the same one.
+/// Collectable values are references: they keep the value alive, and are equal if they refer to the same value.
 package enum LuaValue: Hashable, Sendable {
     case `nil`
     case boolean(Bool)
@@ -12,14 +12,14 @@ package enum LuaValue: Hashable, Sendable {
     case thread(LuaCoroutine)
     case userdata(LuaUserdata)
 
-    /// A string value.
+    /// Creates a string value.
     package static func text(_ text: String) -> LuaValue { .string(LuaString(text)) }
 
-    /// Everything but `nil` and `false`.
+    /// Whether the value is neither `nil` nor `false`.
     package var isTruthy: Bool { self != .nil && self != .boolean(false) }
-    /// Whether this is `nil`.
+    /// Whether the value is `nil`.
     package var isNil: Bool { self == .nil }
-    /// The integer, or the integral float, that this is; nil for anything else, strings included.
+    /// The integer, or the float with an integral value; nil for other values, including strings.
     package var integer: Int64? {
         switch self {
         case .integer(let value): value
@@ -27,7 +27,7 @@ package enum LuaValue: Hashable, Sendable {
         default: nil
         }
     }
-    /// The number that this is, as a double; nil for anything else.
+    /// The number as a double; nil for other values.
     package var number: Double? {
         switch self {
         case .integer(let value): Double(value)
@@ -35,26 +35,26 @@ package enum LuaValue: Hashable, Sendable {
         default: nil
         }
     }
-    /// The boolean that this is.
+    /// The boolean; nil for other values.
     package var boolean: Bool? { if case .boolean(let value) = self { value } else { nil } }
-    /// The string that this is; numbers are not converted.
+    /// The string; nil for other values, including numbers.
     package var string: LuaString? { if case .string(let value) = self { value } else { nil } }
-    /// The string that this is, when its bytes are UTF-8.
+    /// The string as text; nil if its bytes are not UTF-8, and for other values.
     package var text: String? { string?.text }
-    /// The table that this is.
+    /// The table; nil for other values.
     package var table: LuaTable? { if case .table(let value) = self { value } else { nil } }
-    /// The function that this is.
+    /// The function; nil for other values.
     package var function: LuaFunction? {
         if case .function(let value) = self { value } else { nil }
     }
-    /// The userdata that this is.
+    /// The userdata; nil for other values.
     package var userdata: LuaUserdata? {
         if case .userdata(let value) = self { value } else { nil }
     }
-    /// The coroutine that this is.
+    /// The coroutine; nil for other values.
     package var thread: LuaCoroutine? { if case .thread(let value) = self { value } else { nil } }
 
-    /// `type(value)`.
+    /// The result of `type(value)`.
     package var typeName: String {
         switch self {
         case .nil: "nil"
@@ -82,14 +82,14 @@ package enum LuaValue: Hashable, Sendable {
 extension LuaValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
     ExpressibleByFloatLiteral, ExpressibleByBooleanLiteral, ExpressibleByNilLiteral
 {
-    /// A string.
+    /// Creates a string.
     package init(stringLiteral value: String) { self = .string(LuaString(value)) }
-    /// An integer.
+    /// Creates an integer.
     package init(integerLiteral value: Int64) { self = .integer(value) }
-    /// A float.
+    /// Creates a float.
     package init(floatLiteral value: Double) { self = .number(value) }
-    /// A boolean.
+    /// Creates a boolean.
     package init(booleanLiteral value: Bool) { self = .boolean(value) }
-    /// `nil`.
+    /// Creates `nil`.
     package init(nilLiteral: ()) { self = .nil }
 }
