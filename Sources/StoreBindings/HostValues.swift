@@ -1,24 +1,24 @@
 import LuaHost
 import ObjectStore
 
-/// A name that a host program adds to the objects of a class.
+/// A member that a host program adds to the objects of a class.
 package enum HostMember {
-    /// A method: the object is its first argument.
+    /// A method, whose first argument is the object.
     case method(LuaFunction)
     /// A property that is computed when it is read.
     case property((LiveObject) throws -> LuaValue)
 }
 
-// Values on their way between a host program and its scripts.
+// Conversions of values between a host program and its scripts.
 extension StoreModule {
-    /// Adds a name to the objects of a class, in every store of the script.
+    /// Adds a member to the objects of a class, in every store of the script.
     ///
-    /// Properties of the class and methods of all objects come first.
+    /// Properties of the class and methods of all objects take precedence.
     package func add(_ member: HostMember, named name: String, toObjectsOf className: String) {
         hostMembers[className, default: [:]][name] = member
     }
 
-    /// The value behind a Lua scalar, text, date, identifier, decimal or data; nil for objects and other values.
+    /// Returns the value of a Lua scalar, text, date, identifier, decimal or data; nil for objects and other values.
     package func plainValue(_ value: LuaValue) -> Value? {
         switch value {
         case .nil: return .null
@@ -40,7 +40,7 @@ extension StoreModule {
         }
     }
 
-    /// The Lua value of a value without objects.
+    /// Returns the Lua value of a value that contains no objects.
     package func luaValue(plain value: Value) -> LuaValue {
         switch value {
         case .null, .object: .nil
@@ -76,7 +76,7 @@ extension StoreModule {
         return handle
     }
 
-    /// The Lua value of an object of one of the script's stores.
+    /// Returns the Lua value of an object of one of the script's stores.
     ///
     /// Throws `invalid_argument` for an object of another store.
     package func luaValue(of object: LiveObject) throws -> LuaValue {
@@ -110,28 +110,28 @@ extension StoreModule {
         return handle.userdata(ObjectReference(table: classSchema.table, key: key))
     }
 
-    /// The Lua value of a list of one of the script's stores.
+    /// Returns the Lua value of a list of one of the script's stores.
     ///
     /// Throws `invalid_argument` for a list of another store.
     package func luaValue(of list: LiveList) throws -> LuaValue {
         state.userdata(ListHandle(list, try handle(of: list.source), nil), ListHandle.type)
     }
 
-    /// The Lua value of a set of one of the script's stores.
+    /// Returns the Lua value of a set of one of the script's stores.
     ///
     /// Throws `invalid_argument` for a set of another store.
     package func luaValue(of set: LiveSet) throws -> LuaValue {
         state.userdata(SetHandle(set, try handle(of: set.source), nil), SetHandle.type)
     }
 
-    /// The Lua value of a map of one of the script's stores.
+    /// Returns the Lua value of a map of one of the script's stores.
     ///
     /// Throws `invalid_argument` for a map of another store.
     package func luaValue(of map: LiveMap) throws -> LuaValue {
         state.userdata(MapHandle(map, try handle(of: map.source), nil), MapHandle.type)
     }
 
-    /// The Lua value of results of one of the script's stores.
+    /// Returns the Lua value of results of one of the script's stores.
     ///
     /// Throws `invalid_argument` for results of another store.
     package func luaValue(of results: Results) throws -> LuaValue {

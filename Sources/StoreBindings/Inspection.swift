@@ -5,7 +5,7 @@ import ObjectStore
 package enum Inspection {
     /// A live or frozen object, which may have been deleted.
     case object(LiveObject)
-    /// Results.
+    /// The results of a query.
     case results(Results)
     /// Sections of results.
     case sections(SectionedResults)
@@ -15,7 +15,7 @@ package enum Inspection {
     case set(LiveSet)
     /// A map property of an object.
     case map(LiveMap)
-    /// Values of a collection.
+    /// The plain values of a collection.
     case values(CollectionValues)
     /// A list or map inside a mixed value.
     case nested(NestedCollection)
@@ -25,9 +25,9 @@ package enum Inspection {
     case projectedResults(ProjectedResultsHandle)
     /// A store.
     case store(StoreHandle)
-    /// An observer's token.
+    /// The token of an observer.
     case token(TokenHandle)
-    /// A date, an identifier or data, as it prints.
+    /// The printed form of a date, an identifier or data.
     case text(String)
 }
 
@@ -39,7 +39,7 @@ extension StoreHandle {
 }
 
 extension StoreModule {
-    /// Returns what a value is, or nil if it is not a Moonpool value.
+    /// Returns the contents of a value, or nil if it is not a Moonpool value.
     package func inspect(_ value: LuaValue) -> Inspection? {
         guard let userdata = value.userdata else { return nil }
         if let live = userdata.liveObject {

@@ -84,7 +84,7 @@ struct ModuleFunctions {
         return call.answer(handle, StoreHandle.type)
     }
 
-    /// `moonpool.observe(dog, …)`: each method as a function, for receivers with a property of that name.
+    /// Adds each method as a function, for receivers with a property of the same name: `moonpool.observe(dog, …)`.
     private func addMethodsAsFunctions(
         _ add: (String, @escaping (borrowing LuaCall) throws -> LuaAnswer) -> Void
     ) {
@@ -141,7 +141,7 @@ struct ModuleFunctions {
         return nil
     }
 
-    /// The module, unless the script has ended.
+    /// A weak reference to the module, which is nil after the script has ended.
     private final class Weak {
         private weak var owner: StoreModule?
         init(_ module: StoreModule) { owner = module }

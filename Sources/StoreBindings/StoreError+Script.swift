@@ -2,21 +2,22 @@ import LuaHost
 import ObjectStore
 
 extension StoreError: ScriptError {
-    /// The store's code, such as `not_in_write`.
+    /// The error code of the store, such as `not_in_write`.
     package var scriptCode: String { code.rawValue }
     /// The error message, in the words of scripts.
     package var scriptMessage: String { message(for: .script) }
 }
 
 extension LuaCall {
-    /// Returns an `invalid_argument` error, numbered and named like Lua's own.
+    /// Returns an `invalid_argument` error in the format of Lua's argument errors, with the index and the function
+    /// name.
     borrowing func invalid(_ index: Int, _ reason: String) -> LuaArgumentError {
         argumentError(index, reason)
     }
 
     /// Returns the option table at an index, or nil.
     ///
-    /// Unknown keys are errors.
+    /// Throws an error for unknown keys.
     package borrowing func options(_ index: Int, _ known: [String]) throws -> LuaTable? {
         guard !isNil(index) else { return nil }
         let table = try table(index)

@@ -25,9 +25,9 @@ extension CollectionHandle {
             .element(value, of: collection.property, of: collection.classSchema)
     }
 
-    /// Converts an element to search for.
+    /// Converts a value to search for.
     ///
-    /// It may have any type, because an element of another type is simply not found.
+    /// The value can have any type, because a value of another type is simply not found.
     func valueToFind(_ value: LuaValue) throws -> Value {
         if case .string(let string) = value, collection.property.type == .data {
             return .data(string.bytes)
@@ -37,10 +37,10 @@ extension CollectionHandle {
         return try bridge.plain(value, "the value to look for")
     }
 
-    /// A description of the collection.
+    /// A description of the collection for messages.
     var subject: String { "\(collection.classSchema.name).\(collection.property.name)" }
 
-    /// `observe`.
+    /// The method `observe`.
     static var observing: [LuaMethod<Self>] {
         [
             CollectionMethods.observing { handle, call in
@@ -51,7 +51,7 @@ extension CollectionHandle {
 
     private var kind: String { collection.property.collection?.name ?? "collection" }
 
-    /// Methods and metamethods that are the same for all kinds of collections.
+    /// The methods and metamethods that all kinds of collections share.
     static var common: [LuaMethod<Self>] {
         [
             LuaMethod("is_valid") { handle, call in

@@ -3,7 +3,7 @@ import ObjectStore
 
 /// The methods that Results and collections of objects share.
 ///
-/// `results` returns the results of a receiver.
+/// `results` returns the results that a receiver represents.
 enum CollectionMethods {
     static func querying<Receiver>(
         _ results: @escaping @Sendable (Receiver) throws -> ResultsHandle
@@ -31,7 +31,7 @@ enum CollectionMethods {
         refining(results) + aggregating(results)
     }
 
-    /// Returns `observe`, with the registration of each kind of collection.
+    /// Returns the method `observe` with the registration function of a kind of collection.
     static func observing<Receiver>(
         _ register: @escaping @Sendable (Receiver, borrowing LuaCall) throws -> LuaValue
     ) -> LuaMethod<Receiver> {
@@ -148,9 +148,9 @@ enum CollectionMethods {
         ]
     }
 
-    /// `index_of` and `contains` of Results.
+    /// The methods `index_of` and `contains` of Results.
     ///
-    /// Those of lists also accept values.
+    /// Lists have their own versions, which also accept plain values.
     static let membership: [LuaMethod<ResultsHandle>] = [
         LuaMethod("index_of") { results, call in
             guard let (_, object) = call.liveObject(2)?.stored else {

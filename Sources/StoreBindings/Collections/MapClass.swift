@@ -3,7 +3,7 @@ import ObjectStore
 
 /// A map of an object, as a script uses it: `m[key]`, `m[key] = value`.
 ///
-/// A key with the name of a method returns the method; `get` and `set` reach such keys.
+/// A key with the name of a method returns the method; use `get` and `set` for such keys.
 final class MapHandle: CollectionHandle {
     let collection: LiveMap
     let handle: StoreHandle
@@ -41,7 +41,7 @@ final class MapHandle: CollectionHandle {
         throw StoreError(.typeMismatch, "the keys of a map are strings, got a \(value.typeName)")
     }
 
-    /// Returns the value under a key, nil if there is none.
+    /// Returns the value of a key; nil if the map does not have the key.
     ///
     /// Collections inside a mixed value stay live.
     private func value(forKey key: String) throws -> LuaValue {
@@ -65,7 +65,7 @@ final class MapHandle: CollectionHandle {
         methods: own + common + summarizing { try $0.results() } + observing,
         metamethods: commonMetamethods + [
             LuaMethod("__pairs") { map, call in
-                // The entries at the start of the loop, so that the loop may change the map.
+                // The loop uses the entries at its start, so that it can change the map.
                 let entries = try map.collection.entries()
                 var next = 0
                 let step = call.state.makeFunction("next") { call in

@@ -13,7 +13,7 @@ final class NestedHandle {
         self.frozen = frozen
     }
 
-    /// Its class in scripts: a list or a map.
+    /// The Lua class: a list or a map.
     var luaClass: LuaClass<NestedHandle> { nested.kind == .list ? Self.list : Self.map }
 
     fileprivate var bridge: ValueBridge { ValueBridge(handle, frozen) }
@@ -25,7 +25,7 @@ final class NestedHandle {
         return "a \(name) in \(owner.classSchema.name).\(property.name)"
     }
 
-    /// The same collection where another path leads.
+    /// Returns the same collection at another path, after it has moved.
     func moved(toPath path: [NestedCollection.Step]) -> NestedHandle {
         path == nested.root.path
             ? self : NestedHandle(nested.moved(toPath: path), handle, frozen)
@@ -236,7 +236,7 @@ final class NestedHandle {
 }
 
 extension LuaCall {
-    /// The list or map inside a mixed value that an argument is; nil for others.
+    /// Returns the list or map inside a mixed value in an argument; nil for other arguments.
     func nested(_ index: Int) -> NestedHandle? {
         optionalObject(index, NestedHandle.list) ?? optionalObject(index, NestedHandle.map)
     }

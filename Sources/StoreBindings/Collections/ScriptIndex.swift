@@ -1,7 +1,7 @@
-/// The indexes of scripts, which start at 1.
+/// Converts the indexes of scripts, which start at 1.
 enum ScriptIndex {
-    /// Returns the index from 0.
+    /// Returns the index counted from 0.
     ///
-    /// Extreme indexes stay out of range without overflowing.
+    /// An extreme index stays out of range and does not overflow.
     static func position(_ index: Int64) -> Int { Int(max(index, .min + 1)) - 1 }
 }

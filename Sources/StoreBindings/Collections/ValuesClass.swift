@@ -19,12 +19,12 @@ final class ValuesHandle {
 
     fileprivate func lua(_ value: Value) -> LuaValue { ValueBridge(handle, frozen).lua(value) }
 
-    /// The value at a position as a script sees it; nil past the end.
+    /// Returns the value at an index, converted for scripts; nil past the end.
     fileprivate func item(at position: Int) throws -> LuaValue {
         try values.item(at: position).map { ValueBridge(handle, frozen).lua($0) } ?? .nil
     }
 
-    /// The values as a script sees them: lists and maps inside mixed values are live.
+    /// Returns the values, converted for scripts: lists and maps inside mixed values are live.
     fileprivate func items() throws -> [LuaValue] {
         let bridge = ValueBridge(handle, frozen)
         return try values.items().map(bridge.lua)
@@ -57,7 +57,7 @@ final class ValuesHandle {
             )
         })
 
-    /// A description of the values.
+    /// A description of the values for messages.
     var subject: String {
         "values of \(values.owner.classSchema.name).\(values.property.name)"
     }
@@ -89,7 +89,7 @@ final class ValuesHandle {
 
 /// The methods that collections of plain values share with Results.
 ///
-/// `values` returns the values of a receiver.
+/// `values` returns the values that a receiver represents.
 enum ValueMethods {
     static func querying<Receiver>(
         _ values: @escaping @Sendable (Receiver) throws -> ValuesHandle
@@ -166,7 +166,7 @@ enum ValueMethods {
                 return call.answer(
                     .function(
                         call.state.makeFunction("next") { call in
-                            // A nil would end the loop.
+                            // A nil value would end the loop, so nil values are skipped.
                             while next < all.count, all[next].isNil { next += 1 }
                             guard next < all.count else { return call.answer(.nil) }
                             next += 1
@@ -201,14 +201,14 @@ extension CollectionHandle {
 
     private var holdsValues: Bool { collection.property.type != .object }
 
-    /// The methods of Results, which collections of plain values have in a form of their own.
+    /// Returns the methods of Results that collections of plain values implement separately.
     static func querying(
         _ results: @escaping @Sendable (Self) throws -> ResultsHandle
     ) -> [LuaMethod<Self>] {
         merged(CollectionMethods.querying(results), ValueMethods.querying { try $0.values() })
     }
 
-    /// The same for maps.
+    /// Returns the methods of Results that maps of plain values implement separately.
     static func summarizing(
         _ results: @escaping @Sendable (Self) throws -> ResultsHandle
     ) -> [LuaMethod<Self>] {

@@ -1,11 +1,11 @@
 import LuaHost
 import ObjectStore
 
-/// A migration as a script uses it: the `m` of `migration = function(m) … end`.
+/// A migration for scripts: the `m` in `migration = function(m) … end`.
 package final class MigrationHandle {
     /// The migration.
     package let migration: Migration
-    /// The store that is migrated.
+    /// The store to migrate.
     package let handle: StoreHandle
     private let space: FrozenSpace
 
@@ -34,7 +34,7 @@ package final class MigrationHandle {
 
     /// Calls a function with the old and the new object, for each object of a class.
     ///
-    /// The loop is Lua's own, so that a million calls cost no more than they must.
+    /// The loop itself is Lua code, which keeps the cost of a million calls low.
     ///
     /// The function receives nil for the old object of a new class, and for the new object of a removed class.
     private func each(_ className: String, _ function: LuaFunction, _ batch: Int?) throws {
@@ -67,7 +67,7 @@ package final class MigrationHandle {
         }
     }
 
-    /// Calls a function with the objects of a new or of a removed class.
+    /// Calls a function with each object of a new or of a removed class.
     private func visitUnpaired(
         _ function: LuaFunction, _ loop: Loop, _ keys: some Sequence<ObjectKey>, _ type: ObjectClass
     ) throws {
@@ -89,7 +89,7 @@ package final class MigrationHandle {
         }
     }
 
-    /// Calls a function with the old and the new object, for each object that is in both schemas.
+    /// Calls a function with the old and the new object, for each object that exists in both schemas.
     private func visitPairs(
         _ function: LuaFunction, _ walk: MigrationWalk, _ space: FrozenSpace
     ) throws {
@@ -107,7 +107,8 @@ package final class MigrationHandle {
         }
     }
 
-    /// Runs Lua's own loop over what a step function answers; `name` names the current object for reports.
+    /// Runs a loop in Lua over the results of a step function; `name` returns the name of the current object for
+    /// reports.
     private func runLoop(
         _ function: LuaFunction, _ kind: Loop, _ step: LuaFunction, name: @escaping () -> String
     ) throws {
@@ -115,7 +116,7 @@ package final class MigrationHandle {
         let loop = try handle.state.load(kind.text(isTolerant: isTolerant), name: "=each")
         let failed = handle.state.makeFunction("each") { [migration] call in
             let message = try call.state.describe(call[1]).description
-            // A run that is being stopped is not a failure of the current object.
+            // An interrupted run is not a failure of the current object.
             if call.state.isStopping || message.hasSuffix(LuaInterrupted().scriptMessage) {
                 throw LuaInterrupted()
             }
@@ -125,7 +126,7 @@ package final class MigrationHandle {
         _ = try loop.call([.function(step), .function(function), .function(failed)])
     }
 
-    /// Which objects the step function of a loop answers.
+    /// The objects that the step function of a loop returns.
     private enum Loop {
         case both, onlyOld, onlyNew
 
@@ -248,12 +249,12 @@ package final class MigrationHandle {
                     .function(method(name, call)),
                     [call.state.userdata(migration.handle, StoreHandle.type)] + call.rest(from: 2)))
         } catch let error as LuaError {
-            // Thrown here, the error gets the line of the script.
+            // Thrown here, the error contains the line of the script.
             throw error.underlying ?? error
         }
     }
 
-    /// Returns a method of stores, for operations that a migration shares with them.
+    /// Returns a method of stores that migrations also have.
     private static func method(_ name: String, _ call: borrowing LuaCall) throws -> LuaFunction {
         guard let function = call.state.function(name, of: StoreHandle.type) else {
             throw StoreError(.closed, "the script has ended")

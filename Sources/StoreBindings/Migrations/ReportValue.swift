@@ -5,17 +5,17 @@ import LuaHost
 package enum ReportValue: Hashable, Sendable {
     /// No value.
     case null
-    /// A truth value.
+    /// A boolean.
     case bool(Bool)
-    /// A whole number.
+    /// An integer.
     case int(Int64)
-    /// A number.
+    /// A floating-point number.
     case double(Double)
-    /// Text.
+    /// A text.
     case text(String)
-    /// Several values.
+    /// A list of values.
     case array([ReportValue])
-    /// Named values, in this order.
+    /// Named values in a fixed order.
     case object([Member])
 
     /// A named value.
@@ -25,31 +25,31 @@ package enum ReportValue: Hashable, Sendable {
         /// The value.
         package let value: ReportValue
 
-        /// Names a value.
+        /// Creates a named value.
         package init(_ name: String, _ value: ReportValue) {
             self.name = name
             self.value = value
         }
     }
 
-    /// Creates an object with these members, in this order.
+    /// Creates an object with these members in this order.
     package static func members(_ pairs: KeyValuePairs<String, ReportValue>) -> ReportValue {
         .object(pairs.map { Member($0.key, $0.value) })
     }
 
-    /// A whole number.
+    /// Creates an integer.
     package static func count(_ number: Int) -> ReportValue { .int(Int64(number)) }
 
-    /// Several texts.
+    /// Creates an array of texts.
     package static func texts(_ values: [String]) -> ReportValue { .array(values.map(Self.text)) }
 
-    /// Returns a member of an object; null if there is none.
+    /// Returns a member of an object; null if there is no such member.
     package subscript(name: String) -> ReportValue {
         guard case .object(let members) = self else { return .null }
         return members.first { $0.name == name }?.value ?? .null
     }
 
-    /// The values of an array; none for anything else.
+    /// The elements of an array; empty for other values.
     package var elements: [ReportValue] {
         if case .array(let values) = self { values } else { [] }
     }
@@ -82,7 +82,7 @@ package enum ReportValue: Hashable, Sendable {
         }
     }
 
-    /// The value as a script sees it.
+    /// Returns the value as a Lua value.
     package func lua(_ state: LuaState) -> LuaValue {
         switch self {
         case .null: return .nil

@@ -1,10 +1,10 @@
 import LuaHost
 import ObjectStore
 
-/// The objects of one class as Lua reads and writes them: `dog.name`, `dog.age = 4`.
+/// The Lua class of the objects of one class: `dog.name`, `dog.age = 4`.
 ///
-/// The column and the kind of a property are packed into the slot that the shims find by its name, so that reading a
-/// number needs no look-up and no reference count.
+/// The slot that the shims find by a property's name contains its column and its kind, so that reading a number needs
+/// no lookup and no reference counting.
 final class ObjectClass: LuaLiveClass {
     let handle: StoreHandle
     let source: ObjectSource
@@ -59,13 +59,13 @@ final class ObjectClass: LuaLiveClass {
         static let other = 7
         static let link = 8
         static let collection = 9
-        /// A property whose position or column does not fit into the bits of a slot; it uses the general path.
+        /// A property whose index or column exceeds the bits of a slot; it uses the general path.
         static let wide = 10
         static let store = 14
         static let className = 15
     }
 
-    // From the lowest bit: 4 bits of kind, 12 bits of position, 15 bits of column. A wide slot has 27 bits of position.
+    // From the lowest bit: 4 bits of kind, 12 bits of index, 15 bits of column. A wide slot has 27 bits of index.
     private static let positionBits = 12
     private static let columnBits = 15
 
@@ -82,8 +82,8 @@ final class ObjectClass: LuaLiveClass {
         return slot & 15 == Kind.wide ? position : position & (1 << positionBits - 1)
     }
 
-    /// The names and slots of a class: its properties by position, and `store` and `class` where no property has that
-    /// name.
+    /// Returns the names and slots of a class: its properties by index, and `store` and `class` unless a property has
+    /// this name.
     static func slots(of classSchema: ClassSchema) -> [(name: String, slot: Int)] {
         var slots: [(name: String, slot: Int)] = []
         for (position, property) in classSchema.properties.enumerated() {
@@ -151,12 +151,12 @@ final class ObjectClass: LuaLiveClass {
     private func noteRead(_ key: Int64, _ slot: Int) {
         guard slot & 15 != Kind.store, slot & 15 != Kind.className else { return }
         let property = property(at: slot)
-        // Reads of a collection or of backlinks are recorded by the collection.
+        // The collection itself records reads of a collection or of backlinks.
         guard property.isSingle else { return }
         source.noteRead(classSchema, ObjectKey(rawValue: key), property.column)
     }
 
-    /// Throws an error with a fix, unless the object exists.
+    /// Throws an error with a suggested fix if the object does not exist.
     func checkPresent(_ key: ObjectKey) throws {
         _ = try source.openView()
         guard rows.isPresent(key) else {
@@ -266,7 +266,7 @@ final class ObjectClass: LuaLiveClass {
         {
             return
         }
-        // Assigning a collection to itself is no change.
+        // Assigning a collection to itself changes nothing.
         if isCollection, value.kind == .box, isOwn(value, property, of: key) {
             return try object(key).checkSettable(property.name)
         }
@@ -322,9 +322,9 @@ final class ObjectClass: LuaLiveClass {
         return made
     }
 
-    /// Sets values that need no conversion and no look at the property.
+    /// Sets a property to a value that needs no conversion.
     ///
-    /// Returns false for all others.
+    /// Returns false for other values and properties.
     @inline(__always)
     private func set(
         _ position: Int, _ kind: Int, _ field: borrowing LuaField, _ inserter: ObjectInserter
@@ -356,7 +356,7 @@ final class ObjectClass: LuaLiveClass {
             let position = Self.position(in: slot)
             let property = classSchema.properties[position]
             if fields.field(i).box(UnmanagedObject.type) != nil { return nil }
-            // Collections given as other collections use the general path.
+            // Collections that are given as other collections use the general path.
             if fields.field(i).kind == .box, !property.isSingle { return nil }
             values[position] = try bridge.value(fields.field(i), for: property, of: classSchema)
         }
@@ -365,7 +365,7 @@ final class ObjectClass: LuaLiveClass {
 
     /// Returns the object with a primary key that needs no conversion.
     ///
-    /// `.some(nil)`: there is none; nil: use the general path.
+    /// Returns `.some(nil)` if no object has the key, and nil if the caller must use the general path.
     func find(_ key: LuaValue) -> ObjectKey?? {
         guard let column = primaryInt, case .integer(let number) = key else { return nil }
         return .some(rows.find(column, int: number))
@@ -373,7 +373,7 @@ final class ObjectClass: LuaLiveClass {
 
     // MARK: Handles
 
-    /// Returns the store's handle for an object, whether or not the object exists.
+    /// Returns the live object for a key, whether or not the object exists.
     func object(_ key: Int64) -> LiveObject {
         source.object(classSchema, ObjectKey(rawValue: key))
     }
@@ -384,7 +384,7 @@ final class ObjectClass: LuaLiveClass {
 }
 
 extension LuaLiveObject {
-    /// The stored object of a live value, or nil for other live values such as dates.
+    /// The class and the stored object of a live value; nil for other live values, such as dates.
     var stored: (type: ObjectClass, object: LiveObject)? {
         (type as? ObjectClass).map { ($0, $0.object(key)) }
     }

@@ -70,7 +70,7 @@ extension ObjectClass {
                 let names = type.classSchema.properties.map(\.name)
                 let source = call[1]
                 var next = 0
-                // The names are those at the start of the loop; values are read when the loop reaches them.
+                // The loop uses the names at its start, and reads each value when it reaches the name.
                 let step = call.state.makeFunction("next") { call in
                     guard next < names.count else { return call.answer(.nil) }
                     next += 1
@@ -88,7 +88,7 @@ extension ObjectClass {
         return (type, live)
     }
 
-    /// Returns `Dog { id = 1, name = "Rex", … }`, on one line, without following links.
+    /// Returns the object on one line, without following links: `Dog { id = 1, name = "Rex", … }`.
     func describe(_ object: LiveObject) -> String {
         let name = classSchema.name
         if !object.source.isOpen { return "\(name) (of a closed store)" }

@@ -17,11 +17,10 @@ struct TableCopy {
         self.frozen = frozen
     }
 
-    /// Copies an object's properties.
+    /// Copies the properties of an object into a table.
     ///
-    /// Linked objects become tables up to the depth, and stay live objects beyond it.
-    ///
-    /// Embedded objects are part of their owner.
+    /// Linked objects become tables up to the depth, and remain live objects beyond it. Embedded objects always become
+    /// tables, because they are part of their owner.
     mutating func table(_ object: LiveObject, _ depth: Int) throws -> LuaTable {
         let table = makeTable(object)
         level = [(object, table)]
@@ -29,7 +28,7 @@ struct TableCopy {
         return table
     }
 
-    /// Copies the elements of a list or of Results, which are the first level.
+    /// Copies the elements of a list or of Results, which form the first level.
     mutating func array(_ values: [Value], _ source: ObjectSource, _ depth: Int) throws -> LuaTable
     {
         let array = try handle.state.makeTable(of: values) { try copy($0, source, depth + 1) }
@@ -38,7 +37,7 @@ struct TableCopy {
         return array
     }
 
-    /// The memory of the objects and tables to come, in bytes.
+    /// The estimated memory of the tables of all pending objects, in bytes.
     private var memory: Int { (tables.count + level.count + nextLevel.count) * 96 }
 
     private mutating func fill(_ depth: Int) throws {

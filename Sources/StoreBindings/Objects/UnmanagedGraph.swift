@@ -3,8 +3,8 @@ import ObjectStore
 
 /// Stores unmanaged objects with all objects that they link to, including circular links.
 ///
-/// Works in two passes because of circular links: first the objects with their plain values, then the links. Afterwards
-/// the scripts' handles refer to the stored objects.
+/// Works in two passes because of circular links: first the objects with their plain values, then the links. After
+/// that, the scripts' handles refer to the stored objects.
 final class UnmanagedGraph {
     private struct Member {
         let userdata: LuaUserdata
@@ -24,7 +24,7 @@ final class UnmanagedGraph {
         bridge = ValueBridge(handle, nil)
     }
 
-    /// Stores the unmanaged object of a userdata, unless that is already in progress.
+    /// Stores the unmanaged object of a userdata, unless it is already being stored.
     ///
     /// In mode `error`, a failure leaves no partial result.
     static func add(
@@ -60,7 +60,7 @@ final class UnmanagedGraph {
         return reference
     }
 
-    /// Collects the objects, nearest first.
+    /// Collects the objects, closest to the root first.
     private func collect(_ root: LuaUserdata) throws {
         let schema = handle.store.view.schema
         var pending: [LuaValue] = [.userdata(root)]
@@ -76,7 +76,7 @@ final class UnmanagedGraph {
                     seen.insert(userdata).inserted
                 else { continue }
                 let classSchema = try schema.require(object.className)
-                // An embedded object is created by its owner, from values.
+                // An embedded object is created from values by its owner.
                 if !classSchema.isEmbedded || userdata == root {
                     members.append(
                         Member(
@@ -110,7 +110,7 @@ final class UnmanagedGraph {
             property.canHoldLinks ? nil : try value(property, member)
         }
         let isRoot = keys.isEmpty
-        // A linked object may have no key for an update; then it is created.
+        // A linked object can lack the key that an update needs; in this case it is created.
         let key = try handle.store.create(
             classSchema, positional: values,
             mode: isRoot || classSchema.primaryKey != nil ? mode : .error)
@@ -132,7 +132,7 @@ final class UnmanagedGraph {
         if !values.isEmpty { try handle.store.update(object, values, mode: mode) }
     }
 
-    /// Returns the value of an object for a property; nil leaves the value to creation.
+    /// Returns the value of an object for a property; nil if the creation determines the value.
     ///
     /// An update with an unmanaged object writes all properties, including those that were never set.
     private func value(_ property: Property, _ member: Member) throws -> Value? {

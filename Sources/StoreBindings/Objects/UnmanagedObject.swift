@@ -3,8 +3,8 @@ import ObjectStore
 
 /// An object that is not stored yet: a class name and values, created by `moonpool.new` and stored by `store:add`.
 ///
-/// The class is known only by its name; its values are checked when the object is stored. Then the userdata becomes the
-/// stored object, see ``UnmanagedGraph``.
+/// The object has only the name of its class, so its values are checked when it is stored. Then the userdata becomes
+/// the stored object; see ``UnmanagedGraph``.
 final class UnmanagedObject {
     let className: String
     let values: LuaTable
@@ -70,7 +70,7 @@ final class UnmanagedObject {
             return true
         })
 
-    /// `moonpool.new(class [, values])`.
+    /// The function `moonpool.new(class [, values])`.
     static func make(_ call: borrowing LuaCall) throws -> LuaAnswer {
         let name = try call.text(1)
         let values = call.state.makeTable()

@@ -8,7 +8,7 @@ struct AggregateBinding {
     private let function: LuaFunction
     private let name: String
 
-    /// Reads the arguments: the aggregate at 2, a property unless objects are counted, the function, options.
+    /// Parses the arguments: the aggregate at 2, a property unless the aggregate is a count, the function, options.
     init(_ call: borrowing LuaCall) throws {
         let word = try call.text(2)
         guard let kind = AggregateKind(rawValue: word) else {
@@ -35,7 +35,7 @@ struct AggregateBinding {
 
     private var subject: String { path.map { "\(kind.rawValue) of \($0)" } ?? kind.rawValue }
 
-    /// Calls the function with the new and the old value.
+    /// Observes an aggregate of results; calls the function with the new and the old value.
     func observe(_ results: ResultsHandle) throws -> LuaValue {
         let handle = results.handle
         let bridge = ValueBridge(handle, nil)
@@ -48,7 +48,7 @@ struct AggregateBinding {
         }
     }
 
-    /// Calls the function with a table of the groups that changed.
+    /// Observes an aggregate of each section; calls the function with a table of the changed groups.
     func observe(_ sections: SectionsHandle) throws -> LuaValue {
         let handle = sections.results.handle
         let bridge = ValueBridge(handle, nil)

@@ -1,15 +1,16 @@
 import LuaHost
 
-/// Makes the plain tables that observers receive print what changed: `dog:observe(print)`.
+/// The metatables of the tables that observers receive, so that printing a table shows the change:
+/// `dog:observe(print)`.
 ///
-/// In all other respects they are plain tables, and are posted to workers as such.
+/// In all other respects these are plain tables, and workers receive them as such.
 final class ChangeMetatables {
-    /// The metatable of changes of an object.
+    /// The metatable for changes of an object.
     let ofObjects: LuaTable
-    /// The metatable of changes of sections.
+    /// The metatable for changes of sections.
     let ofSections: LuaTable
 
-    /// The number of properties that are printed with their values.
+    /// The maximum number of properties printed with their values.
     private static let shownProperties = 4
 
     init(_ state: LuaState) {
@@ -25,7 +26,7 @@ final class ChangeMetatables {
         ofSections = make { [unowned state] in try Self.text(ofSections: $0, state) }
     }
 
-    /// Whether a metatable is one of these two.
+    /// Returns whether a metatable is one of these two.
     func contains(_ metatable: LuaTable) -> Bool {
         metatable == ofObjects || metatable == ofSections
     }

@@ -3,12 +3,12 @@ import ObjectStore
 
 /// The changed indexes of a collection, or the changed keys of a map.
 ///
-/// Kept unconverted, because most observers read one of the lists, or none.
+/// The indexes are converted only when read, because most observers read one of the lists, or none.
 enum ChangedPlaces {
     enum List: Int {
         case deletions, insertions, modifications, modificationsNew
 
-        /// The name that scripts use.
+        /// The name of the list in scripts.
         var name: String {
             switch self {
             case .deletions: "deletions"
@@ -23,7 +23,7 @@ enum ChangedPlaces {
         deletions: [Int], insertions: [Int], modifications: [Int], modificationsNew: [Int])
     case keys(deletions: [String], insertions: [String], modifications: [String])
 
-    /// With `rows`, only those of the modifications.
+    /// Creates the indexes of a change; with `rows`, only those modifications that are in `rows`.
     init(_ change: CollectionChange, _ rows: ProjectedRows? = nil) {
         if let rows {
             self = .positions(

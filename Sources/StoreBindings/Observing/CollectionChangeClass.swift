@@ -5,7 +5,7 @@ import ObjectStore
 ///
 /// Its tables are created on first use.
 final class ChangeHandle {
-    /// The observed collection, as the script knows it.
+    /// The observed collection, as a script value.
     enum Collection {
         case results(ResultsHandle)
         case collection(any CollectionHandle)
@@ -33,7 +33,7 @@ final class ChangeHandle {
     private var tables = InlineArray<4, LuaTable?>(repeating: nil)
     private var space: FrozenSpace?
 
-    /// With `rows`, the change of projections: it reports no other modifications.
+    /// Creates the change; with `rows`, the change of projections, which contains only the modifications in `rows`.
     init(_ change: CollectionChange, _ collection: Collection, rows: ProjectedRows? = nil) {
         self.rows = rows
         self.change = change
@@ -42,9 +42,9 @@ final class ChangeHandle {
         places = ChangedPlaces(change, rows)
     }
 
-    /// Calls the observer.
+    /// Calls the observer with the change.
     func pass(to call: ([LuaValue]) throws -> Void, _ state: LuaState) throws {
-        // A change that is still in use keeps the previous version in the file.
+        // A change that is still referenced keeps the previous version in the file.
         defer {
             change = nil
             space = nil
@@ -167,7 +167,7 @@ final class ChangeHandle {
         return state.makeTable(objects.map { userdata($0, nil) } + values.map(bridge.lua))
     }
 
-    /// An element of the collection, at a version before the change or as it is.
+    /// Returns an element of the collection, either live or at the version before the change.
     private func userdata(_ object: ObjectReference, _ space: FrozenSpace?) -> LuaValue {
         guard case .projected(let results) = collection else {
             return space?.userdata(object) ?? handle.userdata(object)
@@ -176,7 +176,7 @@ final class ChangeHandle {
             ProjectionHandle(results.shape, object, handle, space), ProjectionHandle.type)
     }
 
-    /// The changed values of a modified projection; nil if these are no projections.
+    /// Returns the changed values of a modified projection; nil for other collections.
     private func projected(_ index: Int, _ present: CollectionChange) throws -> [LuaValue]? {
         guard let rows, case .projected(let results) = collection,
             let before = present.versionBefore

@@ -1,7 +1,7 @@
 import LuaHost
 import ObjectStore
 
-/// `moonpool.effect`, `moonpool.computed` and `moonpool.untracked`.
+/// The functions `moonpool.effect`, `moonpool.computed` and `moonpool.untracked`.
 struct EffectFunctions {
     private unowned let module: StoreModule
 
@@ -57,7 +57,7 @@ private final class EffectRun {
         self.module = module
     }
 
-    /// Gives the effect a token, which the module retains until the effect ends.
+    /// Creates the token of an effect, which the module retains until the effect ends.
     func adopt(_ effect: Effect, name: String) -> LuaValue {
         guard let module else { return .nil }
         let observation = EffectObservation(effect)
@@ -101,7 +101,7 @@ private final class EffectRun {
     }
 }
 
-/// An effect as its token shows it.
+/// The observation behind the token of an effect.
 private final class EffectObservation: Observation {
     private let effect: Effect
     var endHandler: (() -> Void)?
@@ -124,7 +124,7 @@ private final class EffectObservation: Observation {
     func invalidate() { effect.dispose() }
 }
 
-/// A computed value as a script uses it: `total()` returns the value.
+/// A computed value for scripts: `total()` returns the value.
 final class ComputedHandle {
     private let computed: Computed
     private let kept: Kept

@@ -3,7 +3,7 @@ import ObjectStore
 
 /// Registers a script's functions as observers.
 ///
-/// Arguments: the function at 2, options at 3.
+/// The function is argument 2, and the options are argument 3.
 struct ObserverBinding {
     private let handle: StoreHandle
     private let function: LuaFunction
@@ -13,16 +13,16 @@ struct ObserverBinding {
     let pace: ObserverPace?
     private let remote: Remote?
 
-    /// An observer that another thread calls.
+    /// An observer whose function runs on another thread.
     private struct Remote {
         let script: any RemoteScript
         let method: String
-        /// The arguments of the method, except for the function.
+        /// The arguments of the method, without the function.
         let arguments: [LuaValue]
         let place: Int
     }
 
-    /// Reads function and options from the call of `observe`, or of `observe_value`, whose property comes first.
+    /// Parses function and options from the call of `observe`, or of `observe_value`, where the property comes first.
     init(_ handle: StoreHandle, _ call: borrowing LuaCall) throws {
         self.handle = handle
         let first = call.name == "observe_value" ? 3 : 2
@@ -62,7 +62,7 @@ struct ObserverBinding {
             place: first - 1)
     }
 
-    /// Throws if another thread is to call the observer; `what` is observed.
+    /// Throws if the observer's function should run on another thread; `what` is the observed value in the message.
     func refuseRemote(_ what: String) throws {
         guard remote != nil else { return }
         throw StoreError(
@@ -71,7 +71,7 @@ struct ObserverBinding {
         )
     }
 
-    /// The name of the observer in reports.
+    /// Returns the name of the observer in reports.
     static func name(
         _ options: LuaTable?, _ call: borrowing LuaCall, _ index: Int
     ) throws -> String {
@@ -110,14 +110,14 @@ struct ObserverBinding {
         guard let remote else {
             return try handle.module.makeToken(name, subject, handle, function, register)
         }
-        // Any error in the registration is an error of this call.
+        // Registers once without a function, so that errors of the registration are errors of this call.
         try register { _ in }.invalidate()
         return try handle.module.observe(
             on: remote.script, remote.method, remote.arguments, function: function,
             at: remote.place, title: (name, subject), handle)
     }
 
-    /// `store:observe(fn)`.
+    /// Implements `store:observe(fn)`.
     func observeStore() throws -> LuaValue {
         let (handle, name) = (handle, name)
         guard keyPaths.isEmpty else {
@@ -145,7 +145,7 @@ struct ObserverBinding {
             })
     }
 
-    /// `object:observe(fn)`.
+    /// Implements `object:observe(fn)`.
     func observe(_ object: LiveObject) throws -> LuaValue {
         let (handle, name, keyPaths, pace) = (handle, name, keyPaths, pace)
         _ = try object.source.writableStore()
@@ -161,7 +161,7 @@ struct ObserverBinding {
             })
     }
 
-    /// `object:observe_value(property, fn)`.
+    /// Implements `object:observe_value(property, fn)`.
     func observeValue(_ object: LiveObject) throws -> LuaValue {
         let (handle, name, pace) = (handle, name, pace)
         let property = try object.classSchema.requireProperty(property)
@@ -190,7 +190,7 @@ struct ObserverBinding {
             })
     }
 
-    /// `results:observe(fn)`.
+    /// Implements `results:observe(fn)`.
     func observe(_ results: ResultsHandle) throws -> LuaValue {
         let (handle, name, keyPaths, pace) = (handle, name, keyPaths, pace)
         _ = try results.results.source.writableStore()
@@ -206,7 +206,7 @@ struct ObserverBinding {
             })
     }
 
-    /// `list:observe(fn)`, and the same for sets and maps.
+    /// Implements `observe(fn)` of lists, sets and maps.
     func observe(_ observed: some CollectionHandle) throws -> LuaValue {
         let (handle, name, keyPaths, pace) = (handle, name, keyPaths, pace)
         return try answer(
@@ -220,7 +220,7 @@ struct ObserverBinding {
             })
     }
 
-    /// `values:observe(fn)`.
+    /// Implements `values:observe(fn)`.
     func observe(_ observed: ValuesHandle) throws -> LuaValue {
         let (handle, name, keyPaths, pace) = (handle, name, keyPaths, pace)
         return try answer(
@@ -238,7 +238,7 @@ struct ObserverBinding {
             })
     }
 
-    /// `observe(fn)` of a list or map inside a mixed value.
+    /// Implements `observe(fn)` of a list or map inside a mixed value.
     func observe(_ observed: NestedHandle) throws -> LuaValue {
         let (handle, name, keyPaths, pace) = (handle, name, keyPaths, pace)
         return try answer(

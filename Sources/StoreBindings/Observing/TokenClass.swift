@@ -2,22 +2,22 @@ import LuaHost
 import MemoryAccounts
 import ObjectStore
 
-/// An observer's token as a script uses it.
+/// The token of an observer, for scripts.
 ///
-/// The observer ends with the token.
+/// Invalidating or releasing the token ends the observer.
 package final class TokenHandle {
     let token: any Observation
-    /// The token's number in its script, counted from 1.
+    /// The number of the token in its script, starting at 1.
     package let number: Int
-    /// The name that the script gave for reports; empty if none.
+    /// The name in reports that the script has given; empty if none.
     package let name: String
-    /// A description of the subject: `Dog where age > 3`, `a Dog`, `the store`.
+    /// A description of the observed value: `Dog where age > 3`, `a Dog`, `the store`.
     package let subject: String
-    /// File and line of the call that registered the observer; empty if no Lua code did.
+    /// The file and line of the call that registered the observer; empty if no Lua code did.
     package let place: String
     private var hold: (any BindingHold)?
     private(set) weak var store: StoreHandle?
-    /// The memory of an observer, without the rows that it follows.
+    /// The memory of an observer, without the rows of its incremental result.
     private let charge = MemoryCharge(recording: 4096)
 
     init(
@@ -50,7 +50,7 @@ package final class TokenHandle {
         name.isEmpty ? (place.isEmpty ? "an observer" : "the observer of \(place)") : "'\(name)'"
     }
 
-    /// The observer's dependencies: see ``NotificationToken/dependencies``.
+    /// The dependencies of the observer: see ``NotificationToken/dependencies``.
     package var dependencies: [String] { token.dependencies }
 
     /// A description of the cost of a commit that affects the observer.
@@ -70,15 +70,15 @@ package final class TokenHandle {
 
     /// Ends the observation.
     ///
-    /// Does nothing the second time.
+    /// Idempotent.
     package func invalidate() {
         token.invalidate()
     }
 
-    /// Called once when the observation has ended.
+    /// Runs once when the observation has ended.
     var endHandler: (() -> Void)?
 
-    /// Called when the observation has ended, by the token or by itself.
+    /// Handles the end of the observation, which the token or the observation itself can cause.
     private func didEnd() {
         hold?.release()
         hold = nil
@@ -89,7 +89,7 @@ package final class TokenHandle {
     /// The maximum number of objects in the reason that a script receives.
     private static let shownObjects = 100
 
-    /// Returns the first objects that the last call was for, without deleted ones.
+    /// Returns the first objects that caused the last call, without deleted ones.
     package func reasonObjects(atMost count: Int) -> [LuaValue] {
         guard let store, !store.store.isClosed, let reason = token.reason else { return [] }
         return reason.objects.prefix(count).filter(store.store.view.isPresent).map(store.userdata)

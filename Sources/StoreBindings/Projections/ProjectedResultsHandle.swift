@@ -20,7 +20,7 @@ package final class ProjectedResultsHandle {
     /// The name of the class of the objects.
     package var className: String { shape.classSchema.name }
 
-    /// The names in order.
+    /// The projected names in order.
     package var names: [String] { shape.names }
 
     /// The number of rows.
@@ -34,7 +34,7 @@ package final class ProjectedResultsHandle {
         }
     }
 
-    /// The source of the values, to look up objects in.
+    /// The source of the values, for looking up objects.
     package var objects: ObjectSource { base.results.source }
 
     private func row(_ reference: ObjectReference) -> LuaValue {
@@ -44,7 +44,7 @@ package final class ProjectedResultsHandle {
 
     private func row(_ object: LiveObject?) -> LuaValue { object.map { row($0.reference) } ?? .nil }
 
-    /// `results:project { … }` and `object:project { … }`.
+    /// Implements `results:project { … }` and `object:project { … }`.
     static func make(
         _ results: ResultsHandle, _ call: borrowing LuaCall
     ) throws -> LuaAnswer {
@@ -130,7 +130,7 @@ package final class ProjectedResultsHandle {
             )
         })
 
-    /// An array of plain tables.
+    /// Returns an array of plain tables.
     func table() throws -> LuaTable {
         let rows = try base.references().compactMap { reference -> LuaValue? in
             guard let object = base.results.source.object(reference) else { return nil }
@@ -140,7 +140,7 @@ package final class ProjectedResultsHandle {
         return handle.state.makeTable(rows)
     }
 
-    /// `where`, `sorted`, `distinct` and `limit` take the key paths of the class, as for Results.
+    /// The methods `where`, `sorted`, `distinct` and `limit`, which take key paths of the class, as for Results.
     private static let refining: [LuaMethod<ProjectedResultsHandle>] = [
         LuaMethod("where") { results, call in
             try refined(results, call, QueryArguments(results.base).filtered(call))
@@ -168,7 +168,7 @@ package final class ProjectedResultsHandle {
 }
 
 extension ObserverBinding {
-    /// `projections:observe(fn, { keypaths = { "city" } })`.
+    /// Implements `projections:observe(fn, { keypaths = { "city" } })`.
     func observe(_ results: ProjectedResultsHandle) throws -> LuaValue {
         let (handle, name, pace) = (results.handle, name, pace)
         try refuseRemote("projected results")
@@ -194,7 +194,7 @@ extension ObserverBinding {
 /// The modified rows of a change whose projected values differ.
 struct ProjectedRows {
     struct Row {
-        /// The index among the modifications of the change.
+        /// The index of the row in the modifications of the change.
         let index: Int
         let reference: ObjectReference
         let old: [Value]
@@ -203,7 +203,7 @@ struct ProjectedRows {
 
     let fields: [ProjectionShape.Field]
     private(set) var rows: [Row] = []
-    /// Whether nothing that the observer follows has changed.
+    /// Whether nothing that the observer depends on has changed.
     let isSilent: Bool
 
     /// Compares the projected values of each modified row before and after a change.

@@ -3,13 +3,13 @@ import LuaHost
 import ObjectStore
 import Transfer
 
-/// Writes projections to a file: a row for each, with the projected names.
+/// Writes projections to a file: one row for each, with the projected names as columns.
 struct ProjectionExport {
     private let results: ProjectedResultsHandle
 
     init(_ results: ProjectedResultsHandle) { self.results = results }
 
-    /// `projections:export(path [, format])`; returns the number of rows.
+    /// Implements `projections:export(path [, format])`; returns the number of rows.
     func write(_ call: borrowing LuaCall) throws -> LuaAnswer {
         let path = try call.path(2, for: .writing)
         let name = call.isNil(3) ? nil : try call.text(3)

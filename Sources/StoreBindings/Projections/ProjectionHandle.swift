@@ -1,7 +1,7 @@
 import LuaHost
 import ObjectStore
 
-/// A live view of an object: some names, each with a path from the object to a value.
+/// A live view of an object: names, each with a path from the object to a value.
 package final class ProjectionHandle {
     let shape: ProjectionShape
     let handle: StoreHandle
@@ -22,7 +22,7 @@ package final class ProjectionHandle {
         frozen.map { .frozen($0.view) } ?? .store(handle.store)
     }
 
-    /// The object that is projected; nil if its class is gone.
+    /// The projected object; nil if its class was removed.
     var object: LiveObject? { source.object(reference) }
 
     /// Returns the object, or throws `invalid_object` if it was deleted.
@@ -45,7 +45,7 @@ package final class ProjectionHandle {
     /// The name of the class of the object.
     package var className: String { shape.classSchema.name }
 
-    /// The names in order.
+    /// The projected names in order.
     package var names: [String] { shape.names }
 
     /// The values in the order of ``names``; throws `invalid_object` for a deleted object.
@@ -54,7 +54,7 @@ package final class ProjectionHandle {
         return try shape.fields.map { try $0.path.value(of: object) }
     }
 
-    /// The source of the values, to look up objects in.
+    /// The source of the values, for looking up objects.
     package var objects: ObjectSource { source }
 
     private func set(_ field: ProjectionShape.Field, _ value: borrowing LuaField) throws {
@@ -72,7 +72,7 @@ package final class ProjectionHandle {
             try ValueBridge(handle, frozen).value(value, for: property, of: current))
     }
 
-    /// Names the object that holds the value of a path: `Address 3`.
+    /// Returns the name of the object that contains the value of a path: `Address 3`.
     private static func target(of field: ProjectionShape.Field, _ root: LiveObject) -> String {
         let names = field.path.steps.map { step -> String in
             switch step.selector {
@@ -184,7 +184,7 @@ package final class ProjectionHandle {
             return true
         })
 
-    /// The plain table of a projection, or the array of projected results; nil for other values.
+    /// Returns the plain table of a projection, or the array of projected results; nil for other values.
     static func table(of userdata: LuaUserdata) throws -> LuaTable? {
         if let projection = userdata.object(as: type) {
             return try projection.table(projection.present())
@@ -192,7 +192,7 @@ package final class ProjectionHandle {
         return try userdata.object(as: ProjectedResultsHandle.type)?.table()
     }
 
-    /// A plain table of the values; collections become arrays.
+    /// Returns a plain table of the values; collections become arrays.
     func table(_ object: LiveObject) throws -> LuaTable {
         let bridge = ValueBridge(handle, frozen)
         let table = handle.state.makeTable(fields: shape.fields.count)
@@ -204,13 +204,14 @@ package final class ProjectionHandle {
 }
 
 extension ObserverBinding {
-    /// `projection:observe(fn, { keypaths = { "city" } })`: calls with the projected names whose values differ.
+    /// Implements `projection:observe(fn, { keypaths = { "city" } })`: calls the function with the names of changed
+    /// values.
     func observe(_ projection: ProjectionHandle, _ object: LiveObject) throws -> LuaValue {
         let (handle, name, pace) = (projection.handle, name, pace)
         try refuseRemote("projection")
         let fields = try projection.shape.fields(named: keyPaths)
         _ = try object.source.writableStore()
-        // Values, not key paths, decide: `toys[1].name` does not change with the name of another toy.
+        // Compares values instead of key paths: `toys[1].name` does not change when the name of another toy changes.
         var last = try fields.map { try $0.path.value(of: object) }
         return try answer(
             "a projection of \(projection.className)",
@@ -239,7 +240,7 @@ extension ObserverBinding {
                         table["error"] = state.value(of: error)
                     }
                     table["properties"] = .table(state.makeTable(properties))
-                    // because: after the script's end nothing is printed.
+                    // because: after the script has ended, no code prints the table.
                     table.metatable = try? handle.module.changeMetatables.ofObjects
                     try call([.table(table)])
                 }
@@ -247,13 +248,13 @@ extension ObserverBinding {
     }
 }
 
-/// The changed values of projected fields as scripts see them.
+/// The changed values of projected fields, for scripts.
 struct ProjectedProperties {
     private let fields: [ProjectionShape.Field]
     private let handle: StoreHandle
     private let before: FrozenSpace?
 
-    /// `before` is the version of the old values; nil for the live store.
+    /// Creates the changes; `before` is the version of the old values, nil for the live store.
     init(_ fields: [ProjectionShape.Field], _ handle: StoreHandle, _ before: FrozenSpace?) {
         self.fields = fields
         self.handle = handle

@@ -3,12 +3,12 @@ import ObjectStore
 /// A path from the root object of a projection to a value: `owner.address.city`, `toys[1].name`, `notes['food']`,
 /// `toys.@count`.
 struct ProjectionPath {
-    /// Selects one element of a collection.
+    /// The selection of one element of a collection.
     enum Selector {
-        /// A position, starting at 0.
+        /// An index, starting at 0.
         case index(Int)
         case first, last
-        /// The key of a map.
+        /// A key of a map.
         case key(String)
     }
 
@@ -17,15 +17,15 @@ struct ProjectionPath {
         let selector: Selector?
     }
 
-    /// The path as it was written.
+    /// The text of the path.
     let text: String
     let steps: [Step]
-    /// Whether the value is the number of elements.
+    /// Whether the path ends in `@count`.
     let isCount: Bool
 
-    /// Parses a path of a class.
+    /// Parses a path that starts at a class.
     ///
-    /// Throws `unknown_property` for unknown names and `invalid_query` for other faults.
+    /// Throws `unknown_property` for unknown names and `invalid_query` for other errors.
     init(_ text: String, class classSchema: ClassSchema, schema: Schema) throws {
         self.text = text
         var steps: [Step] = []
@@ -115,7 +115,7 @@ struct ProjectionPath {
 
     // MARK: - Meaning
 
-    /// The property of the root object that the path names; nil for all other paths.
+    /// The property of the root object, if the path consists of its name only; nil for other paths.
     var ownProperty: Property? {
         guard steps.count == 1, steps[0].selector == nil, !isCount else { return nil }
         return steps[0].property
@@ -134,8 +134,9 @@ struct ProjectionPath {
         steps.dropLast().contains { !$0.property.isSingle && $0.selector == nil }
     }
 
-    /// The collection that the path ends in, and the object that holds it; nil for single values, for several
-    /// collections, and behind a nil link.
+    /// Returns the collection at the end of the path, and the object that contains it.
+    ///
+    /// Returns nil for single values, for several collections, and if a link on the path is nil.
     func collection(of root: LiveObject) throws -> (property: Property, owner: LiveObject)? {
         guard let last = steps.last, !last.property.isSingle, last.selector == nil, !isCount,
             !isMany
@@ -146,8 +147,8 @@ struct ProjectionPath {
         return (last.property, object)
     }
 
-    /// Returns the value that the path leads to from an object: nil behind a nil link, a list of values through a
-    /// collection.
+    /// Returns the value of the path for an object: nil if a link on the path is nil, and a list of values if the path
+    /// traverses a collection.
     func value(of root: LiveObject) throws -> Value {
         let values = try walk(steps[...], from: root)
         let endsInCollection =
@@ -212,7 +213,7 @@ struct ProjectionPath {
 }
 
 extension ProjectionPath {
-    /// Returns the object that holds the value of the path; nil behind a nil link or an empty collection.
+    /// Returns the object that contains the value of the path; nil if a link is nil or a collection is empty.
     func owner(of root: LiveObject) throws -> LiveObject? {
         guard case .object(let reference)? = try walk(steps.dropLast(), from: root).first else {
             return nil

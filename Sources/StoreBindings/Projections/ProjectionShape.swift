@@ -15,7 +15,7 @@ final class ProjectionShape {
 
     private static let mostFields = 200
 
-    /// Reads `{ name = "name", city = "owner.address.city" }`, the argument at 2.
+    /// Parses argument 2, a table such as `{ name = "name", city = "owner.address.city" }`.
     init(_ call: borrowing LuaCall, class classSchema: ClassSchema, schema: Schema) throws {
         var fields: [Field] = []
         for (key, value) in try call.table(2).pairs {
@@ -57,7 +57,7 @@ final class ProjectionShape {
                 + NearestName.hint(for: name, among: names))
     }
 
-    /// Returns the fields with some names; all fields if there are none.
+    /// Returns the fields with these names; all fields if the list is empty.
     ///
     /// Throws `unknown_property`.
     func fields(named names: [String]) throws -> [Field] {
@@ -68,7 +68,7 @@ final class ProjectionShape {
         }
     }
 
-    /// Returns how the value of a field appears to a script: a collection is live, except behind other collections.
+    /// Returns the value of a field for a script: a collection is live, unless the path traverses another collection.
     func value(
         _ field: Field, of object: LiveObject, _ handle: StoreHandle, _ frozen: FrozenSpace?
     ) throws -> LuaValue {
@@ -85,7 +85,7 @@ final class ProjectionShape {
     /// Returns the values of an object as text on one line: `name = "Rex", city = nil`.
     func describe(_ object: LiveObject) -> String {
         fields.map { field in
-            // because: what cannot be read is shown as a question mark, as in objects.
+            // because: a value that cannot be read is printed as a question mark, as in objects.
             "\(field.name) = \((try? field.path.value(of: object))?.summary ?? "?")"
         }.joined(separator: ", ")
     }

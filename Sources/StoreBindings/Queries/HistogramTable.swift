@@ -2,7 +2,7 @@ import Charts
 import LuaHost
 import ObjectStore
 
-/// A histogram as scripts get it: an array of bars that prints as a chart.
+/// A histogram for scripts: an array of bars that prints as a chart.
 enum HistogramTable {
     static let method = LuaMethod<ResultsHandle>("histogram") { results, call in
         let path = try call.text(2)
@@ -65,7 +65,7 @@ enum HistogramTable {
         case .string(let text):
             String(text.map { $0.isNewline || $0 == "\t" ? " " : $0 }.prefix(24))
         case .date(let moment):
-            // Midnight says nothing.
+            // The time of midnight is omitted.
             moment.description.replacing("T00:00:00Z", with: "")
         default: value.summary
         }

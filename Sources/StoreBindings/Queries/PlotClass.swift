@@ -2,7 +2,7 @@ import Charts
 import LuaHost
 import ObjectStore
 
-/// A chart in the hands of a script: prints as text and renders as SVG.
+/// A chart for scripts: prints as text and renders as SVG.
 final class PlotHandle {
     let chart: Chart
 
@@ -21,7 +21,7 @@ final class PlotHandle {
 
     private static let options = ["by", "lines", "title"]
 
-    /// `results:plot("date", "price", { by = "symbol", lines = true })`.
+    /// The method `plot`: `results:plot("date", "price", { by = "symbol", lines = true })`.
     static let method = LuaMethod<ResultsHandle>("plot") { results, call in
         let (x, y) = (try call.text(2), try call.text(3))
         let options = try call.options(4, options)
@@ -64,9 +64,9 @@ final class PlotHandle {
 }
 
 extension StoreModule {
-    /// Returns the drawing of a value: a plot, a histogram or sections; nil for other values.
+    /// Returns the chart of a value: a plot, a histogram or sections; nil for other values.
     ///
-    /// Throws the errors of reading sections.
+    /// Throws errors of reading sections.
     package func chart(of value: LuaValue) throws -> Chart? {
         if case .table(let table) = value {
             return table.metatable?[HistogramTable.chartKey].userdata?.object(as: PlotHandle.type)?

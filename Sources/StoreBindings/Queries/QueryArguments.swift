@@ -7,7 +7,7 @@ struct QueryArguments {
 
     init(_ results: ResultsHandle) { self.results = results }
 
-    /// `where("age > $1", 3)` or `where { name = "Rex" }`.
+    /// Returns the results of `where("age > $1", 3)` or `where { name = "Rex" }`.
     func filtered(_ call: borrowing LuaCall) throws -> Results {
         let bridge = ValueBridge(results.handle, results.frozen)
         if case .table(let table) = call[2] {
@@ -23,12 +23,12 @@ struct QueryArguments {
                 }
                 equal.append((name, try bridge.value(value, for: property, of: classSchema)))
             }
-            // Sorted by name, so that one shorthand is always the same query, regardless of the table's order.
+            // The names are sorted so that the same table always produces the same query.
             equal.sort { $0.name < $1.name }
             return try results.results.filtered(equal: equal)
         }
         let text = try call.text(2)
-        // A predicate takes up to 80 times its text while it is parsed and compiled.
+        // Parsing and compiling a predicate takes up to 80 times the memory of its text.
         try call.state.checkMemory(adding: text.utf8.count * 80)
         let arguments = try call.rest(from: 3).enumerated().map { index, value in
             try bridge.plain(value, "argument $\(index + 1) of the predicate")
@@ -36,7 +36,8 @@ struct QueryArguments {
         return try results.results.filtered(text, arguments)
     }
 
-    /// `sorted("age", "desc")`, `sorted { {"owner.name"}, {"age", "desc"} }`, `sorted { "name", "age" }`.
+    /// Parses sort keys: `sorted("age", "desc")`, `sorted { {"owner.name"}, {"age", "desc"} }`, `sorted { "name", "age"
+    /// }`.
     func sortKeys(_ call: borrowing LuaCall) throws -> [(path: String, ascending: Bool)] {
         guard case .table(let table) = call[2] else {
             return [(try call.text(2), try Self.ascending(call[3], call, 3))]
@@ -50,7 +51,7 @@ struct QueryArguments {
         }
     }
 
-    /// A direction: nil, "asc" or "desc".
+    /// Parses a direction: nil, "asc" or "desc".
     static func ascending(
         _ value: LuaValue, _ call: borrowing LuaCall, _ index: Int
     ) throws -> Bool {
@@ -64,7 +65,7 @@ struct QueryArguments {
         }
     }
 
-    /// Key paths as arguments or in one array.
+    /// Returns key paths that are given as separate arguments or in one array.
     static func paths(_ call: borrowing LuaCall, from first: Int) throws -> [String] {
         if case .table(let table) = call[first] {
             return try table.array.map { element in

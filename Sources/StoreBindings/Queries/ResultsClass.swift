@@ -7,11 +7,11 @@ final class ResultsHandle {
     let results: Results
     let handle: StoreHandle
     let frozen: FrozenSpace?
-    /// The collection of these objects, if the script used one.
+    /// The collection property that contains these objects; nil for queries.
     let origin: Origin?
     private let charge: MemoryCharge
 
-    /// A collection of an object.
+    /// A collection property of an object.
     enum Origin {
         case list(LiveList)
         case set(LiveSet)
@@ -57,7 +57,7 @@ final class ResultsHandle {
         return keys.array.map { ObjectReference(table: table, key: $0) }
     }
 
-    /// A description of the results.
+    /// A description of the results for messages.
     var subject: String {
         let name = (try? results.classSchema().name) ?? "objects"
         var text =
@@ -99,7 +99,7 @@ final class ResultsHandle {
                     return call.answer(.boolean(left.isSame(as: right)))
                 }),
             LuaMethod("__pairs") { results, call in
-                // Returns positions and objects, like ipairs, as users expect of a list.
+                // Iterates over indexes and objects, as `ipairs` does for a list.
                 try call.answer(call.state.call(call.state.globals["ipairs"], [call[1]]))
             },
         ],
@@ -150,9 +150,9 @@ final class ResultsHandle {
     ]
 }
 
-/// The keys of a loop, fetched in batches.
+/// The keys of the objects in a loop, fetched in batches.
 ///
-/// The keys are those of the collection at the start of the loop.
+/// The loop uses the elements at its start.
 final class ResultKeySource: LuaKeySource {
     private var iterator: ResultKeys.Iterator
 

@@ -11,10 +11,10 @@ final class SectionsHandle {
         self.results = results
     }
 
-    /// A description of the sections.
+    /// A description of the sections for messages.
     var subject: String { "\(results.subject) by \(sections.keyPath)" }
 
-    /// `{ key =, objects = }`.
+    /// Returns a section as a table `{ key =, objects = }`.
     func table(_ position: Int, _ state: LuaState) throws -> LuaTable {
         let (key, objects) = try sections.section(at: position)
         let table = state.makeTable(fields: 2)
@@ -148,7 +148,7 @@ struct SectionedChangeTable {
 }
 
 extension ObserverBinding {
-    /// `sections:observe(fn)`.
+    /// Implements `sections:observe(fn)`.
     func observe(_ sections: SectionsHandle) throws -> LuaValue {
         let (name, keyPaths) = (name, keyPaths)
         _ = try sections.sections.results.source.writableStore()

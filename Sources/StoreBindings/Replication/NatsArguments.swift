@@ -2,21 +2,21 @@ import LuaHost
 import ObjectStore
 import Replication
 
-/// How scripts name the servers that they connect to.
+/// Parses the options of scripts that connect to NATS servers.
 package enum NatsArguments {
-    /// The options that describe a connection.
+    /// The names of the connection options.
     package static let names = [
         "url", "credentials", "token", "user", "password", "tls_ca", "tls_cert", "tls_key",
     ]
 
-    /// Throws `invalid_argument` for a script that is not allowed to use the network.
+    /// Throws `invalid_argument` if the script is not allowed to use the network.
     package static func checkAccess(_ state: LuaState) throws {
         guard state.files.isUnlimited else {
             throw StoreError(.invalidArgument, "this script is not allowed to use the network")
         }
     }
 
-    /// Returns the servers and how to connect to them.
+    /// Returns the servers and the connection options.
     ///
     /// Throws `invalid_argument` for an option that is missing or has the wrong type.
     package static func servers(_ table: LuaTable) throws -> NatsOptions {

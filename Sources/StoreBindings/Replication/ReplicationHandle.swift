@@ -2,12 +2,12 @@ import LuaHost
 import ObjectStore
 import Replication
 
-/// A publisher or follower as a script uses it.
+/// A publisher or follower, for scripts.
 ///
-/// It continues if the script drops the handle, because the store retains it.
+/// It continues if the script releases the handle, because the store retains it.
 final class ReplicationHandle {
     let task: ReplicationTask
-    /// Whether each write waits until the stream holds it.
+    /// Whether each write waits until the stream has acknowledged it.
     var isAcknowledged = false
     private weak var store: StoreHandle?
 
@@ -16,12 +16,12 @@ final class ReplicationHandle {
         self.store = store
     }
 
-    /// How long a write waits for the stream.
+    /// The maximum time that a write waits for the acknowledgment of the stream.
     private static let acknowledgmentLimit = Duration.seconds(30)
 
-    /// Waits until the stream holds a version.
+    /// Waits until the stream has acknowledged a version.
     ///
-    /// Throws `limit_exceeded` if that takes more than half a minute or the publisher has stopped, and what ends the script.
+    /// Throws `limit_exceeded` after 30 seconds, or if the publisher has stopped; also throws if the script is stopped.
     func acknowledge(_ version: UInt64, _ state: LuaState) throws {
         guard isAcknowledged else { return }
         let deadline = ContinuousClock.now + Self.acknowledgmentLimit
@@ -37,7 +37,7 @@ final class ReplicationHandle {
         }
     }
 
-    /// Waits until everything has been published or applied; returns false when the time has passed.
+    /// Waits until everything has been published or applied; returns false after a timeout.
     fileprivate func wait(_ seconds: Double, _ state: LuaState) throws -> Bool {
         let deadline = ContinuousClock.now + .seconds(seconds)
         while true {
@@ -55,7 +55,7 @@ final class ReplicationHandle {
         return true
     }
 
-    /// Ends the work.
+    /// Stops the publisher or follower.
     func stop() {
         task.stop()
         store?.replications.removeAll { $0 === self }

@@ -3,7 +3,7 @@ import ObjectStore
 import Replication
 import Transfer
 
-/// `store:publish` and `store:follow`.
+/// The methods `store:publish` and `store:follow`.
 enum ReplicationMethods {
     static var store: [LuaMethod<StoreHandle>] {
         [
@@ -35,7 +35,7 @@ enum ReplicationMethods {
                 }
                 let replication = ReplicationHandle(task, handle)
                 handle.replications.append(replication)
-                // The store is marked as a follower from now on.
+                // The refresh shows the commit that has marked the store as a follower.
                 try handle.store.refresh()
                 return call.answer(replication, ReplicationHandle.type)
             },
@@ -58,10 +58,10 @@ enum ReplicationMethods {
         return call.answer(replication, ReplicationHandle.type)
     }
 
-    /// The options of both methods.
+    /// The connection options that both methods accept.
     static let connecting = NatsArguments.names + ["stream"]
 
-    /// The other options of `store:publish`.
+    /// The options that only `store:publish` accepts.
     static let publishing = ["replicas", "snapshot_every", "acknowledged", "schema", "replace"]
 
     /// Returns the path of the store's file, which the thread of the publisher or follower opens.
@@ -98,7 +98,7 @@ enum ReplicationMethods {
         return (servers, stream)
     }
 
-    /// Runs the work; errors of replication become errors that scripts can distinguish by code.
+    /// Runs the work and converts errors of replication to errors with a code for scripts.
     private static func wrapping<Result>(_ work: () throws -> Result) throws -> Result {
         do {
             return try work()

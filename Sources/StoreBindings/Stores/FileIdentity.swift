@@ -4,7 +4,7 @@
     import Darwin
 #endif
 
-/// Identifies the file of a path, so that two spellings of one path open one store.
+/// The identity of a file, so that different paths of one file open the same store.
 struct FileIdentity {
     private let resolved: String?
 
@@ -15,7 +15,7 @@ struct FileIdentity {
         }
     }
 
-    /// Returns false if either file does not exist.
+    /// Returns whether both are the same file; false if either does not exist.
     func isSame(as other: FileIdentity) -> Bool {
         resolved != nil && resolved == other.resolved
     }

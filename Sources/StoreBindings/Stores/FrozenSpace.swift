@@ -1,9 +1,9 @@
 import LuaHost
 import ObjectStore
 
-/// One version of a store in Lua.
+/// A version of a store in Lua.
 ///
-/// Its classes are created with their first object and released with the last.
+/// A class of the version is created with its first object and released with its last one.
 final class FrozenSpace {
     let handle: StoreHandle
     let view: StoreView
@@ -40,7 +40,7 @@ final class FrozenSpace {
         return (made, anchor)
     }
 
-    /// Returns the object in this version, or throws the error that says why the version does not have it.
+    /// Returns the object in this version, or throws an error with the reason why the version does not contain it.
     func userdata(of object: LiveObject) throws -> LuaValue {
         userdata(try handle.store.freeze(object).reference)
     }

@@ -2,14 +2,14 @@ import LuaHost
 import ObjectStore
 
 extension FrozenSpace {
-    /// The version in words.
+    /// A description of the version.
     var summary: String {
         view.isClosed
             ? "store \(handle.name) (closed)"
             : "store \(handle.name) (frozen at version \(view.version))"
     }
 
-    /// A store at one version in Lua.
+    /// The Lua class of a store at one version.
     static let type: LuaClass<FrozenSpace> = LuaClass(
         name: "frozen store",
         methods: reading + life + refusing,
@@ -35,7 +35,7 @@ extension FrozenSpace {
             LuaProperty(
                 "autorefresh", get: { $1.set(false) },
                 set: { _, field in
-                    // Turning it off is allowed.
+                    // A frozen store permits turning automatic refresh off, which has no effect.
                     if field.kind == .bool, !field.bool { return }
                     throw frozen()
                 }),
@@ -103,7 +103,7 @@ extension FrozenSpace {
         },
     ]
 
-    /// The methods that a live store has and a frozen one refuses.
+    /// The methods of a live store that throw an error on a frozen one.
     private static let refusing: [LuaMethod<FrozenSpace>] = [
         "write", "write_async", "begin_write", "commit_write", "cancel_write", "create", "add",
         "delete", "delete_all", "define", "observe", "undo", "redo",

@@ -1,9 +1,9 @@
 import LuaHost
 import ObjectStore
 
-/// The functions among the defaults of a schema: `default = function() … end`.
+/// The default functions of a schema: `default = function() … end`.
 ///
-/// They exist as long as the script that declared them. The file does not store them.
+/// They exist until the script that declared them ends. The file does not contain them.
 final class FunctionDefaults {
     private var functions: [String: [String: LuaFunction]] = [:]
 
@@ -15,9 +15,9 @@ final class FunctionDefaults {
     /// Releases all functions, at the end of the Lua state.
     func forget() { functions = [:] }
 
-    /// Registers the functions of a schema that the store has just adopted.
+    /// Registers the default functions of a schema that the store has just adopted.
     ///
-    /// Properties declared without a function lose their function.
+    /// A property that is declared without a function loses its earlier function.
     func take(_ schema: LuaTable, for handle: StoreHandle) throws {
         for (key, properties) in schema.pairs {
             guard let className = key.text, let properties = properties.table else { continue }
@@ -39,7 +39,7 @@ final class FunctionDefaults {
         }
     }
 
-    /// Returns names and declarations of either form.
+    /// Returns names and declarations from a table in either form.
     private static func declarations(_ table: LuaTable) -> [(name: String, LuaValue)] {
         guard table.count > 0 else {
             return table.pairs.compactMap { key, value in key.text.map { ($0, value) } }

@@ -2,7 +2,7 @@ import LuaHost
 import ObjectStore
 
 extension StoreHandle {
-    /// The methods about earlier versions.
+    /// The methods for earlier versions.
     static let historyMethods: [LuaMethod<StoreHandle>] = [
         LuaMethod("at") { handle, call in
             call.answer(try handle.space(at: call.version(2)), FrozenSpace.type)
@@ -54,18 +54,18 @@ extension StoreHandle {
         return table
     }
 
-    /// Returns the store as it was at a version, as a script value.
+    /// Returns the store at a version as a script value.
     package func value(at version: UInt64) throws -> LuaValue {
         state.userdata(try space(at: version), FrozenSpace.type)
     }
 
-    /// Returns the store as it was at a version; the current store for nil.
+    /// Returns the store at a version; the current store for nil.
     private func space(at version: UInt64) throws -> FrozenSpace {
         frozenSpace(of: try store.at(version, for: try module.holder))
     }
 }
 
-/// The difference of two versions as a table for scripts.
+/// The differences between two versions, as a table for scripts.
 private struct DifferenceTable {
     private let handle: StoreHandle
     private let first: FrozenSpace
@@ -110,7 +110,7 @@ private struct DifferenceTable {
 extension LuaCall {
     /// Returns a version argument.
     ///
-    /// A negative number never names a version.
+    /// A negative number is never a valid version.
     fileprivate borrowing func version(_ index: Int) throws -> UInt64 {
         let number = try integer(index)
         guard number >= 0 else {

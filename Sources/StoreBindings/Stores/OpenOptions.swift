@@ -9,7 +9,7 @@ struct OpenOptions {
         "should_compact", "drops", "migrations",
     ]
 
-    /// Returns the configuration of a path or a table of options, and the migration function.
+    /// Returns the configuration from a path or a table of options, and the migration function.
     static func configuration(
         _ call: borrowing LuaCall, _ module: StoreModule
     ) throws -> (StoreConfiguration, migration: LuaFunction?) {
@@ -61,7 +61,7 @@ struct OpenOptions {
         return (configuration, options["migration"].function)
     }
 
-    /// Refuses options that change the file.
+    /// Throws if the options include one that changes the file.
     private static func checkReadOnly(_ options: LuaTable, _ call: borrowing LuaCall) throws {
         let changing = [
             "migration", "migrations", "drops", "delete_if_migration_needed", "should_compact",
@@ -108,7 +108,7 @@ struct OpenOptions {
         try migrator(path, folder, version)
     }
 
-    /// Returns the function that decides whether a file is compacted before it is opened.
+    /// Returns the function that decides whether to compact a file before it is opened.
     static func shouldCompact(_ call: borrowing LuaCall) throws -> ((Int, Int) throws -> Bool)? {
         guard case .table(let options) = call[1] else { return nil }
         let value = options["should_compact"]

@@ -1,7 +1,7 @@
 import LuaHost
 import ObjectStore
 
-/// Parses schemas as scripts write them.
+/// Parses schemas in the notation of scripts.
 struct SchemaArguments {
     private let state: LuaState
     private let dates: DateClass
@@ -11,9 +11,9 @@ struct SchemaArguments {
         self.dates = dates
     }
 
-    /// `{ Dog = { … }, … }`.
+    /// Parses the classes of a table `{ Dog = { … }, … }`.
     ///
-    /// Throws `invalid_schema` naming class and property.
+    /// Throws `invalid_schema` with the names of the class and the property.
     func classes(_ table: LuaTable) throws -> [ClassSchema] {
         try table.pairs.map { key, value in
             guard let name = key.text else {
@@ -30,9 +30,9 @@ struct SchemaArguments {
         }.sorted { $0.name < $1.name }
     }
 
-    /// `embedded = true` beside the properties.
+    /// Returns whether a class is embedded: `embedded = true` next to the properties.
     ///
-    /// A property may have that name too.
+    /// A property can also have this name.
     private static func isEmbedded(_ table: LuaTable, _ className: String) throws -> Bool {
         let value = table["embedded"]
         if let flag = value.boolean { return flag }
@@ -44,7 +44,7 @@ struct SchemaArguments {
         return false
     }
 
-    /// `indexes = { { "owner", "age", unique = true } }` beside the properties; nil for a property of that name.
+    /// Parses `indexes = { { "owner", "age", unique = true } }` of a class; returns nil if a property has this name.
     private static func indexes(
         _ value: LuaValue, _ className: String
     ) throws -> [CompositeIndex]? {
@@ -90,7 +90,7 @@ struct SchemaArguments {
         }
     }
 
-    /// `{ {"id", "int primary"}, {"name", "string", default = "Rex"} }`.
+    /// Parses properties in a fixed order: `{ {"id", "int primary"}, {"name", "string", default = "Rex"} }`.
     private func ordered(_ table: LuaTable, of className: String) throws -> [Property] {
         for (key, _) in table.pairs where key.integer == nil {
             guard key.text == "embedded" || key.text == "indexes" else {
@@ -151,7 +151,7 @@ struct SchemaArguments {
         return property
     }
 
-    /// Returns a modifier that is given beside the type; the type may name it too.
+    /// Returns whether a modifier is set, which is a field next to the type or a part of the type.
     private static func flag(
         _ name: String, _ long: LuaTable, _ isInType: Bool, _ place: String
     ) throws -> Bool {
@@ -231,13 +231,13 @@ struct SchemaText {
     private let handle: StoreHandle
     private let schema: Schema
 
-    /// Creates the text of the store's schema, or of the schema of a version.
+    /// Creates the text of the store's current schema, or of another schema.
     init(_ handle: StoreHandle, _ schema: Schema? = nil) {
         self.handle = handle
         self.schema = schema ?? handle.store.schema
     }
 
-    /// Returns all classes.
+    /// Returns a table of all classes.
     func table() -> LuaTable {
         let classes = schema.classes
         let result = handle.state.makeTable(fields: classes.count)
@@ -245,7 +245,7 @@ struct SchemaText {
         return result
     }
 
-    /// Returns one class: in the short form, or in the long one if there are more attributes.
+    /// Returns a class in the short form, or in the long one if it has additional attributes.
     func table(_ classSchema: ClassSchema) -> LuaTable {
         let result = handle.state.makeTable(fields: classSchema.properties.count)
         if classSchema.isEmbedded { result["embedded"] = .boolean(true) }

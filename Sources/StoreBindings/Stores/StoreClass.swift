@@ -2,7 +2,7 @@ import LuaHost
 import ObjectStore
 
 extension StoreHandle {
-    /// `store` in Lua.
+    /// The Lua class of stores.
     static let type: LuaClass<StoreHandle> = LuaClass(
         name: "store",
         methods: readingMethods + versionMethods + historyMethods + writingMethods

@@ -2,7 +2,7 @@ import LuaHost
 import ObjectStore
 import Transfer
 
-/// A store as a script uses it, with the classes of its objects in Lua.
+/// A store for scripts, with the Lua classes of its objects.
 package final class StoreHandle {
     /// The store.
     package let store: Store
@@ -10,24 +10,24 @@ package final class StoreHandle {
     private weak var owner: StoreModule?
     unowned let state: LuaState  // a handle is usable only while its state runs
     let dates: DateClass
-    /// Knows the running effect or computed value.
+    /// The scope that records reads for the running effect or computed value.
     let readScope: ReadScope
-    /// The functions that provide default values for new objects.
+    /// The functions that compute default values of new objects.
     let functionDefaults = FunctionDefaults()
     private let options: StoreConfiguration
     private var frozenSpaces: [WeakSpace] = []
-    /// The running recordings of changes.
+    /// The active recordings of changes.
     var recordings: [ChangeRecording] = []
-    /// The publisher or follower of the store; empty for most stores.
+    /// The active publisher or follower of the store; empty for most stores.
     var replications: [ReplicationHandle] = []
     /// The unmanaged objects that are currently being stored.
     var additions: UnmanagedGraph?
-    /// How nested objects among the values of a new object are stored.
+    /// The update mode for nested objects in the values of a new object.
     var nestedMode = UpdateMode.error
     private var knownSchema: Schema?
     private var classesByTable: [TableID: ObjectClass] = [:]
     private var classesByName: [UInt: ObjectClass] = [:]
-    /// The last name that was looked up, and its class.
+    /// The address of the name that was looked up last; its class is cached.
     private var recentName: UInt = 0
     private var recentClass: ObjectClass?
     private var lender: ObjectClass?
@@ -44,11 +44,11 @@ package final class StoreHandle {
         store.readScope = module.readScope
         self.store = store
         options = store.configuration
-        // Objects of a script must not be read with outdated columns.
+        // Outdated column numbers must not be used to read the objects of a script.
         store.schemaHandler = { [weak self] in self?.updateClasses() }
     }
 
-    /// The module that opened the store, while the script runs.
+    /// The module that opened the store; available while the script runs.
     var module: StoreModule {
         get throws {
             guard let owner else { throw StoreError(.closed, "the script has ended") }
@@ -56,7 +56,7 @@ package final class StoreHandle {
         }
     }
 
-    /// The store's name for the script: its path, or its name in memory.
+    /// The name of the store for scripts: its path, or the name of an in-memory store.
     package var name: String {
         switch options.location {
         case .file(let path): path
@@ -90,7 +90,7 @@ package final class StoreHandle {
                 "'\(name)' is open with schema version \(current); version \(asked) was requested; "
                     + "close it first to migrate it to a higher one")
         }
-        // The same store serves both: missing classes are added, others must agree.
+        // The existing store is used: missing classes are added, and existing ones must match.
         do {
             try store.define(schema)
         } catch let error as StoreError where error.code == .migrationNeeded {
@@ -102,7 +102,7 @@ package final class StoreHandle {
         }
     }
 
-    /// Closes the store for the script.
+    /// Closes the store at the request of the script.
     ///
     /// Throws `already_in_write` in a default function.
     func closeByScript() throws {
@@ -121,13 +121,13 @@ package final class StoreHandle {
         owner?.didClose(self)
     }
 
-    /// Waits until the streams hold the present version, where the script has requested that.
+    /// Waits until the streams have acknowledged the current version, if the script has requested this.
     func acknowledge() throws {
         guard !replications.isEmpty, !store.isClosed, !store.isInWrite else { return }
         for replication in replications { try replication.acknowledge(store.version, state) }
     }
 
-    /// Breaks the reference cycle of handle and classes, at the end of the state.
+    /// Breaks the reference cycle of the handle and its classes, when the Lua state closes.
     func forgetClasses() {
         classesByTable = [:]
         classesByName = [:]
@@ -147,9 +147,9 @@ package final class StoreHandle {
         recentClass = nil
         for (table, known) in classesByTable {
             let name = schema.find(table: table)?.name
-            // A released name may later belong to another class.
+            // Another class can later have the released name.
             if name != known.classSchema.name { classesByName[known.internedName] = nil }
-            // Objects that a script still holds have been deleted, which their old class can report.
+            // The script's objects of a removed class are deleted; their old class continues to report this.
             if name == nil { classesByTable[table] = nil }
         }
         for classSchema in schema.classes {
@@ -166,12 +166,12 @@ package final class StoreHandle {
         }
     }
 
-    /// Returns the store's current version, permanently: the same object each time while a script holds it.
+    /// Returns the current version as a frozen store; the same object each time while a script references it.
     func frozenSpace() throws -> FrozenSpace {
         frozenSpace(of: try store.frozenView(for: try module.holder))
     }
 
-    /// Returns a version as a script uses it: the same object each time while a script holds it.
+    /// Returns a version as a frozen store; the same object each time while a script references it.
     func frozenSpace(of view: StoreView) -> FrozenSpace {
         let known = frozenSpaces.compactMap(\.space)
         if let space = known.first(where: { $0.view === view }) { return space }
@@ -180,7 +180,7 @@ package final class StoreHandle {
         return space
     }
 
-    /// Returns a class that provides its methods if the live schema has no class at all.
+    /// Returns a class that provides the methods if the live schema has no classes at all.
     func classWithoutObjects(_ classSchema: ClassSchema) -> ObjectClass {
         if let lender { return lender }
         let made = ObjectClass(self, .store(store), classSchema)
@@ -200,11 +200,11 @@ package final class StoreHandle {
     func objectClass(named name: String) throws -> ObjectClass {
         updateClasses()
         let classSchema = try store.view.schema.require(name)
-        // Because updateClasses has made one for each class.
+        // because updateClasses has created one for each class
         return classesByTable[classSchema.table]!
     }
 
-    /// Returns the class by the address of its interned name, without comparing text.
+    /// Returns the class for the address of its interned name, without comparing text.
     func objectClass(at address: UInt) -> ObjectClass? {
         if store.view.schema !== knownSchema { updateClasses() }
         if address == recentName { return recentClass }

@@ -1,42 +1,40 @@
-// StoreBindings: the store as scripts see it.
+// StoreBindings: the script interface of stores.
 //
 // One `StoreModule` belongs to one Lua state and one thread. It creates the `moonpool` module, opens stores for the
-// script, holds what they share (classes, tokens, dates) and ends them. It has no event loop of its own; its
-// `BindingHost` provides one.
+// script, owns their shared state (classes, tokens, dates) and closes them. Its `BindingHost` provides the event loop.
 //
-// Lifetimes: the module holds every open store. Live objects in Lua are bare keys of a class; the class holds its
-// store's handle. Observers are held by their tokens in Lua only, so a token that is collected ends its observer, also
-// when the callback refers to the token.
+// Lifetimes: the module retains every open store. A live object in Lua is only a key and a class, and the class retains
+// the handle of its store. Only tokens in Lua retain observers, so a token that is collected ends its observer, even if
+// the callback refers to the token.
 
 import LuaHost
 import ObjectStore
 
 /// The services of the surrounding program that the bindings need.
 ///
-/// Used on the script's thread only.
+/// Called on the script's thread only.
 package protocol BindingHost: AnyObject {
     /// The thread that the script's stores belong to.
     var scheduler: any Scheduler { get }
     /// Keeps the script running until the hold is released: one for each valid token and each queued write.
     func hold() -> any BindingHold
-    /// Reports that the handler of an observer or of a queued write has failed. `token` is the observer's token in Lua,
-    /// or nil.
+    /// Reports that the function of an observer or of a queued write has failed; `token` is the observer's token in
+    /// Lua, or nil.
     func report(_ error: any Error, from observer: String, token: LuaValue)
-    /// Called when a store was opened: watch its file, if it has one, and call `Store.fileMayHaveChanged` when it
-    /// changes.
+    /// Handles the opening of a store: watches its file, if it has one, and calls `Store.fileMayHaveChanged` when the
+    /// file changes.
     func didOpen(_ store: Store)
-    /// Called when a store was closed.
+    /// Handles the closing of a store.
     func didClose(_ store: Store)
-    /// Explains surprising behavior when it first occurs.
+    /// Shows an explanation of surprising behavior when it first occurs.
     func hint(_ text: String)
     /// The name of the script in reports.
     var scriptName: String { get }
-    /// The script as other threads see it; nil if there are no other scripts.
+    /// The script's handle for other threads; nil if there are no other scripts.
     var link: (any RemoteScript)? { get }
     /// Returns the script that a value of this script represents, such as a worker.
     func remoteScript(_ value: LuaValue) -> (any RemoteScript)?
-    /// Returns how a value of the host, such as a worker, is shown, and which names a script can use on it; nil for all
-    /// others.
+    /// Returns the text and the members of a value of the host, such as a worker; nil for other values.
     func inspect(_ value: LuaUserdata) -> (text: String, members: [LuaMember])?
     /// Runs a job on another script's thread and waits for its end.
     ///
@@ -45,15 +43,15 @@ package protocol BindingHost: AnyObject {
 }
 
 extension BindingHost {
-    /// None.
+    /// An empty name, by default.
     package var scriptName: String { "" }
-    /// None.
+    /// Nil, by default.
     package var link: (any RemoteScript)? { nil }
-    /// None.
+    /// Returns nil, by default.
     package func remoteScript(_ value: LuaValue) -> (any RemoteScript)? { nil }
-    /// Nothing.
+    /// Returns nil, by default.
     package func inspect(_ value: LuaUserdata) -> (text: String, members: [LuaMember])? { nil }
-    /// There is no other script.
+    /// Throws by default, because there is no other script.
     package func run(
         on script: any RemoteScript, _ job: @escaping @Sendable (StoreModule) -> Void
     ) throws {
@@ -63,11 +61,11 @@ extension BindingHost {
 
 /// Keeps a script running until it is released or dropped.
 package protocol BindingHold: AnyObject {
-    /// Releases the hold. Does nothing the second time.
+    /// Releases the hold; idempotent.
     func release()
 }
 
-/// The stores of one script.
+/// The stores and observers of one script.
 ///
 /// Confined to the thread of its state.
 package final class StoreModule {
@@ -75,21 +73,21 @@ package final class StoreModule {
     package let state: LuaState
     /// The table that `require "moonpool"` returns.
     ///
-    /// Hosts add their own functions to it.
+    /// Hosts add their own functions to the table.
     package let table: LuaTable
 
-    /// The names that the host has added to the objects of classes, by class.
+    /// The members that the host has added to the objects of classes, by class name.
     var hostMembers: [String: [String: HostMember]] = [:]
 
     /// The script's permissions for the stores that it opens.
     package var rights = StoreRights()
 
     weak var host: (any BindingHost)?
-    /// The open stores with their names for the script, in the order of opening.
+    /// The open stores in the order of opening.
     package private(set) var handles: [StoreHandle] = []
     let scheduler: any Scheduler
     let dates: DateClass
-    /// Knows the running effect or computed value.
+    /// The scope that records reads for the running effect or computed value.
     package let readScope = ReadScope()
     let null: LuaValue
     private(set) lazy var changeMetatables = ChangeMetatables(state)
@@ -97,33 +95,33 @@ package final class StoreModule {
     // own token does not keep it alive.
     private let tokensByNumber: LuaTable
     private let callbacksByToken: LuaTable
-    // Token userdata by number, for tokens that the script need not retain.
+    // Maps numbers to token userdata, for tokens that stay active without a reference from the script.
     private let keptTokens: LuaTable
     private var tokens: [Int: WeakToken] = [:]
-    // At this number of tokens, released ones are removed.
+    // The number of tokens at which the entries of released tokens are removed.
     private var tokenRoom = 64
     private var lastToken = 0
     private var hasHinted = false
     private var isClosing = false
-    /// The line of another script whose call is running here; usually empty.
+    /// The source location in another script whose call is running on this thread; usually empty.
     var senderPlace = ""
-    /// Wraps each call of an observer, for hosts that separate the output of observers; nil costs nothing.
+    /// Wraps each call of an observer, for hosts that separate the output of observers; nil for no wrapper.
     ///
-    /// The function has to make the call and to pass on its errors.
+    /// The function must run the call and rethrow its errors.
     package var aroundCalls: ((_ token: TokenHandle, _ call: () throws -> Void) throws -> Void)?
-    /// Called about fifty times a second while a write waits for another writer.
+    /// Runs about fifty times a second while a write waits for another writer.
     ///
-    /// An error ends the wait.
+    /// An error that it throws ends the wait.
     package var whileWaiting: (() throws -> Void)?
-    /// Asks whether `define` may lose data; nil refuses.
+    /// Asks for permission when `define` would lose data; with nil, `define` throws an error.
     ///
-    /// True continues as with `force`.
+    /// Returning true has the same effect as `force = true`.
     package var confirmsLoss: ((_ preview: [LossPreview]) throws -> Bool)?
     /// Applies the migrations of a folder to a store before it is opened with `migrations = "DIR"`, up to a schema version.
     package var migrator: ((_ store: String, _ folder: String, _ version: UInt64?) throws -> Void)?
-    /// Whether objects that a main chunk still reaches when it returns are observed from then on.
+    /// Whether observers whose tokens are reachable when a main chunk returns stay active.
     ///
-    /// For scripts: the chunk's locals would be garbage afterwards. True while the chunk runs.
+    /// For scripts, whose main chunk ends and whose locals then become garbage. True while the main chunk runs.
     package var keepsMainChunk = false {
         didSet {
             state.onMainReturn = keepsMainChunk ? { [weak self] in self?.keepObservers() } : nil
@@ -157,16 +155,16 @@ package final class StoreModule {
         return tokens.sorted { $0.key < $1.key }.compactMap(\.value.token).filter(\.isValid)
     }
 
-    /// Ends every observer: no callback runs again.
+    /// Ends every observer; their callbacks do not run again.
     package func endObservers() {
         for token in activeTokens { token.invalidate() }
     }
 
     /// Retains the currently valid tokens until they end.
     ///
-    /// Call it at the end of a script's main chunk, whose locals become garbage then: observers at the top of a script
-    /// stay active while the script runs. Tokens that the chunk has already dropped have been collected before (see
-    /// ``keepsMainChunk``).
+    /// Call it at the end of a script's main chunk, whose locals then become garbage, so that observers at the top
+    /// level of a script stay active while the script runs. Tokens that the chunk has already released have been
+    /// collected before (see ``keepsMainChunk``).
     package func keepObservers() {
         for token in activeTokens where keptTokens[token.number].isNil { keep(token) {} }
     }
@@ -181,9 +179,9 @@ package final class StoreModule {
         }
     }
 
-    /// Ends everything: tokens, open writes (rolled back), stores.
+    /// Ends all tokens, rolls back open writes, and closes all stores.
     ///
-    /// Call before the state is closed.
+    /// Call it before the state is closed.
     package func close() {
         isClosing = true
         endObservers()
@@ -209,7 +207,7 @@ package final class StoreModule {
         try rights.checkCount(handles.count)
         var configuration = configuration
         configuration.holder = holder
-        // Objects that a migration leaves in the script's variables belong to the opened store.
+        // Objects that a migration stores in the script's variables belong to the opened store.
         var migrated: StoreHandle?
         let store = try Store(
             configuration, scheduler: scheduler,
@@ -241,7 +239,7 @@ package final class StoreModule {
 
     func didClose(_ handle: StoreHandle) {
         handles.removeAll { $0 === handle }
-        // Observers on other threads have their own stores.
+        // Observers on other threads use their own stores.
         for token in activeTokens where token.store === handle { token.invalidate() }
         host?.didClose(handle.store)
     }
@@ -264,7 +262,7 @@ package final class StoreModule {
 extension StoreModule {
     /// Creates the token of an observer that calls `callback`.
     ///
-    /// `observe` receives a function that makes the call.
+    /// `observe` receives a function that runs the call.
     func makeToken(
         _ name: String, _ subject: String, _ store: StoreHandle, _ callback: LuaFunction,
         _ observe: (@escaping ([LuaValue]) throws -> Void) throws -> NotificationToken
@@ -289,8 +287,8 @@ extension StoreModule {
         return value
     }
 
-    /// Creates the token of an observation without a callback: of an effect, or of an observer that another thread
-    /// calls.
+    /// Creates the token of an observation without a callback: an effect, or an observer whose function runs on another
+    /// thread.
     func adopt(
         _ observation: any Observation, number: Int, title: (name: String, subject: String),
         _ store: StoreHandle?
@@ -319,7 +317,7 @@ extension StoreModule {
         return lastToken
     }
 
-    /// Returns the token with this number, if a script still holds it.
+    /// Returns the token with this number, if a script still references it.
     func token(_ number: Int) -> TokenHandle? { tokens[number]?.token }
 
     /// The calling script and its line, for reports about retained versions.
@@ -327,7 +325,7 @@ extension StoreModule {
         VersionHolder(script: host?.scriptName ?? "", place: callPlace)
     }
 
-    /// The calling line of the script, for reports; for a call from another script, the line of that script.
+    /// The source location of the call in the script, for reports; for a call from another script, the location there.
     var callPlace: String {
         if !senderPlace.isEmpty { return senderPlace }
         for level in 0..<8 {

@@ -2,7 +2,7 @@ import ObjectStore
 
 /// The permissions of a script for the stores that it opens.
 ///
-/// The `files` of the script's state determine which files it may open.
+/// The `files` of the script's state determine which files the script can open.
 package struct StoreRights: Sendable, Equatable {
     /// Whether files are opened read-only regardless of the script's options.
     ///
@@ -10,7 +10,7 @@ package struct StoreRights: Sendable, Equatable {
     package var isReadOnly = false
     /// The prefix for names of in-memory stores.
     ///
-    /// A script with its own prefix shares no in-memory store with other scripts.
+    /// A script with its own prefix does not share in-memory stores with other scripts.
     package var memoryPrefix = ""
     /// The maximum size of each file that the script opens, in bytes; nil for the store's own limit.
     package var maximumSize: Int?
@@ -29,7 +29,7 @@ package struct StoreRights: Sendable, Equatable {
         }
     }
 
-    /// Throws `limit_exceeded` if the script may not open another store.
+    /// Throws `limit_exceeded` if the script has reached the maximum number of open stores.
     func checkCount(_ openStores: Int) throws(StoreError) {
         if let maximumCount, openStores >= maximumCount {
             throw StoreError(

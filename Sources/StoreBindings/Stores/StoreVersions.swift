@@ -2,7 +2,7 @@ import LuaHost
 import ObjectStore
 
 extension StoreHandle {
-    /// The methods about versions and the file as a whole.
+    /// The methods for versions and for the file as a whole.
     static let versionMethods: [LuaMethod<StoreHandle>] = [
         resolving,
         LuaMethod("freeze") { handle, call in

@@ -3,12 +3,12 @@ import LuaHost
 import MemoryAccounts
 import ObjectStore
 
-/// Values of one script for another one: the arguments of a worker, or a message.
+/// Values that a script sends to another script: the arguments of a worker, or a message.
 ///
-/// Packed on the sender's thread, opened once on the receiver's. Plain values are copied, and a table that occurs
-/// several times stays one table. Values of a store are sent as thread-safe references and resolved in the receiver's
-/// own store of the same file, which is opened if necessary. Live values show the receiver's version, or nil if they
-/// were deleted meanwhile; frozen values keep their version.
+/// The values are packed on the sender's thread and unpacked once on the receiver's thread. Plain values are copied,
+/// and a table that occurs several times remains one table. Values of a store are sent as thread-safe references. The
+/// receiver resolves them in its own store of the same file, which is opened if necessary. Live values show the
+/// receiver's version, or become nil if they were deleted meanwhile; frozen values keep their version.
 package struct Parcel: Sendable {
     enum Item: Sendable {
         case `nil`, null
@@ -22,13 +22,13 @@ package struct Parcel: Sendable {
         case objectID(ObjectIDValue)
         case decimal(DecimalValue)
         case float(Float)
-        /// One of `tables`.
+        /// A table, as an index into `tables`.
         case table(Int)
         case stored(ThreadSafeReference)
-        /// A reference that a script has created itself and resolves itself.
+        /// A reference that a script has created and resolves itself.
         case reference(ThreadSafeReference)
 
-        /// In bytes.
+        /// The memory of the item, in bytes.
         fileprivate var memory: Int {
             switch self {
             case .string(let text): MemoryLayout<Item>.stride + 32 + text.bytes.count
@@ -52,7 +52,7 @@ package struct Parcel: Sendable {
     }
     private var charge: Charge?
 
-    /// About how many bytes the values take.
+    /// The approximate memory of the values, in bytes.
     private var memory: Int {
         tables.reduce(items.reduce(0) { $0 + $1.memory }) { sum, entries in
             entries.reduce(sum + 32) { $0 + $1.key.memory + $1.value.memory }
@@ -64,10 +64,10 @@ package struct Parcel: Sendable {
 
     /// Packs values.
     ///
-    /// `place` names the value at an index, counted from 0, in messages: `argument 2`.
+    /// `place` returns the name of the value at an index, counted from 0, for messages: `argument 2`.
     ///
     /// Throws `invalid_argument` with the path of a value that cannot be sent to another thread, such as `argument 2,
-    /// field 'x'`, and what ``Store/reference(to:)`` throws.
+    /// field 'x'`. Throws the errors of ``Store/reference(to:)``.
     package init(_ values: [LuaValue], of module: StoreModule, place: (Int) -> String) throws {
         var packer = ParcelPacker(module)
         for (index, value) in values.enumerated() {
@@ -77,12 +77,11 @@ package struct Parcel: Sendable {
         if let account = module.state.account { charge = try Charge(memory, to: account) }
     }
 
-    /// Returns the values in the receiver's state.
+    /// Unpacks the values into the receiver's state.
     ///
     /// Call it on the receiver's thread.
     ///
-    /// Throws the errors of opening a store. Throws `invalid_argument` the second time if the values include any of a
-    /// store.
+    /// Throws errors of opening a store. A second call throws `invalid_argument` if the values include one of a store.
     package func open(in module: StoreModule) throws -> [LuaValue] {
         let state = module.state
         let made = try tables.map { entries in
@@ -119,7 +118,7 @@ package struct Parcel: Sendable {
     }
 }
 
-/// Turns Lua values into parcel items.
+/// Converts Lua values to parcel items.
 private struct ParcelPacker {
     let module: StoreModule
     var tables: [[Parcel.Entry]] = []
@@ -176,9 +175,9 @@ private struct ParcelPacker {
         return index
     }
 
-    /// Names a value in a table.
+    /// Returns the path of a value in a table, for messages.
     ///
-    /// The receiver could not find keys other than plain ones.
+    /// Throws for a key that is not a plain value, because the receiver could not find it.
     private func name(of key: LuaValue, _ path: String) throws -> String {
         switch key {
         case .string(let text): return "field '\(text)'"
@@ -220,7 +219,7 @@ private struct ParcelPacker {
     ) throws -> Parcel.Item {
         do {
             let reference = try handle.store.reference(to: value, for: module.holder)
-            // The receiver may read it before the write has ended.
+            // The receiver could read the reference before the write has ended.
             guard !reference.isOfOpenWrite else {
                 throw StoreError(
                     .alreadyInWrite,
@@ -239,7 +238,7 @@ private struct ParcelPacker {
             "\(path): \(what) cannot be sent to another thread" + (advice.map { "; \($0)" } ?? ""))
     }
 
-    /// Describes a userdata, and what to send instead.
+    /// Returns a description of a userdata, and a suggestion of what to send instead.
     private static func description(of userdata: LuaUserdata) -> (String, String?) {
         if userdata.object(as: TokenHandle.type) != nil { return ("an observer's token", nil) }
         if userdata.object(as: UnmanagedObject.type) != nil {

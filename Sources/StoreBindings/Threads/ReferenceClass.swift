@@ -21,8 +21,7 @@ final class ReferenceBox {
 }
 
 extension StoreModule {
-    /// Returns the thread-safe form of a value and the store that it comes from; nil for values that threads cannot
-    /// share.
+    /// Returns the thread-safe form of a value and its store; nil for values that cannot be sent to another thread.
     func referenced(_ userdata: LuaUserdata) -> (ReferencedValue, StoreHandle)? {
         if let (type, object) = userdata.liveObject?.stored {
             return (.object(object), type.handle)
@@ -63,7 +62,7 @@ extension StoreModule {
         return try open(reference.configuration)
     }
 
-    /// `moonpool.reference(x)`.
+    /// Implements `moonpool.reference(x)`.
     func makeReference(_ call: borrowing LuaCall) throws -> LuaAnswer {
         guard let userdata = call[1].userdata, let (value, handle) = referenced(userdata) else {
             if call.optionalObject(1, UnmanagedObject.type) != nil {
@@ -80,7 +79,7 @@ extension StoreModule {
 }
 
 extension StoreHandle {
-    /// Resolves a reference in this store; nil if the object was deleted.
+    /// Resolves a reference in this store; returns nil if the object was deleted.
     func resolve(_ reference: ThreadSafeReference) throws -> LuaValue {
         let holder = try module.holder
         guard let value = try store.resolve(reference, for: holder) else { return .nil }
@@ -106,7 +105,7 @@ extension StoreHandle {
         }
     }
 
-    /// `store:resolve(reference)`.
+    /// The method `store:resolve(reference)`.
     static let resolving: LuaMethod<StoreHandle> = LuaMethod("resolve") { handle, call in
         let box = try call.object(2, ReferenceBox.type)
         return call.answer(try handle.resolve(box.reference))

@@ -6,13 +6,13 @@ import Synchronization
 final class RemoteObserverState: Sendable {
     struct Figures: Sendable {
         var isActive = true
-        /// Whether the token's owner has ended it: no further calls are made.
+        /// Whether the owner of the token has ended the observer, so that no further calls are made.
         var isUnwanted = false
         var dependencies: [String] = []
         var cost = ""
         var statistics = ObserverStatistics()
         var reason: DeliveryReason?
-        /// The token's number on the thread where the observer is called.
+        /// The number of the token on the thread where the function runs.
         var number: Int?
         var failure: StoreError?
     }
@@ -25,7 +25,7 @@ final class RemoteObserverState: Sendable {
         figures.withLock { body(&$0) }
     }
 
-    /// Copies the statistics of the observer's thread.
+    /// Copies the statistics of the observer on its own thread.
     func publish(_ token: TokenHandle) {
         let (dependencies, cost) = (token.dependencies, token.cost)
         let (statistics, reason) = (token.statistics, token.reason)
@@ -38,7 +38,7 @@ final class RemoteObserverState: Sendable {
     }
 }
 
-/// An observer that is called on another thread, as seen by the thread that holds the token.
+/// An observer whose function runs on another thread, on the thread that holds the token.
 final class RemoteObservation: Observation {
     private let state: RemoteObserverState
     private let script: any RemoteScript
@@ -50,7 +50,7 @@ final class RemoteObservation: Observation {
     }
 
     deinit {
-        // An observation that has ended by itself may still have one call to make.
+        // An observation that has ended by itself can have one pending call.
         if isValid { endThere() }
     }
 
@@ -65,7 +65,7 @@ final class RemoteObservation: Observation {
         didEnd()
     }
 
-    /// Called when the observation has ended, here or on the other thread.
+    /// Handles the end of the observation, on this or the other thread.
     func didEnd() {
         let endHandler = endHandler
         self.endHandler = nil
@@ -87,9 +87,9 @@ final class RemoteObservation: Observation {
 extension StoreModule {
     /// Registers a function of this script as an observer on another thread.
     ///
-    /// `arguments` are those of `method` (`observe`, `observe_value`), the observed value first, without the function,
-    /// which comes at `place`. Waits until the other thread has begun to observe, so that no change is missed that is
-    /// made afterwards.
+    /// `arguments` are those of `method` (`observe`, `observe_value`), starting with the observed value, without the
+    /// function, which is inserted at the index `place`. Waits until the other thread has registered the observer, so
+    /// that the observer receives all later changes.
     func observe(
         on script: any RemoteScript, _ method: String, _ arguments: [LuaValue],
         function: LuaFunction, at place: Int, title: (name: String, subject: String),
@@ -123,7 +123,7 @@ extension StoreModule {
         return adopt(observation, number: number, title: title, store)
     }
 
-    /// Runs on the other thread: creates the observer and retains it until it ends.
+    /// Creates the observer on the other thread and retains it until it ends.
     private func register(
         _ method: String, _ parcel: Parcel, _ code: SentFunction, at place: Int,
         _ state: RemoteObserverState, for owner: any RemoteScript, _ ownersNumber: Int
@@ -139,7 +139,7 @@ extension StoreModule {
                 // The notification of the token's end may still be pending.
                 guard !state.current.isUnwanted else { return .none }
                 defer {
-                    // In its own turn, after this call has been counted.
+                    // In a separate callback, after this call has been counted.
                     link?.post { module in
                         if let token = state.current.number.flatMap(module.token) {
                             state.publish(token)

@@ -1,24 +1,24 @@
 import LuaHost
 import ObjectStore
 
-/// A Lua function for another thread's state: its code, without its environment.
+/// A Lua function that is sent to the state of another thread: its code, without its environment.
 package struct SentFunction: Sendable {
     private let code: [UInt8]
     private let upvalues: [Upvalue]
 
-    /// The variables of the enclosing code that a function may use.
+    /// A variable of the enclosing code that a sent function may use.
     private enum Upvalue: Sendable {
-        /// The globals.
+        /// The global environment.
         case environment
-        /// A local with the module `moonpool`. The receiver uses its own module.
+        /// A local that holds the module `moonpool`; the receiver uses its own module.
         case module
     }
 
-    /// Copies a function's code.
+    /// Copies the code of a function.
     ///
-    /// `role` names the function in messages: `the function of worker 'cache'`. Throws `invalid_argument` for a function
-    /// that uses a local of the enclosing code, naming the local, unless that is the module `moonpool`, and for one that is
-    /// not written in Lua.
+    /// `role` is the name of the function in messages: `the function of worker 'cache'`. Throws `invalid_argument` for
+    /// a function that is not written in Lua, and for one that uses a local of the enclosing code other than the module
+    /// `moonpool`; the message names the local.
     package init(_ function: LuaFunction, of module: StoreModule, role: String) throws {
         do throws(LuaError) {
             code = try function.dump()
@@ -41,7 +41,7 @@ package struct SentFunction: Sendable {
         }
     }
 
-    /// Loads the function in the receiver's state, with that state's globals.
+    /// Loads the function into the receiver's state, with the globals of that state.
     package func load(in module: StoreModule) throws(LuaError) -> LuaFunction {
         let state = module.state
         let function = try state.load(LuaString(bytes: code), name: "=function", mode: .binary)

@@ -12,7 +12,7 @@ struct LuaJSON {
     /// The metatable of tables that are objects even if they are empty.
     let objects: LuaTable
 
-    /// Creates the metatable of objects once per state.
+    /// Creates a converter; the metatable of objects is created once per state.
     init(state: LuaState, null: LuaValue) {
         self.state = state
         self.null = null
@@ -57,15 +57,15 @@ struct LuaJSON {
 
     // MARK: To JSON
 
-    /// The bytes grow to twice their size, while the old ones are copied.
+    /// A growing buffer doubles its size, and the old bytes exist until they are copied.
     private func checkMemory(of json: JSONWriter, adding bytes: Int = 0) throws {
         try state.checkMemory(adding: json.bytes.capacity * 3 + bytes)
     }
 
-    /// Writes a value: arrays as lists, other tables as objects with sorted names, objects of a store with their
-    /// properties.
+    /// Writes a value as JSON.
     ///
-    /// Throws `invalid_argument` for values that JSON cannot hold, with their path.
+    /// Arrays become lists, other tables become objects with sorted names, and objects of a store become objects with
+    /// their properties. Throws `invalid_argument` with the path of a value that JSON cannot represent.
     func write(_ value: LuaValue, to json: inout JSONWriter, path: String = "", depth: Int = 0)
         throws
     {
@@ -101,7 +101,7 @@ struct LuaJSON {
                 "tables are nested more than \(JSONLimits.depth) deep, or contain themselves")
         }
         try state.checkMemory(adding: table.count * MemoryLayout<LuaValue>.stride * 2)
-        // Not the values: those of a large table are copied one after the other.
+        // Only the keys are copied at once; the values of a large table are copied one after the other.
         let keys = table.keys
         if keys.isEmpty, Self.isObject(table) {
             json.beginObject()
@@ -183,7 +183,7 @@ struct LuaJSON {
         }
         if let box = userdata.object(as: FloatBox.type) { return json.double(Double(box.number)) }
         if let box = userdata.object(as: DecimalBox.type), box.number.isFinite {
-            // Reading returns the same decimal, or an equal number.
+            // Parsing the number returns the same decimal, or an equal number.
             return json.number(box.number.description)
         }
         guard
@@ -220,7 +220,7 @@ struct LuaJSON {
     ///
     /// Throws `invalid_argument` with line and column.
     func read(_ text: LuaString) throws -> LuaValue {
-        // The tape has two tokens of 24 bytes for three bytes of text at most.
+        // The tape has at most two tokens of 24 bytes for each three bytes of text.
         try state.checkMemory(adding: text.bytes.count * 16)
         let tape = JSONTape()
         do {
@@ -238,7 +238,7 @@ struct LuaJSON {
 
     /// Returns the value of a node.
     ///
-    /// Throws a `NumberFault` for a number that neither an integer, a double nor a decimal holds exactly.
+    /// Throws a `NumberFault` for a number that neither an integer, a double nor a decimal represents exactly.
     func value(_ node: JSONNode) throws -> LuaValue {
         try state.checkMemory()
         switch node.kind {
@@ -271,7 +271,7 @@ struct LuaJSON {
         }
     }
 
-    /// A number that no type can hold, at an offset in its text.
+    /// The error of a number that no type can represent, with its offset in the text.
     struct NumberFault: Error {
         let offset: Int
         let reason: String

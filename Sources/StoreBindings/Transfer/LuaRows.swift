@@ -3,10 +3,10 @@ import LuaHost
 import ObjectStore
 import Transfer
 
-/// Rows of a CSV file as tables of Lua.
+/// The rows of a CSV file as Lua tables.
 ///
-/// Uses the same reader as imports: a header that is not UTF-8, a record that is too short and similar faults are
-/// errors.
+/// Uses the same reader as imports, so it reports the same errors, such as a header that is not UTF-8 or a record that
+/// is too short.
 struct LuaCSVRows {
     /// The options of `moonpool.csv.read` and `moonpool.csv.rows`.
     static let options = TransferOptions.csv + ["types"]
@@ -87,7 +87,7 @@ struct LuaCSVRows {
     }
 }
 
-/// Rows of a file of JSON Lines, or of one JSON text, as tables of Lua.
+/// The rows of a JSON Lines file, or of one JSON text, as Lua tables.
 struct LuaJSONRows {
     /// The options of `moonpool.json.rows`.
     static let options = ["format", "records"]
@@ -103,7 +103,7 @@ struct LuaJSONRows {
 
     /// Opens a file.
     ///
-    /// A `.json` file holds one text, any other file a value on each line.
+    /// A `.json` file contains one text; any other file contains a value on each line.
     init(_ path: String, _ options: LuaTable?, _ json: LuaJSON) throws {
         self.path = path
         self.json = json

@@ -3,9 +3,9 @@ import LuaHost
 import ObjectStore
 import Transfer
 
-/// A recording as a script uses it.
+/// A recording for scripts.
 ///
-/// The recording continues if the script drops the handle, because its store retains it.
+/// The recording continues if the script releases the handle, because its store retains it.
 final class RecordingHandle {
     let recording: ChangeRecording
     private weak var store: StoreHandle?
@@ -45,7 +45,7 @@ final class RecordingHandle {
         ])
 }
 
-/// `store:record` and `moonpool.replay`.
+/// The functions `store:record` and `moonpool.replay`.
 enum RecordingMethods {
     static var store: [LuaMethod<StoreHandle>] {
         [
@@ -64,7 +64,7 @@ enum RecordingMethods {
         ]
     }
 
-    /// `replay(path, store)`: applies a recording to the store → the number of commits and of object changes.
+    /// Implements `replay(path, store)`: applies a recording, and returns the numbers of commits and of object changes.
     static func replay(_ call: borrowing LuaCall) throws -> LuaAnswer {
         let path = try call.path(1, for: .reading)
         let store = try call.object(2, StoreHandle.type)

@@ -3,18 +3,19 @@ import LuaHost
 import ObjectStore
 
 extension StoreModule {
-    /// A value as JSON, as `moonpool.json.encode` writes it.
+    /// Returns a value as JSON, as `moonpool.json.encode` does.
     ///
-    /// On the script's thread; runs no code of a script. Throws `invalid_argument` for what JSON cannot hold.
+    /// Thread: the script's thread. Runs no code of a script. Throws `invalid_argument` for values that JSON cannot
+    /// represent.
     package func json(of value: LuaValue) throws -> [UInt8] {
         var writer = JSONWriter()
         try LuaJSON(state: state, null: null).write(value, to: &writer)
         return writer.bytes
     }
 
-    /// Parses JSON, as `moonpool.json.decode` does, but `null` as the whole text and an empty text are nil.
+    /// Parses JSON as `moonpool.json.decode` does, but returns nil for `null` as the whole text and for an empty text.
     ///
-    /// On the script's thread. Throws `invalid_argument` with line and column.
+    /// Thread: the script's thread. Throws `invalid_argument` with line and column.
     package func value(ofJSON bytes: [UInt8]) throws -> LuaValue {
         guard !bytes.isEmpty else { return .nil }
         let value = try LuaJSON(state: state, null: null).read(LuaString(bytes: bytes))

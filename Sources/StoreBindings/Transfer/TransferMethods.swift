@@ -47,12 +47,12 @@ enum TransferMethods {
         return call.answer(.integer(Int64(count)))
     }
 
-    /// The names of the options of `store:export` and `results:export`.
+    /// The option names of `store:export` and `results:export`.
     private static let exportOptions = [
         "format", "dates", "separator", "schema", "upsert", "replace",
     ]
 
-    /// How tables of a PostgreSQL database are written or read.
+    /// Parses the options for tables of a PostgreSQL database.
     ///
     /// Throws `invalid_argument` in a script that may not use the network, and for options that exclude each other.
     private static func postgresOptions(
@@ -73,14 +73,14 @@ enum TransferMethods {
         return options
     }
 
-    /// The columns that identify objects, by table; an empty name is for every table.
+    /// Returns the columns that identify objects, by table; the empty name applies to every table.
     private static func keyColumns(_ given: LuaTable?) throws -> [String: String] {
         guard let key = given?["key"], !key.isNil else { return [:] }
         if let column = key.text { return ["": column] }
         return try TransferOptions(given).texts("key")
     }
 
-    /// How a Realm file is read; a key in a file is a file that the script reads.
+    /// Parses the options for a Realm file; a key that is given as a file is read here.
     private static func realmOptions(
         _ given: LuaTable?, _ call: borrowing LuaCall
     ) throws -> RealmOptions {
@@ -93,7 +93,7 @@ enum TransferMethods {
             hasDotNetGUIDs: given?["dotnet_guids"].isTruthy ?? false)
     }
 
-    /// The names of the options of `store:import`.
+    /// The option names of `store:import`.
     static let importOptions =
         [
             "class", "format", "upsert", "map", "skip_bad", "batch", "dry_run", "dates",
@@ -140,7 +140,7 @@ enum TransferMethods {
         }
         if let name = given?["class"].text { classes.append(name) }
         for (table, name) in given?["class"].table?.pairs ?? [] {
-            // A list of tables, or classes by table.
+            // The option is an array of table names, or maps table names to class names.
             if let table = table.text {
                 options.classNames[table] = name.text ?? ""
             } else if let table = name.text {

@@ -3,7 +3,7 @@ import LuaHost
 import ObjectStore
 import Transfer
 
-/// `moonpool.json`, `moonpool.csv` and `moonpool.replay`.
+/// The functions of `moonpool.json` and `moonpool.csv`, and `moonpool.replay`.
 struct TransferModule {
     let state: LuaState
     let null: LuaValue
@@ -47,7 +47,7 @@ struct TransferModule {
         table["replay"] = .function(state.makeFunction("replay", RecordingMethods.replay))
     }
 
-    /// Returns a function that returns the next row each time, and nil at the end.
+    /// Returns a function that returns the next row at each call, and nil at the end.
     private static func iterator(
         _ name: String, _ state: LuaState, _ next: @escaping () throws -> LuaValue?
     ) -> LuaValue {
@@ -62,14 +62,14 @@ struct TransferModule {
                     }
                     return call.answer(row)
                 } catch {
-                    // A reader that has failed is not used again.
+                    // A reader is not used again after an error.
                     isAtEnd = true
                     throw error
                 }
             })
     }
 
-    /// `read(path [, options])` → an array of rows by column name, and the column names.
+    /// Implements `read(path [, options])`: returns an array of rows by column name, and the column names.
     private func readCSV(_ call: borrowing LuaCall) throws -> LuaAnswer {
         let path = try call.path(1, for: .reading)
         let options = try call.options(2, LuaCSVRows.options)
@@ -82,9 +82,9 @@ struct TransferModule {
         }
     }
 
-    /// `write(path, rows [, names [, options]])`: rows are tables.
+    /// Implements `write(path, rows [, names [, options]])`, where rows are tables.
     ///
-    /// Without `names`, the names of all rows are used in order.
+    /// Without `names`, the columns are the names in all rows, in order.
     private func writeCSV(_ call: borrowing LuaCall) throws -> LuaAnswer {
         let path = try call.path(1, for: .writing)
         let rows = try call.table(2).array
@@ -152,9 +152,9 @@ extension TransferModule {
     }
 }
 
-/// Converts errors of files for scripts.
+/// Converts file errors for scripts.
 enum TransferError {
-    /// Runs the work and converts a fault in a file to `invalid_argument`.
+    /// Runs the work and converts an error in a file to `invalid_argument`.
     static func wrapping<Result>(_ work: () throws -> Result) throws -> Result {
         do {
             return try work()
@@ -163,7 +163,7 @@ enum TransferError {
         }
     }
 
-    /// Ends long work if the script is to stop.
+    /// Throws if a stop of the script was requested, to end long work.
     static func check(_ interrupt: LuaInterrupt) throws {
         guard !interrupt.isPending else { throw StoreError(.interrupted, "interrupted") }
     }

@@ -9,12 +9,12 @@ import Transfer
 struct TransferOptions {
     private let table: LuaTable?
 
-    /// Creates options from a table; nil means no options.
+    /// Creates options from a table; nil for no options.
     init(_ table: LuaTable?) { self.table = table }
 
     /// Returns a flag.
     ///
-    /// Anything but nil and false is true.
+    /// Any value except nil and false is true.
     func flag(_ name: String) -> Bool { table?[name].isTruthy ?? false }
 
     /// Returns a text; nil if the option is missing.
@@ -68,10 +68,10 @@ struct TransferOptions {
 
     // MARK: CSV
 
-    /// The options that describe the dialect of a CSV file.
+    /// The option names for the dialect of a CSV file.
     static let csv = ["separator", "quote", "no_header", "skip_lines", "null"]
 
-    /// Returns the dialect of a file; a `.tsv` file has tabs between fields.
+    /// Returns the dialect of a file; fields of a `.tsv` file are separated by tabs.
     func csv(_ path: String) throws -> CSVFormat {
         var format = (try? TransferFormat(path: path)) == .tsv ? CSVFormat.tabs : CSVFormat()
         if let separator = try character("separator") { format.separator = separator }
@@ -104,7 +104,7 @@ struct TransferOptions {
         return character
     }
 
-    /// Returns the types of columns, which are those of single values.
+    /// Returns the types of columns; only types of single values are valid.
     func columnTypes() throws -> [String: PropertyType] {
         try texts("types").mapValues { text in
             let base = text.hasSuffix("?") ? String(text.dropLast()) : text

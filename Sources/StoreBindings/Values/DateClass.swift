@@ -96,7 +96,7 @@ final class DateClass: LuaLiveClass {
         return call.answer(.boolean(test(left.key, right.key)))
     }
 
-    /// The number of seconds at an index in microseconds: exact for integers, rounded for floats.
+    /// Returns the seconds in an argument as microseconds: exact for integers, rounded for floats.
     private static func duration(_ call: borrowing LuaCall, _ index: Int) throws -> Int64 {
         let step: Timestamp?
         if case .integer(let seconds) = call[index] {
@@ -120,7 +120,8 @@ final class DateClass: LuaLiveClass {
         StoreError(.invalidArgument, "the date is out of range")
     }
 
-    /// `moonpool.date(…)`: text, seconds, calendar fields in UTC, microseconds, or nothing for now.
+    /// Implements `moonpool.date(…)`: text, seconds, calendar fields in UTC, microseconds, or no argument for the
+    /// current time.
     func make(_ call: borrowing LuaCall) throws -> LuaAnswer {
         let moment: Timestamp?
         switch call[1] {
@@ -137,7 +138,7 @@ final class DateClass: LuaLiveClass {
         return call.answer(LuaLiveObject(type: self, key: moment.microseconds))
     }
 
-    /// The moment that a text names exactly.
+    /// Parses a date; throws if the text has digits below the microsecond.
     private static func parsed(_ text: String, _ call: borrowing LuaCall) throws -> Timestamp {
         guard let moment = PreciseTimestamp(text) else {
             throw call.argumentError(
@@ -152,7 +153,7 @@ final class DateClass: LuaLiveClass {
         return moment.floor
     }
 
-    /// The moment of `{ microseconds = … }`; nil for a table without this field.
+    /// Returns the date of `{ microseconds = … }`; nil for a table without this field.
     private static func microseconds(
         _ table: LuaTable, _ call: borrowing LuaCall
     ) throws -> Timestamp? {
@@ -172,7 +173,7 @@ final class DateClass: LuaLiveClass {
     private static func components(
         _ table: LuaTable, _ call: borrowing LuaCall
     ) throws -> Timestamp.Components {
-        // All fields of os.date("!*t") are accepted; 'yday', 'wday' and 'isdst' follow from the others.
+        // All fields of os.date("!*t") are accepted; 'yday', 'wday' and 'isdst' are redundant.
         let known = [
             "year", "month", "day", "hour", "minute", "min", "second", "sec", "microsecond",
             "yday", "wday", "isdst",

@@ -4,7 +4,7 @@ import ObjectStore
 
 /// A decimal number in Lua.
 ///
-/// Calculates with decimals and numbers. A number counts as the decimal that it is written as.
+/// Supports arithmetic with decimals and numbers. A number has the value of its shortest decimal form.
 final class DecimalBox {
     let number: DecimalValue
     init(_ number: DecimalValue) { self.number = number }
@@ -77,7 +77,8 @@ final class DecimalBox {
         }
     }
 
-    /// `moonpool.decimal(text | number)`.
+    /// Implements `moonpool.decimal(text
+    /// number)`.
     static func make(_ call: borrowing LuaCall) throws -> LuaAnswer {
         switch call[1] {
         case .string(let string):

@@ -2,7 +2,7 @@ import LuaHost
 import MemoryAccounts
 import ObjectStore
 
-/// A value of the store that scripts see as its text and compare.
+/// An identifier that scripts can print and compare.
 protocol LuaIdentifier: Comparable, CustomStringConvertible, Sendable {
     static var boxClass: LuaClass<IdentifierBox<Self>> { get }
 }
@@ -52,7 +52,7 @@ extension ObjectIDValue: LuaIdentifier {
 }
 
 extension UUIDBox {
-    /// `moonpool.uuid([text])`.
+    /// Implements `moonpool.uuid([text])`.
     static func make(_ call: borrowing LuaCall) throws -> LuaAnswer {
         if call.isNil(1) { return call.answer(UUIDBox(.random()), type) }
         let text = try call.text(1)
@@ -66,7 +66,7 @@ extension UUIDBox {
 }
 
 extension ObjectIDBox {
-    /// `moonpool.object_id([text])`.
+    /// Implements `moonpool.object_id([text])`.
     static func make(_ call: borrowing LuaCall) throws -> LuaAnswer {
         if call.isNil(1) {
             let seconds = UInt32(truncatingIfNeeded: Timestamp.now.microseconds / 1_000_000)
@@ -81,7 +81,7 @@ extension ObjectIDBox {
     }
 }
 
-/// Bytes marked as data where no property determines the type, as in an argument of a query.
+/// Bytes that are marked as data where no property determines the type, as in an argument of a query.
 final class DataBox {
     let bytes: [UInt8]
     private let charge: MemoryCharge
@@ -107,14 +107,14 @@ final class DataBox {
         ])
 }
 
-/// `moonpool.null`: nil in a table where a key must be present.
+/// The value `moonpool.null`, which represents nil in a table where a key must be present.
 final class NullMarker {
     static let type: LuaClass<NullMarker> = LuaClass(
         name: "null",
         metamethods: [LuaMethod("__tostring") { _, call in call.answer("null") }])
 }
 
-/// `a .. b` concatenates the texts of two values.
+/// The metamethod of `a .. b`, which concatenates the texts of two values.
 let joinedTexts: @Sendable (borrowing LuaCall) throws -> LuaAnswer = { call in
     let left = try call.state.describe(call[1])
     let right = try call.state.describe(call[2])

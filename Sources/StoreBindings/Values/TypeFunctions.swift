@@ -1,11 +1,12 @@
 import LuaHost
 import ObjectStore
 
-/// `moonpool.type_of`: the type that the store has for a value, where Lua has one type for several.
+/// The function `moonpool.type_of`: returns the stored type of a value, because one Lua type represents several.
 ///
-/// Lua reads data and strings as strings, floats and doubles as numbers, and shows an empty list and an empty map alike.
+/// Lua represents data and strings as strings, and floats and doubles as numbers. An empty list looks like an empty
+/// map.
 enum TypeFunctions {
-    /// `moonpool.type_of(object, property)`, `moonpool.type_of(collection, index or key)`.
+    /// Implements `moonpool.type_of(object, property)` and `moonpool.type_of(collection, index or key)`.
     static func typeOf(_ call: borrowing LuaCall) throws -> LuaAnswer {
         if let (_, object) = call.liveObject(1)?.stored {
             let property = try object.classSchema.requireProperty(call.text(2))
@@ -58,12 +59,12 @@ enum TypeFunctions {
     }
 }
 
-/// A single-precision number in Lua, made to store one in a mixed value: a Lua number is stored as a double.
+/// A single-precision number in Lua, for storing a float in a mixed value, where a Lua number becomes a double.
 final class FloatBox {
     let number: Float
     init(_ number: Float) { self.number = number }
 
-    /// `moonpool.float(number)`.
+    /// Implements `moonpool.float(number)`.
     static func make(_ call: borrowing LuaCall) throws -> LuaAnswer {
         let number = try call.number(1)
         let float = Float(number)

@@ -1,7 +1,7 @@
 import LuaHost
 import ObjectStore
 
-/// All conversions between values of the store and values of Lua.
+/// Converts between values of the store and values of Lua.
 struct ValueBridge {
     let handle: StoreHandle
     /// The version of returned objects; nil for the live store.
@@ -201,8 +201,9 @@ struct ValueBridge {
         return try values(table, of: target, depth: depth + 1)
     }
 
-    /// An unmanaged object that is given to a property: it is stored, or where the property owns embedded objects its
-    /// values are.
+    /// Returns the value of an unmanaged object that is assigned to a property.
+    ///
+    /// The object is stored; if the property owns embedded objects, its values are used.
     private func stored(
         _ unmanaged: UnmanagedObject, _ userdata: LuaUserdata, _ property: Property,
         _ classSchema: ClassSchema, _ depth: Int
@@ -260,7 +261,7 @@ struct ValueBridge {
         return .dictionary(try named(table, of: classSchema, depth: depth))
     }
 
-    /// Values by property name.
+    /// Converts values by property name.
     func named(
         _ table: LuaTable, of classSchema: ClassSchema, depth: Int = 0
     ) throws -> [String: Value] {
@@ -277,8 +278,7 @@ struct ValueBridge {
         return values
     }
 
-    /// Converts a value without a property that determines its type: an argument of a query, or an element to search
-    /// for.
+    /// Converts a value without a property that determines its type: an argument of a query, or a value to search for.
     func plain(_ value: LuaValue, _ place: @autoclosure () -> String) throws -> Value {
         switch value {
         case .nil: return .null
@@ -303,7 +303,7 @@ struct ValueBridge {
                     of: map.handle)
             }
             if let unmanaged = userdata.object(as: UnmanagedObject.type) {
-                // Equal to no object in the store.
+                // This reference is not equal to any object in the store.
                 let classSchema = try handle.store.view.schema.require(unmanaged.className)
                 return .object(
                     ObjectReference(table: classSchema.table, key: ObjectKey(rawValue: -1)))
@@ -324,7 +324,7 @@ struct ValueBridge {
         throw StoreError(.typeMismatch, "\(place()) cannot be a \(value.typeName)")
     }
 
-    /// The elements of a list, a set, their values, or Results; nil for other values.
+    /// Returns the elements of a list, a set, their values, or Results; nil for other values.
     func elements(of userdata: LuaUserdata) throws -> [Value]? {
         if let list = userdata.object(as: ListHandle.type) {
             return try own(try list.collection.values(), of: list.handle)
@@ -346,13 +346,13 @@ struct ValueBridge {
         return nil
     }
 
-    /// Converts values of another handle's store, whose object keys have other meanings here.
+    /// Converts values of a store in another handle, where object keys refer to different objects.
     func own(_ values: [Value], of other: StoreHandle) throws -> [Value] {
         if other !== handle { for value in values { _ = try own(value, of: other) } }
         return values
     }
 
-    /// Converts one value of another handle's store.
+    /// Converts a value of a store in another handle.
     func own(_ value: Value, of other: StoreHandle) throws -> Value {
         guard other !== handle, let object = value.firstObject else { return value }
         let name = other.store.view.schema.find(table: object.table)?.name ?? "object"
@@ -388,7 +388,7 @@ struct ValueBridge {
 }
 
 extension Value {
-    /// Returns an object that the value is or contains; nil for plain values.
+    /// The first object that the value is or contains; nil for plain values.
     fileprivate var firstObject: ObjectReference? {
         switch self {
         case .object(let reference): reference
