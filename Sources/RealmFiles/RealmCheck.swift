@@ -1,8 +1,8 @@
 extension RealmFile {
-    /// Verifies the whole file: every value can be read, every object is announced, and links agree with backlinks.
+    /// Checks the whole file: every value can be read, the object counts are correct, and links match backlinks.
     ///
-    /// Returns what is wrong, in words; empty for a sound file. Links and backlinks are compared by their numbers and by
-    /// checksums of all pairs, so memory does not grow with the file.
+    /// Returns a description of each error; empty for an intact file. Links and backlinks are compared by their numbers
+    /// and by checksums of all pairs, so memory does not grow with the file.
     package func check(progress: (Int) throws -> Void = { _ in }) throws -> [String] {
         var faults: [String] = []
         var links: [LinkColumn: LinkSum] = [:]
@@ -88,7 +88,7 @@ private struct LinkSum: Equatable {
         sum &+= Self.mix(Self.mix(UInt64(bitPattern: origin)) ^ UInt64(bitPattern: target))
     }
 
-    /// The finalizer of SplitMix64.
+    /// Mixes the bits of a value with the finalizer of SplitMix64.
     private static func mix(_ value: UInt64) -> UInt64 {
         var mixed = value &+ 0x9E37_79B9_7F4A_7C15
         mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
@@ -98,7 +98,7 @@ private struct LinkSum: Equatable {
 }
 
 extension RealmValue {
-    /// Calls `body` with every link in the value, also in nested collections.
+    /// Calls `body` with every link in the value, including links in nested collections.
     package func forEachLink(_ body: (RealmLink) throws -> Void) rethrows {
         switch self {
         case .link(let link): try body(link)

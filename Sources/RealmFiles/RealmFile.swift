@@ -1,14 +1,14 @@
 // RealmFiles: reads Realm database files of every released format without Realm.
 //
-// The layers: FileBytes maps and decrypts; NodeReader opens nodes, checks them and limits the work; the leaves decode
-// columns; RealmFile knows the classes; RealmPass reads the rows of a class, up to 256 at a time.
+// Layers: FileBytes maps and decrypts; NodeReader opens and checks nodes and limits the work; the leaves decode
+// columns; RealmFile has the classes; RealmPass reads the rows of a class, up to 256 at a time.
 //
-// Only Bytes/ uses pointers. Everything that a file claims is checked before it is used.
+// Only Bytes/ uses pointers. Everything that a file contains is checked before it is used.
 
 /// A Realm file that is open for reading.
 ///
-/// Reads formats 2 to 11 and 20 to 24, as apps wrote them since 2014, encrypted or not. Never writes to the file and
-/// creates no file beside it. Confined to one thread.
+/// Reads formats 2 to 11 and 20 to 24, which apps have written since 2014, encrypted or not. Never writes to the file
+/// and creates no other files. Confined to one thread.
 ///
 /// ```swift
 /// let file = try RealmFile("app.realm")
@@ -19,7 +19,7 @@
 /// }
 /// ```
 package final class RealmFile {
-    /// How the history of the file is kept.
+    /// The kind of history in the file.
     package enum History: Int64, Sendable {
         case none, beside, inside, syncClient, syncServer
     }
@@ -28,19 +28,19 @@ package final class RealmFile {
     package let path: String
     /// The file format; 0 for a file without content.
     package let format: Int
-    /// Whether the file was written as a copy and never written to since.
+    /// Whether the file was written as a copy and not modified since.
     package let isStreaming: Bool
-    /// The number of the last commit; nil if the file does not state it.
+    /// The number of the last commit; nil if the file does not contain it.
     package let commit: Int?
-    /// How the history is kept; `syncClient` for a synchronized file.
+    /// The kind of history; `syncClient` for a synchronized file.
     package let history: History
-    /// The number of bytes in use, including space that is free inside the file.
+    /// The number of bytes in use, including free space inside the file.
     package let logicalSize: Int
     /// The classes and Realm's own tables, in the order of the file.
     package private(set) var classes: [RealmClass] = []
     /// The unreadable parts; empty unless the file was opened for rescue.
     package private(set) var damage = RealmDamage()
-    /// Whether the version of the commit before is read, because the newest one is damaged.
+    /// Whether the version of the previous commit is read, because the newest one is damaged.
     package private(set) var isPreviousVersion = false
 
     let isRescuing: Bool
@@ -53,12 +53,12 @@ package final class RealmFile {
     package var fileSize: Int { bytes.fileSize }
     /// Whether the file is encrypted.
     package var isEncrypted: Bool { bytes.isEncrypted }
-    /// About how many decrypted bytes stay in memory; 64 MiB at first.
+    /// The approximate maximum number of decrypted bytes in memory; 64 MiB by default.
     package var decryptedLimit: Int {
         get { bytes.decryptedLimit }
         set { bytes.decryptedLimit = newValue }
     }
-    /// The tables that hold objects of the app: those with names that begin with `class_`, or all if there is none.
+    /// The tables with objects of the app: those whose names begin with `class_`, or all tables if there are none.
     package var userClasses: [RealmClass] {
         let found = classes.filter(\.isUserClass)
         return found.isEmpty && !classes.contains { $0.name.hasPrefix("class_") } ? classes : found
@@ -66,7 +66,7 @@ package final class RealmFile {
 
     /// Opens a file.
     ///
-    /// `rescue` opens a damaged file as far as possible; ``damage`` lists what is missing.
+    /// `rescue` opens a damaged file as far as possible; ``damage`` lists the missing parts.
     ///
     /// Throws `RealmFileError`.
     package init(_ path: String, key: RealmKey? = nil, rescue: Bool = false) throws {
@@ -88,7 +88,7 @@ package final class RealmFile {
             }
         }
         if content == nil, let previous = header.previous {
-            // because what keeps both from being read was reported with the newest
+            // because an error that affects both versions was reported for the newest one
             content = try? FileContent(previous, bytes, true)
             isPreviousVersion = content != nil
         }
@@ -122,7 +122,7 @@ package final class RealmFile {
             try readOldPrimaryKeys()
             return
         }
-        // Links name tables by their keys, which may be in tables behind.
+        // Links refer to tables by key, and these tables can come later.
         var tables: [NewTable] = []
         for (index, reference) in found {
             do {
@@ -146,7 +146,7 @@ package final class RealmFile {
         connectBacklinks()
     }
 
-    /// Finds the linking property of backlinks by the key of its column.
+    /// Resolves the linking property of each backlink from the key of its column.
     private func connectBacklinks() {
         for index in classes.indices {
             for position in classes[index].backlinks.indices {
@@ -158,7 +158,7 @@ package final class RealmFile {
         }
     }
 
-    /// Formats below 10 keep the primary keys in a table `pk`: class name and property.
+    /// Reads the primary keys of formats below 10 from the table `pk`, which maps class names to properties.
     private func readOldPrimaryKeys() throws {
         guard let table = classes.first(where: { $0.name == "pk" }),
             let className = table.properties.firstIndex(where: { $0.name == "pk_table" }),
@@ -189,7 +189,7 @@ package final class RealmFile {
         }
     }
 
-    /// The version of the app's schema, which the table `metadata` holds; nil if there is none.
+    /// Returns the schema version of the app from the table `metadata`; nil if there is none.
     package func schemaVersion() throws -> UInt64? {
         guard let table = classes.first(where: { $0.name == "metadata" }),
             let property = table.properties.firstIndex(where: {
@@ -202,7 +202,7 @@ package final class RealmFile {
                 if version == nil, rows.count > 0,
                     case .int(let number) = try rows.value(0, property)
                 {
-                    // An app that never set a version has -1.
+                    // An app that has never set a version has the version -1.
                     version = number < 0 ? nil : UInt64(number)
                 }
             }
@@ -216,13 +216,13 @@ package final class RealmFile {
 
     private func tolerate(_ error: any Error) throws { try tolerate(error, "") }
 
-    /// Begins a reading of the file, within which every object is read at most once or twice.
+    /// Begins a pass over the file, in which every object should be read at most once or twice.
     package func makePass() -> RealmPass { RealmPass(self) }
 
-    /// Throws `changed` if another program has written over the content that was read.
+    /// Throws `changed` if another program has overwritten the content that was read.
     ///
-    /// One commit of another program does no harm: it leaves the content of the commit before as it was, together with its
-    /// place in the header.
+    /// One commit of another program is harmless, because it keeps the content of the previous commit and its entry in
+    /// the header.
     package func checkUnchanged() throws {
         let current = bytes.currentHeader()
         if current == header { return }
@@ -239,7 +239,7 @@ package final class RealmFile {
                 + "file and read the copy")
     }
 
-    /// Counts what a damaged file has lost.
+    /// Adds to the numbers of lost values and objects of a damaged file.
     func noteLost(values: Int, objects: Int) {
         damage.lostValues += values
         damage.lostObjects += objects
@@ -249,7 +249,7 @@ package final class RealmFile {
         NodeReader(bytes, end: isRescuing ? bytes.count : logicalSize)
     }
 
-    /// Records damage while rescuing; throws it otherwise.
+    /// Records damage while rescuing; throws the error otherwise.
     func tolerate(_ error: any Error, _ location: @autoclosure () -> String) throws {
         let location = location()
         var located = error
@@ -263,13 +263,13 @@ package final class RealmFile {
 
 /// The unreadable parts of a damaged file.
 package struct RealmDamage: Sendable {
-    /// How many parts could not be read.
+    /// The number of parts that could not be read.
     package private(set) var count = 0
-    /// The first of them, at most 100.
+    /// The messages about the first 100 parts.
     package private(set) var messages: [String] = []
-    /// How many values were replaced by null, or left out of a collection.
+    /// The number of values that were replaced by null or left out of a collection.
     package internal(set) var lostValues = 0
-    /// How many objects are missing, as far as that is known.
+    /// The number of missing objects, as far as it is known.
     package internal(set) var lostObjects = 0
 
     /// Whether everything was read.

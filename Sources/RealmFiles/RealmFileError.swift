@@ -1,4 +1,4 @@
-/// Why a Realm file cannot be read.
+/// An error in reading a Realm file.
 package struct RealmFileError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of failure.
     package enum Kind: Hashable, Sendable {
@@ -6,7 +6,7 @@ package struct RealmFileError: Error, Hashable, Sendable, CustomStringConvertibl
         case unreadable
         /// The file is not a Realm file, or an encrypted one that was opened without its key.
         case notRealm
-        /// The format is older, newer or other than the formats that Realm released.
+        /// The format is not one of the formats that Realm has released.
         case unsupportedFormat
         /// The text is not a key.
         case invalidKey
@@ -14,9 +14,9 @@ package struct RealmFileError: Error, Hashable, Sendable, CustomStringConvertibl
         case wrongKey
         /// Realm was interrupted while it converted the file to a newer format.
         case unfinishedUpgrade
-        /// The file contradicts itself.
+        /// The file is inconsistent.
         case damaged
-        /// Another program has written to the file while it was read.
+        /// Another program has written to the file while it was being read.
         case changed
     }
 
@@ -36,12 +36,12 @@ package struct RealmFileError: Error, Hashable, Sendable, CustomStringConvertibl
     /// The message.
     package var description: String { message }
 
-    /// A contradiction in the file.
+    /// Returns the error of an inconsistency in the file.
     static func damaged(_ what: String) -> RealmFileError {
         RealmFileError(.damaged, prefix + what)
     }
 
-    /// The same error with the class, property or object that it is about; the first location stays.
+    /// Returns the same error with the class, property or object where it occurred; an existing location is kept.
     func at(_ location: @autoclosure () -> String) -> RealmFileError {
         guard kind == .damaged, !isLocated, message.hasPrefix(Self.prefix) else { return self }
         return RealmFileError(
@@ -51,11 +51,11 @@ package struct RealmFileError: Error, Hashable, Sendable, CustomStringConvertibl
 
     private static let prefix = "the file is damaged: "
 
-    /// The damage, without the words that begin the message.
+    /// The description of the damage, without the prefix of the message.
     var detail: String {
         message.hasPrefix(Self.prefix) ? String(message.dropFirst(Self.prefix.count)) : message
     }
 
-    /// An address as it is written in messages.
+    /// Returns an address in the notation of messages.
     static func hex(_ address: Int) -> String { "0x" + String(address, radix: 16) }
 }

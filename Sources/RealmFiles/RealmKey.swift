@@ -21,10 +21,10 @@ package struct RealmKey: Sendable {
         authentication = Array(bytes[32...])
     }
 
-    /// Parses a key as people have it: 128 hexadecimal digits, Base64, or `@` and the path of a file that holds the 64
-    /// bytes or one of these forms.
+    /// Parses a key: 128 hexadecimal digits, Base64, or `@` and the path of a file that contains the 64 bytes or one of
+    /// these forms.
     ///
-    /// Throws if the text is none of these, or the file cannot be read.
+    /// Throws if the text has none of these forms, or if the file cannot be read.
     package init(_ text: String) throws {
         let bytes: [UInt8]
         if text.hasPrefix("@") {
@@ -38,7 +38,7 @@ package struct RealmKey: Sendable {
         } else {
             bytes = Array(text.utf8)
         }
-        // White space, and `0x` before hexadecimal digits, do not count.
+        // Whitespace, and `0x` before hexadecimal digits, are ignored.
         var digits = bytes.filter { $0 > 0x20 && $0 != UInt8(ascii: ":") }
         if digits.starts(with: [UInt8(ascii: "0"), UInt8(ascii: "x")]), digits.count == 130 {
             digits.removeFirst(2)

@@ -1,5 +1,5 @@
 extension RealmFile {
-    /// The bytes that the nodes of each class take, in the order of ``classes``.
+    /// Returns the number of bytes in the nodes of each class, in the order of ``classes``.
     ///
     /// Nodes that cannot be read are not counted.
     package func sizes() -> [Int] {
@@ -8,7 +8,7 @@ extension RealmFile {
             var total = 0
             var open = [found.address]
             while let address = open.popLast() {
-                // because a node that cannot be read has no size, and a check is what reports it
+                // because nodes that cannot be read are not counted here and are reported by check
                 guard let node = try? reader.node(address) else { continue }
                 total += 8 + (node.payload.count + 7) & ~7
                 guard node.hasReferences else { continue }

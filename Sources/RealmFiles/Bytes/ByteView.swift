@@ -1,9 +1,9 @@
 /// A part of a mapped file.
 ///
-/// Its bounds were checked against the file when it was created.
+/// The bounds were checked against the file when the view was created.
 ///
-/// Valid while the ``FileBytes`` that returned it exists and has not released its decrypted pages.
-/// Reading outside the view stops the program, as with an array: all offsets that come from a file are checked before.
+/// Valid while the ``FileBytes`` that returned it exists and has not released its decrypted pages. Reading outside of
+/// the view stops the program, as with an array, so offsets from a file are checked first.
 struct ByteView {
     private let base: UnsafeRawPointer
     /// The number of bytes.
@@ -21,14 +21,14 @@ struct ByteView {
         return base.load(fromByteOffset: offset, as: UInt8.self)
     }
 
-    /// The little-endian integer at an offset of any alignment.
+    /// Returns the little-endian integer at an offset of any alignment.
     @inline(__always)
     func load<Integer: FixedWidthInteger>(_ offset: Int, as type: Integer.Type) -> Integer {
         precondition(offset >= 0 && offset <= count - MemoryLayout<Integer>.size)
         return Integer(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: type))
     }
 
-    /// A part of the view.
+    /// Returns a part of the view.
     func slice(_ offset: Int, _ length: Int) -> ByteView {
         precondition(offset >= 0 && length >= 0 && offset <= count - length)
         return ByteView(base + offset, count: length)
@@ -51,9 +51,10 @@ struct ByteView {
     /// Whether all bytes are zero.
     var isZero: Bool { UnsafeRawBufferPointer(start: base, count: count).allSatisfy { $0 == 0 } }
 
-    /// Decodes packed integers of 0, 1, 2, 4, 8, 16, 32 or 64 bits into the beginning of an array, which grows if needed.
+    /// Decodes packed integers of 0, 1, 2, 4, 8, 16, 32 or 64 bits into the beginning of an array, which grows if
+    /// needed.
     ///
-    /// Integers of fewer than 8 bits are unsigned, others signed.
+    /// Integers with fewer than 8 bits are unsigned; all others are signed.
     func decodeIntegers(width: Int, count: Int, into values: inout [Int64]) {
         precondition(count >= 0 && (count * width + 7) / 8 <= self.count)
         if values.count < count {

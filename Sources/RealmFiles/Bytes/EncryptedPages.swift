@@ -8,17 +8,17 @@ import CCrypto
 
 /// The pages of an encrypted Realm file, decrypted when they are first read.
 ///
-/// A page of 4,096 bytes is encrypted with AES-256-CBC and authenticated with HMAC-SHA-224. 64 pages follow one page
-/// with their initialization vectors and authentication codes. Both algorithms come from OpenSSL's libcrypto:
-/// swift-crypto has neither SHA-224 nor CBC without padding among its stable interfaces.
+/// A page of 4,096 bytes is encrypted with AES-256-CBC and authenticated with HMAC-SHA-224. Each group of 64 pages is
+/// preceded by one page with their initialization vectors and authentication codes. Both algorithms come from OpenSSL's
+/// libcrypto: swift-crypto has neither SHA-224 nor CBC without padding in its stable interfaces.
 final class EncryptedPages {
     private static let pageSize = 4096
     private static let pagesPerBlock = 64
     private static let entrySize = 64
 
-    /// The number of bytes without encryption.
+    /// The number of bytes of the decrypted file.
     let count: Int
-    /// How many bytes are decrypted at present.
+    /// The number of bytes that are currently decrypted.
     private(set) var residentBytes = 0
 
     private let file: ByteView
@@ -68,7 +68,7 @@ final class EncryptedPages {
         private static let noReserve: Int32 = 0
     #endif
 
-    /// Decrypts the pages of a range that is inside the file.
+    /// Decrypts the pages of a range inside the file and returns the range.
     func view(_ offset: Int, _ length: Int) throws -> ByteView {
         if length > 0 {
             let last = (offset + length - 1) / Self.pageSize
@@ -79,17 +79,17 @@ final class EncryptedPages {
         return ByteView(plain + offset, count: length)
     }
 
-    /// Returns the memory of all decrypted pages to the system.
+    /// Releases the memory of all decrypted pages.
     func releaseAll() {
         madvise(plain, reserved, MADV_DONTNEED)
         residentBytes = 0
         for page in isDecrypted.indices { isDecrypted[page] = false }
     }
 
-    /// Which initialization vector decrypts a page.
+    /// The initialization vector for decrypting a page.
     private enum Vector {
         case value(UInt32)
-        /// The page was never written and is zero.
+        /// The page was never written, so its content is zero.
         case none
         /// No authentication code matches.
         case unverified
@@ -110,7 +110,8 @@ final class EncryptedPages {
         let text = ciphertext(page)
         let code = authenticationCode(text)
         if code == entry.slice(4, 28).array { return .value(newest) }
-        // A write that ended between the entry and the page leaves the page of the entry before.
+        // After an interrupted write, the page can match the previous entry, because an entry is written before its
+        // page.
         let previous = entry.load(32, as: UInt32.self)
         if previous != 0, code == entry.slice(36, 28).array { return .value(previous) }
         return text.isZero ? .none : .unverified
@@ -161,7 +162,7 @@ final class EncryptedPages {
         residentBytes += Self.pageSize
     }
 
-    /// Throws for a key that fits no page; a damaged first page among others that fit is no reason to.
+    /// Throws if the key matches none of the first pages, and a different error if only the first page is damaged.
     private func verifyKey() throws {
         guard case .unverified = vector(0) else { return }
         let others = isDecrypted.indices.dropFirst().prefix(128)

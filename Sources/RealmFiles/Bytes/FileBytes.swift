@@ -4,18 +4,18 @@
     import Darwin
 #endif
 
-/// The bytes of a Realm file, mapped read-only and decrypted where they are read.
+/// The bytes of a Realm file, which is mapped read-only; an encrypted file is decrypted page by page as it is read.
 ///
-/// Creates and changes no file. Confined to one thread.
+/// Never writes to a file and creates none. Confined to one thread.
 final class FileBytes {
-    /// The size of the file without encryption, in bytes.
+    /// The size of the decrypted file, in bytes.
     let count: Int
     /// The size of the file, in bytes.
     let fileSize: Int
-    /// Changes when decrypted pages are released; views from before are then invalid.
+    /// A number that changes when decrypted pages are released, which invalidates earlier views.
     private(set) var generation = 0
 
-    /// How many decrypted bytes stay in memory, about.
+    /// The approximate maximum number of decrypted bytes in memory.
     var decryptedLimit = 64 << 20
 
     private let descriptor: Int32
@@ -24,7 +24,7 @@ final class FileBytes {
 
     /// Maps a file.
     ///
-    /// Throws if the file cannot be read, and for a wrong key.
+    /// Throws if the file cannot be read, or if the key is wrong.
     init(_ path: String, key: RealmKey?) throws {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -72,9 +72,9 @@ final class FileBytes {
     /// Whether the file is encrypted.
     var isEncrypted: Bool { pages != nil }
 
-    /// The bytes from an offset.
+    /// Returns a range of bytes.
     ///
-    /// Throws if they are outside the file or, in an encrypted file, cannot be decrypted.
+    /// Throws if the range is outside of the file, or if an encrypted page cannot be decrypted.
     func view(_ offset: Int, _ length: Int) throws -> ByteView {
         guard offset >= 0, length >= 0, length <= count, offset <= count - length else {
             throw RealmFileError.damaged(
@@ -85,20 +85,20 @@ final class FileBytes {
         return ByteView(UnsafeRawPointer(map) + offset, count: length)
     }
 
-    /// Releases decrypted pages if they have become large.
+    /// Releases all decrypted pages if they exceed ``decryptedLimit``.
     ///
-    /// Views from before are then invalid.
+    /// This invalidates earlier views.
     func trim() {
         guard let pages, pages.residentBytes > decryptedLimit else { return }
         pages.releaseAll()
         generation += 1
     }
 
-    /// The first bytes of the file as they are now: a program that uses the file may have changed them.
+    /// Returns the current first bytes of the file, which another program may have changed.
     func currentHeader() -> [UInt8] {
         var header = [UInt8](repeating: 0, count: 24)
         if isEncrypted {
-            // The first page changes with every write to it, and its entry with it.
+            // Every write to the first page also changes its entry.
             var entry = [UInt8](repeating: 0, count: 64)
             let read = pread(descriptor, &entry, entry.count, 0)
             return read == entry.count ? entry : []

@@ -1,13 +1,13 @@
-/// The plain values of all columns of some rows side by side, so that reading one is a load from memory.
+/// The plain values of several rows, for all columns in one block, so that reading a value is a load from memory.
 ///
-/// Indexes are checked. The memory has no owner that Swift would have to check for conflicting accesses at every read.
+/// Indexes are checked. The memory is allocated manually, which avoids Swift's exclusivity checks at each read.
 final class PlainCells {
     private let numbers: UnsafeMutableBufferPointer<Int64>
     private let nulls: UnsafeMutableBufferPointer<Bool>
     private let pieces: UnsafeMutableBufferPointer<LeafValues.Piece>
     private let count: Int
 
-    /// Allocates cells that hold 0.
+    /// Allocates cells with the value 0.
     init(count: Int) {
         self.count = count
         numbers = .allocate(capacity: count)
@@ -24,28 +24,28 @@ final class PlainCells {
         pieces.deallocate()
     }
 
-    /// The integer or the bit pattern in a cell.
+    /// Returns the integer or the bit pattern in a cell.
     @inline(__always)
     func number(_ index: Int) -> Int64 {
         precondition(index >= 0 && index < count)
         return numbers.baseAddress.unsafelyUnwrapped[index]
     }
 
-    /// Whether a cell is null.
+    /// Returns whether a cell is null.
     @inline(__always)
     func isNull(_ index: Int) -> Bool {
         precondition(index >= 0 && index < count)
         return nulls.baseAddress.unsafelyUnwrapped[index]
     }
 
-    /// Where the bytes of a cell are.
+    /// Returns the location of the bytes of a cell.
     @inline(__always)
     func piece(_ index: Int) -> LeafValues.Piece {
         precondition(index >= 0 && index < count)
         return pieces.baseAddress.unsafelyUnwrapped[index]
     }
 
-    /// Sets cells from an index on; `nulls` is nil if no value is null.
+    /// Sets cells, starting at an index; `nulls` is nil if no value is null.
     func set(_ start: Int, numbers values: ArraySlice<Int64>, nulls marks: ArraySlice<Bool>?) {
         precondition(start >= 0 && values.count <= count - start)
         for (offset, value) in values.enumerated() { numbers[start + offset] = value }
@@ -57,7 +57,7 @@ final class PlainCells {
         for (offset, mark) in marks.enumerated() { nulls[start + offset] = mark }
     }
 
-    /// Sets cells from an index on.
+    /// Sets cells, starting at an index.
     func set(_ start: Int, pieces values: ArraySlice<LeafValues.Piece>) {
         precondition(start >= 0 && values.count <= count - start)
         for (offset, piece) in values.enumerated() {
@@ -66,7 +66,7 @@ final class PlainCells {
         }
     }
 
-    /// Makes cells null.
+    /// Sets cells to null.
     func setNull(_ range: Range<Int>) {
         precondition(range.lowerBound >= 0 && range.upperBound <= count)
         for index in range {

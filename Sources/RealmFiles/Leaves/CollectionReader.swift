@@ -8,7 +8,7 @@ struct CollectionReader {
         self.classes = classes
     }
 
-    /// The value of a collection property of one object; 0 means an empty collection.
+    /// Returns the value of a collection property of an object; the reference 0 means an empty collection.
     func value(_ reference: Int64, _ property: RealmProperty) throws -> RealmValue {
         if property.collection == .dictionary {
             return .dictionary(try entries(reference, depth: 0))
@@ -17,19 +17,19 @@ struct CollectionReader {
         if reference != 0 {
             let form = ElementForm(property, inCollection: true)
             found = try elements(reference, form, depth: 0)
-            // A list or a set of links leaves out those whose target was not synchronized.
+            // Lists and sets omit links whose target was not synchronized.
             if form.type == .link { found.removeAll { $0 == .null } }
         }
         return property.collection == .set ? .set(found) : .list(found)
     }
 
-    /// The elements of a list or a set of mixed values.
+    /// Returns the elements of a list or a set of mixed values.
     func mixed(_ reference: Int64, depth: Int) throws -> [RealmValue] {
         if reference == 0 { return [] }
         return try elements(reference, ElementForm(.mixed, isNullable: true), depth: depth)
     }
 
-    /// The elements of a B+tree.
+    /// Returns the elements of a B+tree.
     func elements(_ reference: Int64, _ form: ElementForm, depth: Int) throws -> [RealmValue] {
         var found: [RealmValue] = []
         let leaf = LeafValues(form, reader, classes)
@@ -41,7 +41,7 @@ struct CollectionReader {
         return found
     }
 
-    /// The entries of a dictionary.
+    /// Returns the entries of a dictionary.
     func entries(_ reference: Int64, depth: Int) throws -> [RealmEntry] {
         if reference == 0 { return [] }
         let node = try reader.node(reference)
@@ -60,7 +60,7 @@ struct CollectionReader {
             values = try elements(
                 node.int(1), ElementForm(.mixed, isNullable: true), depth: depth)
         } else {
-            // Formats 21 and 22: rows of a key and a value.
+            // In formats 21 and 22, an entry is a row with a key and a value.
             let leaf = LeafValues(ElementForm(.mixed, isNullable: true), reader, classes)
             try reader.forEachCluster(reference) { cluster in
                 guard cluster.node.count >= 3 else { return }
@@ -81,7 +81,7 @@ struct CollectionReader {
         return zip(keys, values).map { RealmEntry(key: $0, value: $1) }
     }
 
-    /// The keys of a leaf: integers or strings, depending on the form of the leaf.
+    /// Returns the keys of a leaf: integers or strings, depending on the form of the leaf.
     private func keys(_ node: Node) throws -> [RealmValue] {
         let isInteger = !node.hasReferences && node.encoding == .integers
         let form = ElementForm(isInteger ? .int : .string, isNullable: !isInteger)

@@ -1,19 +1,19 @@
-/// How the elements of a leaf are stored.
+/// The storage format of the elements of a leaf.
 struct ElementForm: Hashable {
     let type: RealmType
     let isNullable: Bool
-    /// Seconds in a plain integer leaf, as formats below 5 store dates.
+    /// Whether a date is a number of seconds in a plain integer leaf, as in formats below 5.
     var isOldDate = false
-    /// Whether the layout is that of formats below 10: nullable truth values are integers, and medium texts mark what is
-    /// not null.
+    /// Whether the layout is that of formats below 10: nullable booleans are integers, and texts of medium length have
+    /// a flag for values that are not null.
     var isOld = false
     /// The number to subtract from a stored link: 1 in columns, 0 in collections.
     var linkOffset: Int64 = 0
-    /// The class that links lead to.
+    /// The index of the target class of links.
     var target = -1
-    /// Whether a link is two numbers, table and object.
+    /// Whether a link consists of two numbers: the table and the object.
     var isTypedLink = false
-    /// The address of the distinct strings of an enumerated column; 0 if there are none.
+    /// The address of the distinct strings of an enumerated column; 0 for other columns.
     var enumeration: Int64 = 0
 
     init(_ type: RealmType, isNullable: Bool) {
@@ -21,7 +21,7 @@ struct ElementForm: Hashable {
         self.isNullable = isNullable
     }
 
-    /// The form of the values of a property, in a column or in a collection.
+    /// Creates the form of the values of a property, in a column or in a collection.
     init(_ property: RealmProperty, inCollection: Bool) {
         type = property.type
         isNullable = property.isNullable

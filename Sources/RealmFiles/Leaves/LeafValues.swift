@@ -1,8 +1,8 @@
 /// The decoded values of one leaf.
 ///
-/// Texts and bytes stay in the file and are read when they are used. Reused from leaf to leaf.
+/// Texts and bytes stay in the file and are read on demand. One instance is reused for many leaves.
 final class LeafValues {
-    /// Where a text or a byte string is.
+    /// The location of a text or a byte string.
     struct Piece {
         /// The address of the bytes, or of the node that lists the parts of a large value.
         var start: Int
@@ -15,14 +15,14 @@ final class LeafValues {
 
     let form: ElementForm
     let reader: NodeReader
-    /// The table key of typed links to the index of the class.
+    /// The index of each class by its table key in typed links.
     let classes: [Int64: Int]
     private(set) var count = 0
-    /// Integers, truth values, bit patterns of numbers, seconds, object keys, or the upper part of longer values.
+    /// Integers, booleans, bit patterns of numbers, seconds, object keys, or the upper part of longer values.
     private(set) var numbers: [Int64] = []
     /// Nanoseconds, or the lower part of longer values.
     private(set) var others: [Int64] = []
-    /// Which elements are null; meaningful if ``hasNulls``.
+    /// Whether each element is null; meaningful if ``hasNulls`` is true.
     private(set) var nulls: [Bool] = []
     private(set) var hasNulls = false
     private(set) var pieces: [Piece] = []
@@ -37,7 +37,7 @@ final class LeafValues {
 
     /// Decodes a leaf.
     ///
-    /// `limit` is the most elements that it may have. Throws `damaged` if the leaf contradicts itself.
+    /// `limit` is the maximum number of elements. Throws `damaged` if the leaf is inconsistent.
     func decode(_ node: Node, atMost limit: Int) throws {
         hasNulls = false
         switch form.type {
@@ -56,7 +56,7 @@ final class LeafValues {
         }
     }
 
-    /// Represents a leaf that cannot be read by nulls.
+    /// Replaces the values of a leaf that cannot be read by nulls.
     func decodeNothing(count: Int) {
         self.count = count
         mixed = nil
@@ -68,10 +68,10 @@ final class LeafValues {
         isLost = true
     }
 
-    /// Whether the values were replaced by nulls, because the leaf cannot be read.
+    /// Whether the leaf could not be read and its values were replaced by nulls.
     private(set) var isLost = false
 
-    /// Takes the place of an element that cannot be read.
+    /// Returns whether an element is null; true for all elements of a leaf that could not be read.
     func isNull(_ index: Int) -> Bool {
         if isLost { return true }
         switch form.type {
@@ -115,7 +115,7 @@ final class LeafValues {
         node.payload.decodeIntegers(width: node.width, count: node.count, into: &numbers)
     }
 
-    /// Integers, the first of which means null.
+    /// Decodes integers; the first one is the representation of null.
     private func decodeNullable(_ node: Node, _ limit: Int) throws {
         try decodePlain(node, limit + 1)
         guard count > 0 else { return }
@@ -245,7 +245,7 @@ final class LeafValues {
         }
     }
 
-    /// Object ids and UUIDs: blocks of a byte of null marks and 8 values.
+    /// Decodes object ids or UUIDs, stored in blocks of a byte of null flags and 8 values.
     private func decodeFixed(_ node: Node, _ limit: Int, size: Int) throws {
         let block = size * 8 + 1
         let found = (node.count - (node.count + block - 1) / block) / size
@@ -345,9 +345,9 @@ final class LeafValues {
 
     // MARK: - Values
 
-    /// The value of an element.
+    /// Returns the value of an element.
     ///
-    /// `depth` is the number of collections around it.
+    /// `depth` is the number of enclosing collections.
     func value(_ index: Int, depth: Int = 0) throws -> RealmValue {
         if form.type != .mixed, isNull(index) { return .null }
         let number = numbers.count > index ? numbers[index] : 0

@@ -1,9 +1,9 @@
-/// A leaf of values of any type: an integer for each, and leaves with what does not fit in it.
+/// A leaf of values of any type: an integer for each, and leaves for values that do not fit in it.
 struct MixedLeaf {
-    /// The greatest depth of collections in each other.
+    /// The maximum nesting depth of collections.
     static let maximumNesting = 100
 
-    /// The integers: type, place and value, or the index of the value at the place.
+    /// The integers: the type and either the value, or the leaf and the index of the value there.
     let composites: Node
     private let integers: Node?
     private let pairs: Node?
@@ -23,7 +23,7 @@ struct MixedLeaf {
             let reference = node.slot(slot)
             return reference == 0 ? nil : try reader.integers(reference, atMost: limit)
         }
-        // Places of values that were replaced may still be there.
+        // A leaf can still contain values that were replaced.
         integers = try payload(1, limit * 4)
         pairs = try payload(2, limit * 8)
         references = try payload(4, limit * 4)
@@ -37,7 +37,7 @@ struct MixedLeaf {
         }
     }
 
-    /// The value of a composite.
+    /// Returns the value of a composite.
     func value(
         _ composite: Int64, _ reader: NodeReader, _ classes: [Int64: Int], _ depth: Int
     ) throws -> RealmValue {

@@ -1,7 +1,7 @@
 /// Finds the texts and byte strings of a leaf.
 ///
-/// Three forms occur, also mixed in one column: short ones in equal widths, medium ones one behind the other in one
-/// blob, large ones each in a blob, or in several parts.
+/// There are three forms, also in leaves of the same column: short values have equal widths, medium values follow each
+/// other in one blob, and each large value has its own blob, which may be split into parts.
 struct StringLeaf {
     typealias Piece = LeafValues.Piece
 
@@ -9,7 +9,7 @@ struct StringLeaf {
 
     init(_ reader: NodeReader) { self.reader = reader }
 
-    /// Replaces `pieces` by those of a leaf; nulls are marked.
+    /// Replaces `pieces` by those of a leaf, with null values marked.
     func decode(
         _ node: Node, isText: Bool, hasOldNulls: Bool = false, atMost limit: Int,
         into pieces: inout [Piece]
@@ -41,7 +41,7 @@ struct StringLeaf {
                 pieces.append(Piece(start: 0, length: Piece.null))
                 continue
             }
-            // The last byte is the number of unused bytes before it; all of them and itself mean null.
+            // The last byte is the number of unused bytes before it; the width itself means null.
             let unused = Int(bytes[(index + 1) * width - 1])
             guard unused <= width else {
                 throw RealmFileError.damaged(
@@ -87,7 +87,7 @@ struct StringLeaf {
                         + "\(blob.count) bytes")
             }
             let isNull = nulls.map { ($0.int(index) == 0) == hasOldNulls } ?? false
-            // A text is followed by a zero byte.
+            // A text ends with a zero byte.
             let length = Int(end - start) - (isText && end > start ? 1 : 0)
             pieces.append(
                 Piece(
@@ -122,7 +122,7 @@ struct StringLeaf {
         }
     }
 
-    /// The value of a piece.
+    /// Returns the value of a piece.
     func value(_ piece: Piece, _ type: RealmType) throws -> RealmValue {
         switch piece.length {
         case Piece.null: return .null
@@ -138,15 +138,15 @@ struct StringLeaf {
         }
     }
 
-    /// The bytes of a piece that is not null.
+    /// Returns the bytes of a piece that is not null.
     func bytes(_ piece: Piece) throws -> [UInt8] {
         piece.length == Piece.parts
             ? try joined(piece) : try reader.bytes.view(piece.start, max(piece.length, 0)).array
     }
 
-    /// The bytes of a value in parts.
+    /// Returns the bytes of a value that is split into parts.
     ///
-    /// Unlike others, a text in parts has no zero byte at its end.
+    /// Unlike other texts, such a text does not end with a zero byte.
     private func joined(_ piece: Piece) throws -> [UInt8] {
         var bytes: [UInt8] = []
         try append(Int64(piece.start), 0, &bytes)

@@ -1,6 +1,6 @@
-/// The first 24 bytes of a Realm file: where the two newest versions of its content begin.
+/// The first 24 bytes of a Realm file, with the addresses of its two newest versions.
 struct FileHeader: Hashable {
-    /// `T-DB`, little-endian.
+    /// The signature `T-DB`, little-endian.
     static let mark: UInt32 = 0x4244_2D54
     private static let streamingMark = UInt64.max
     private static let footerCookie: UInt64 = 0x3034_1252_37E5_26C8
@@ -13,16 +13,16 @@ struct FileHeader: Hashable {
         let format: Int
     }
 
-    /// The live version.
+    /// The current version.
     let live: Version
-    /// The version of the commit before; nil if there is none.
+    /// The version of the previous commit; nil if there is none.
     let previous: Version?
     /// Whether the file was written as a copy, with its top address in the last bytes.
     let isStreaming: Bool
 
     /// Parses the header.
     ///
-    /// `isRescuing` accepts a copy whose last bytes are missing: its top address is then 0.
+    /// `isRescuing` accepts a copy whose last bytes are missing; its top address is then 0.
     init(_ bytes: FileBytes, isRescuing: Bool) throws {
         guard bytes.count >= 24 else {
             throw RealmFileError(
@@ -65,9 +65,9 @@ struct FileHeader: Hashable {
         self.live = Version(top: top ?? 0, format: Int(header[20]))
     }
 
-    /// The top address in the last bytes of a copy; nil if they are missing.
+    /// Returns the top address in the last bytes of a copy; nil if they are missing.
     private static func footer(_ bytes: FileBytes) throws -> Int? {
-        // An encrypted copy, or one that was padded, ends with zeros.
+        // An encrypted or padded copy ends with zeros.
         let end = bytes.count & ~7
         let first = max(24, end - (bytes.isEncrypted ? 2 * 4096 : 16))
         var offset = end - 16

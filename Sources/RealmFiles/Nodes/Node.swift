@@ -1,12 +1,12 @@
 /// A node of a Realm file: a header of 8 bytes and an array of packed elements.
 ///
-/// The payload is inside the file: that was checked when the node was opened.
+/// The payload is inside the file; this was checked when the node was opened.
 struct Node {
-    /// How the payload holds the elements.
+    /// The encoding of the elements in the payload.
     enum Encoding: UInt8 {
-        /// Integers of `width` bits.
+        /// Integers with `width` bits.
         case integers
-        /// Elements of `width` bytes.
+        /// Elements with `width` bytes.
         case fixed
         /// Single bytes.
         case bytes
@@ -18,18 +18,18 @@ struct Node {
     let count: Int
     /// The width of an element, in bits for integers and in bytes otherwise.
     let width: Int
-    /// How the payload holds the elements.
+    /// The encoding of the elements in the payload.
     let encoding: Encoding
     /// Whether this is an inner node of a tree.
     let isInner: Bool
-    /// Whether elements may be addresses of other nodes.
+    /// Whether elements can be addresses of other nodes.
     let hasReferences: Bool
     /// A flag whose meaning depends on the node.
     let hasContext: Bool
-    /// The elements.
+    /// The encoded elements.
     let payload: ByteView
 
-    /// The integer at an index below `count`; the node must hold integers.
+    /// Returns the integer at an index below `count`; the node must contain integers.
     @inline(__always)
     func int(_ index: Int) -> Int64 {
         precondition(index >= 0 && index < count && encoding == .integers)
@@ -45,24 +45,24 @@ struct Node {
         }
     }
 
-    /// The integer without sign at an index below `count`.
+    /// Returns the unsigned integer at an index below `count`.
     func unsigned(_ index: Int) -> Int64 {
         let value = int(index)
         return width >= 8 && width < 64 ? value & ((1 << Int64(width)) - 1) : value
     }
 
-    /// The value of a slot: 0 for slots that an older file does not have.
+    /// Returns the value of a slot; 0 for slots that older files do not have.
     func slot(_ index: Int) -> Int64 {
         index < count ? int(index) : 0
     }
 
-    /// The tagged integer in a slot; 0 where there is none.
+    /// Returns the tagged integer in a slot; 0 if the slot has no tagged integer.
     func tagged(_ index: Int) -> Int64 {
         let value = slot(index)
         return value & 1 == 1 ? Self.untagged(value) : 0
     }
 
-    /// The integer of a tagged value.
+    /// Returns the integer of a tagged value.
     static func untagged(_ value: Int64) -> Int64 {
         Int64(truncatingIfNeeded: UInt64(bitPattern: value) >> 1)
     }

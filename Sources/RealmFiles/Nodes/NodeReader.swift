@@ -1,23 +1,22 @@
-/// Opens the nodes of a file, and limits how many nodes and elements one reading of the file may take.
+/// Opens the nodes of a file, and limits the number of nodes and elements that one pass can read.
 ///
-/// In a sound file every node belongs to one place, so that one reading opens at most one node for every 8 bytes. In a
-/// damaged file nodes may refer to each other in circles, or claim thousands of elements in 8 bytes. Confined to one
-/// thread.
+/// In an intact file every node has one owner, so a pass opens at most one node for every 8 bytes. In a damaged file,
+/// nodes may refer to each other in cycles, or claim thousands of elements in 8 bytes. Confined to one thread.
 final class NodeReader {
-    /// The greatest depth of a tree.
+    /// The maximum depth of a tree.
     static let maximumDepth = 20
-    /// The most elements that a leaf of a tree holds.
+    /// The maximum number of elements in a leaf of a tree.
     static let maximumLeafCount = 1000
 
     /// The bytes of the file.
     let bytes: FileBytes
-    /// The address behind the last node.
+    /// The address after the last node.
     let end: Int
 
     private var nodesLeft: Int
     private var elementsLeft: Int
 
-    /// How much may still be read.
+    /// The remaining numbers of nodes and elements that may be read.
     var budget: (nodes: Int, elements: Int) {
         get { (nodesLeft, elementsLeft) }
         set { (nodesLeft, elementsLeft) = newValue }
@@ -31,9 +30,9 @@ final class NodeReader {
         if elementsLeft < 1 << 20 { elementsLeft = 1 << 20 }
     }
 
-    /// The node at an address that a node of the file names.
+    /// Returns the node at an address that another node contains.
     ///
-    /// Throws `damaged` if the address or the header is not valid.
+    /// Throws `damaged` if the address or the header is invalid.
     func node(_ reference: Int64) throws -> Node {
         nodesLeft -= 1
         guard nodesLeft >= 0 else {
@@ -43,7 +42,7 @@ final class NodeReader {
         return try open(reference)
     }
 
-    /// Opens a node again that was counted already.
+    /// Opens a node that was counted before, without counting it again.
     func open(_ reference: Int64) throws -> Node {
         guard reference & 7 == 0, reference >= 24, reference < end else {
             throw RealmFileError.damaged("\(Self.text(reference)) is not the address of a node")
@@ -80,7 +79,7 @@ final class NodeReader {
             hasContext: flags & 0x20 != 0, payload: try bytes.view(address + 8, length))
     }
 
-    /// A node that must hold addresses, and at least so many elements.
+    /// Returns a node that must contain addresses, with a minimum number of elements.
     func references(_ reference: Int64, atLeast count: Int = 0) throws -> Node {
         let node = try node(reference)
         guard node.hasReferences, node.count >= count else {
@@ -91,7 +90,7 @@ final class NodeReader {
         return node
     }
 
-    /// A node that must hold integers, at most so many.
+    /// Returns a node that must contain integers, with a maximum number of elements.
     func integers(_ reference: Int64, atMost limit: Int) throws -> Node {
         let node = try node(reference)
         guard node.encoding == .integers else {
@@ -102,7 +101,7 @@ final class NodeReader {
         return node
     }
 
-    /// Verifies the number of elements before anything of that size is allocated.
+    /// Checks the number of elements before memory for them is allocated.
     func check(_ node: Node, atMost limit: Int) throws {
         guard node.count <= limit else {
             throw RealmFileError.damaged(
@@ -112,7 +111,7 @@ final class NodeReader {
         try take(elements: node.count)
     }
 
-    /// Counts elements that are going to be decoded.
+    /// Counts elements before they are decoded.
     func take(elements: Int) throws {
         elementsLeft -= elements
         guard elementsLeft >= 0 else {

@@ -1,10 +1,10 @@
-// The two kinds of trees: B+trees of elements by position, and cluster trees of rows by object key.
+// The two kinds of trees: B+trees of elements by index, and cluster trees of rows by object key.
 
 extension NodeReader {
-    /// Calls `body` with the leaves of a B+tree in order; it returns the number of elements of the leaf.
+    /// Calls `body` with the leaves of a B+tree in order; `body` returns the number of elements of the leaf.
     ///
-    /// Returns the number of elements. Throws `damaged` if the tree contradicts itself.
-    @discardableResult  // because many callers count for themselves
+    /// Returns the total number of elements. Throws `damaged` if the tree is inconsistent.
+    @discardableResult  // because many callers do not need the number
     func forEachLeaf(
         _ root: Int64, depth: Int = 0, _ body: (Node) throws -> Int
     ) throws -> Int {
@@ -34,7 +34,7 @@ extension NodeReader {
         return total
     }
 
-    /// The addresses of the leaves of a B+tree, in order.
+    /// Returns the addresses of the leaves of a B+tree, in order.
     func leaves(_ root: Int64) throws -> [Int64] {
         var found: [Int64] = []
         try collectLeaves(root, 0, &found)
@@ -59,15 +59,15 @@ extension NodeReader {
 
 /// A leaf of a cluster tree: up to 256 rows with their columns.
 struct Cluster {
-    /// The most rows of a cluster.
+    /// The maximum number of rows in a cluster.
     static let maximumCount = 256
 
-    /// The node: its slot 0 holds the keys, slot 1 + n the leaf of column n.
+    /// The node: slot 0 contains the keys, slot 1 + n the leaf of column n.
     let node: Node
-    /// The object keys, ascending.
+    /// The object keys in ascending order.
     let keys: [Int64]
 
-    /// The address of a column's leaf.
+    /// Returns the address of a column's leaf.
     ///
     /// Throws `damaged` if the cluster does not have the column.
     func leaf(_ index: Int) throws -> Int64 {
@@ -84,7 +84,7 @@ struct Cluster {
 extension NodeReader {
     /// Calls `body` with the leaves of a cluster tree in ascending order of object keys.
     ///
-    /// `onDamage` may deal with an error of a part of the tree by returning; the walk then continues behind it.
+    /// If `onDamage` returns after an error in a part of the tree, the traversal continues with the next part.
     func forEachCluster(
         _ root: Int64, onDamage: (any Error) throws -> Void = { throw $0 },
         _ body: (Cluster) throws -> Void
@@ -118,7 +118,7 @@ extension NodeReader {
             return try onDamage(error)
         }
         for index in 0..<inner.children {
-            // The body may have released decrypted pages: nodes are opened again for every child.
+            // The body may have released decrypted pages, so the node is opened again for every child.
             let child: Int64
             let part: Int64
             do {
@@ -132,7 +132,7 @@ extension NodeReader {
         }
     }
 
-    /// Number of children, shift of keys by child and address of the keys of an inner node.
+    /// Returns the number of children, the shift of keys by child, and the address of the keys of an inner node.
     private func innerCluster(_ node: Node) throws -> (children: Int, shift: Int64, keys: Int64) {
         let level = node.count > 1 ? node.tagged(1) : 0
         guard node.count >= 3, level >= 1, level <= 7 else {
@@ -161,7 +161,7 @@ extension NodeReader {
         return list.unsigned(index)
     }
 
-    /// The rows of a leaf.
+    /// Returns the rows of a leaf.
     private func cluster(_ node: Node, _ offset: Int64) throws -> Cluster {
         let first = node.int(0)
         if first & 1 == 1 {
@@ -186,7 +186,7 @@ extension NodeReader {
         return Cluster(node: node, keys: keys)
     }
 
-    /// The cluster that would hold an object key, and the root's number of rows.
+    /// Returns the cluster whose range contains an object key.
     func cluster(holding key: Int64, in root: Int64) throws -> Cluster? {
         var reference = root
         var offset: Int64 = 0
@@ -194,7 +194,7 @@ extension NodeReader {
             let node = try references(reference, atLeast: 1)
             guard node.isInner else { return try cluster(node, offset) }
             let inner = try innerCluster(node)
-            // The last child whose offset is not above the key.
+            // A binary search finds the last child whose offset is not greater than the key.
             var low = 0
             var high = inner.children
             while low < high {
@@ -212,7 +212,7 @@ extension NodeReader {
         throw RealmFileError.damaged("the rows at \(root) are nested too deeply")
     }
 
-    /// The number of rows that the root of a cluster tree states.
+    /// Returns the number of rows in the root of a cluster tree.
     func rowCount(_ root: Int64) throws -> Int {
         let node = try references(root, atLeast: 1)
         if node.isInner { return Int(clamping: node.tagged(2)) }

@@ -1,4 +1,4 @@
-/// Walks the leaves of a B+tree that holds a column of a table of formats 2 to 9.
+/// Iterates over the leaves of a B+tree that contains a column of a table of formats 2 to 9.
 final class LeafCursor {
     let values: LeafValues
     /// The index in ``values`` of the next row.
@@ -11,7 +11,7 @@ final class LeafCursor {
         leaves = try reader.leaves(root)
     }
 
-    /// The number of rows left in the current leaf, which is decoded if needed; 0 at the end.
+    /// Returns the number of rows left in the current leaf, which is decoded if necessary; 0 at the end.
     func remaining() throws -> Int {
         while offset >= values.count, next < leaves.count {
             let reader = values.reader
@@ -23,6 +23,6 @@ final class LeafCursor {
         return values.count - offset
     }
 
-    /// Moves on by a number of rows.
+    /// Skips a number of rows.
     func advance(_ count: Int) { offset += count }
 }

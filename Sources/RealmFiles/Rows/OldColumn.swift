@@ -2,11 +2,11 @@
 final class OldColumn {
     private let property: RealmProperty
     private let reader: NodeReader
-    /// The tree of the values; several trees for dates and mixed values.
+    /// The trees of the values; a single one except for dates and mixed values.
     private let cursors: [LeafCursor]
     private let mixed: OldMixed?
 
-    /// `root` is the address of the column.
+    /// Opens a column; `root` is its address.
     init(_ property: RealmProperty, _ root: Int64, _ reader: NodeReader) throws {
         self.property = property
         self.reader = reader
@@ -39,19 +39,19 @@ final class OldColumn {
         }
     }
 
-    /// The number of rows that can be read before ``advance(_:)``; 0 at the end.
+    /// Returns the number of rows that can be read before ``advance(_:)``; 0 at the end.
     func remaining() throws -> Int {
         var count = Int.max
         for cursor in cursors { count = min(count, try cursor.remaining()) }
         return count
     }
 
-    /// Moves on by a number of rows.
+    /// Skips a number of rows.
     func advance(_ count: Int) {
         for cursor in cursors { cursor.advance(count) }
     }
 
-    /// The only tree of the column, where one holds plain values.
+    /// The only tree of a column of plain values; nil for other columns.
     var plain: LeafCursor? {
         switch property.storage.code {
         case 5, 6, 8, 13, 14: nil
@@ -59,10 +59,10 @@ final class OldColumn {
         }
     }
 
-    /// The integer of a row, of columns that hold addresses.
+    /// Returns the integer of a row in a column of addresses.
     func number(_ row: Int) -> Int64 { cursors[0].values.numbers[cursors[0].offset + row] }
 
-    /// The value of a row, counted from the current one.
+    /// Returns the value of a row, counted from the current one.
     func value(_ row: Int) throws -> RealmValue {
         let first = cursors[0]
         let index = first.offset + row
@@ -94,7 +94,7 @@ final class OldColumn {
         }
     }
 
-    /// The number of rows of a column, which the root of its tree states.
+    /// Returns the number of rows in the root of a column's tree.
     static func count(_ reader: NodeReader, _ root: Int64, _ code: Int, isNullable: Bool) throws
         -> Int
     {
@@ -113,14 +113,14 @@ final class OldColumn {
     }
 }
 
-/// Subtables: tables inside a cell, which formats 2 to 9 have.
+/// Tables inside cells, which exist in formats 2 to 9.
 struct OldSubtable {
     private static let maximumDepth = 16
     private let reader: NodeReader
 
     init(_ reader: NodeReader) { self.reader = reader }
 
-    /// The rows of a cell; a list of values where the subtable has one column without a name.
+    /// Returns the rows of a cell; a list of values if the subtable has one column without a name.
     ///
     /// `reference` is the address of the columns; 0 for an empty subtable.
     func values(_ reference: Int64, _ columns: [RealmProperty], depth: Int) throws -> [RealmValue] {
@@ -130,7 +130,7 @@ struct OldSubtable {
         return try objects(reference, columns, depth: depth)
     }
 
-    /// The rows of a cell with the names of their columns.
+    /// Returns the rows of a cell as objects with the names of their columns.
     func objects(_ reference: Int64, _ columns: [RealmProperty], depth: Int) throws -> [RealmValue]
     {
         try rows(reference, columns, depth: depth).map { values in
@@ -169,7 +169,7 @@ struct OldSubtable {
     }
 }
 
-/// Values of any type of formats 2 to 9: a type and a number for each, which may be an index into others.
+/// Values of any type in formats 2 to 9: each has a type and a number, which may be an index into another column.
 struct OldMixed {
     private let reader: NodeReader
     private var binaries: [LeafValues.Piece] = []
@@ -201,7 +201,7 @@ struct OldMixed {
         }
     }
 
-    /// The value of a type and a number.
+    /// Returns the value of a type and a number.
     func value(type: Int64, _ data: Int64, depth: Int) throws -> RealmValue {
         let number = UInt64(bitPattern: data) >> 1
         switch type {
@@ -210,7 +210,7 @@ struct OldMixed {
         case 1: return .bool(number != 0)
         case 2:
             var bytes = try binary(number)
-            // A text is followed by a zero byte.
+            // A text ends with a zero byte.
             if bytes.last == 0 { bytes.removeLast() }
             return String(validating: bytes, as: UTF8.self).map(RealmValue.string)
                 ?? .malformedString(bytes)

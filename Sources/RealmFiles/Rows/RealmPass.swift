@@ -1,6 +1,6 @@
-/// One reading of a file, with a limit on its work: damaged files cannot make it endless.
+/// A pass over a file that limits the work, so that it ends even for a damaged file.
 ///
-/// Read every class, and every value of its rows, once in a pass; make another pass to read them again.
+/// Read each class, and each value of its rows, once in a pass; create another pass to read them again.
 package final class RealmPass {
     private let file: RealmFile
     private let reader: NodeReader
@@ -12,8 +12,8 @@ package final class RealmPass {
 
     /// Reads the rows of a class in ascending order of object keys.
     ///
-    /// `properties` are the indexes of the properties to read, nil for all; `backlinks` reads the origins of links too.
-    /// Throws `damaged`, and what `body` throws.
+    /// `properties` are the indexes of the properties to read, nil for all; `backlinks` also reads the origins of
+    /// links. Throws `damaged`, and the errors of `body`.
     package func read(
         _ realmClass: RealmClass, properties: [Int]? = nil, backlinks: Bool = false,
         _ body: (RealmRows) throws -> Void
@@ -58,7 +58,7 @@ package final class RealmPass {
     }
 }
 
-/// Finds rows by object key, for parts of objects that a pass reads.
+/// Looks up rows by object key, for links from objects that a pass reads.
 ///
 /// Keeps up to 512 groups of rows, so that objects that were created together are found quickly.
 package final class RealmLookup {
@@ -71,7 +71,7 @@ package final class RealmLookup {
     private var last: RealmRows?
     private var generation: Int
 
-    /// Prepares finding rows of a class of format 10 or later.
+    /// Creates a lookup for a class of a file of format 10 or later.
     package init(_ file: RealmFile, _ realmClass: RealmClass) {
         self.file = file
         self.realmClass = realmClass
@@ -79,7 +79,7 @@ package final class RealmLookup {
         generation = file.bytes.generation
     }
 
-    /// The rows that contain an object, and its position; nil if the object does not exist.
+    /// Returns the rows that contain an object, and its index there; nil if the object does not exist.
     package func find(_ key: Int64) throws -> (rows: RealmRows, row: Int)? {
         guard realmClass.rows != 0, !realmClass.isOld else { return nil }
         if generation != file.bytes.generation {
@@ -89,7 +89,7 @@ package final class RealmLookup {
         }
         if let last, let row = last.row(withKey: key) { return (last, row) }
         do {
-            // Rows that are read again because there were too many groups are no sign of damage.
+            // Rows that are read again because their group was dropped do not count as damage.
             let budget = reader.budget
             defer { reader.budget = budget }
             guard let cluster = try reader.cluster(holding: key, in: realmClass.rows) else {

@@ -1,6 +1,6 @@
-/// Some rows of a class, as a pass hands them over: up to 256, in formats below 10 up to 1,000.
+/// A group of rows of a class in a pass: up to 256, in formats below 10 up to 1,000.
 ///
-/// Valid only inside the call that received them. Values are read by row and by the index of the property in
+/// Valid only during the call that receives them. Values are read by row and by the index of the property in
 /// ``RealmClass/properties``.
 package final class RealmRows {
     /// The class.
@@ -13,15 +13,15 @@ package final class RealmRows {
     private let reader: NodeReader
     private var columns: [Column?]
     private let cells: PlainCells
-    /// Where the cells of a column begin; -1 for columns without.
+    /// The index of the first cell of each column; -1 for columns without cells.
     private let starts: [Int]
     private var backlinkColumns: [Column] = []
 
     /// A column of the rows.
     private enum Column {
-        /// Leaves of clusters.
+        /// The leaf of a column in a cluster.
         case cluster(LeafValues)
-        /// Addresses of collections in clusters.
+        /// The addresses of collections in a cluster.
         case collections(LeafValues)
         /// A column of formats below 10.
         case old(OldColumn)
@@ -63,12 +63,12 @@ package final class RealmRows {
 
     // MARK: - Values
 
-    /// The key of a row's object.
+    /// Returns the key of a row's object.
     package func key(_ row: Int) -> Int64 {
         keys.isEmpty ? firstKey &+ Int64(row) : keys[row]
     }
 
-    /// The row with an object key; nil if it is not among these rows.
+    /// Returns the row with an object key; nil if none of these rows has it.
     package func row(withKey key: Int64) -> Int? {
         if keys.isEmpty {
             let (row, overflow) = key.subtractingReportingOverflow(firstKey)
@@ -83,9 +83,9 @@ package final class RealmRows {
         return low < count && keys[low] == key ? low : nil
     }
 
-    /// The value of a property.
+    /// Returns the value of a property.
     ///
-    /// Throws `damaged`; while rescuing, such a value is null and counted.
+    /// Throws `damaged`; while rescuing, such a value is null and counted as lost.
     package func value(_ row: Int, _ property: Int) throws -> RealmValue {
         do {
             switch columns[property] {
@@ -106,7 +106,7 @@ package final class RealmRows {
         }
     }
 
-    /// The keys of the objects that link here through backlinks number `index` of the class.
+    /// Returns the keys of the objects that link to a row's object through the backlinks with this index.
     package func origins(_ row: Int, _ index: Int) throws -> [Int64] {
         let value: Int64
         switch backlinkColumns[index] {
@@ -121,7 +121,7 @@ package final class RealmRows {
         var found: [Int64] = []
         let leaf = LeafValues(ElementForm(.table, isNullable: false), reader, [:])
         try reader.forEachLeaf(value) { node in
-            // Before format 24 a leaf may have any length; its elements count.
+            // Before format 24 a leaf can have any length; the number of its elements is used.
             try leaf.decode(node, atMost: node.count)
             found += leaf.numbers.prefix(leaf.count)
             return leaf.count
@@ -131,7 +131,7 @@ package final class RealmRows {
 
     // MARK: - Values without copies
 
-    /// Whether the value of a property that is not a collection or mixed is null.
+    /// Returns whether the value of a property is null; not for collections and mixed values.
     @inline(__always)
     package func isNull(_ row: Int, _ property: Int) -> Bool {
         let start = starts[property]
@@ -139,8 +139,10 @@ package final class RealmRows {
         return plainLeaf(property).map { $0.isNull($1 + row) } ?? false
     }
 
-    /// The integer of a row in a column of type int, bool (0 and 1) or link (object keys), or the bit pattern of a
-    /// number; anything if it is null, and 0 for other columns.
+    /// Returns the integer of a row in a column of type int, bool (0 and 1) or link (object keys), or the bit pattern
+    /// of a number.
+    ///
+    /// The result is undefined for null, and 0 for other columns.
     @inline(__always)
     package func int(_ row: Int, _ property: Int) -> Int64 {
         let start = starts[property]
@@ -148,7 +150,8 @@ package final class RealmRows {
         return plainLeaf(property).map { $0.isLost ? 0 : $0.numbers[$1 + row] } ?? 0
     }
 
-    /// Calls `body` with the bytes of a text or byte string in one part; false, without calling it, for others.
+    /// Calls `body` with the bytes of a text or byte string that is in one part; returns false, without calling it, for
+    /// others.
     @inline(__always)
     package func withBytes(
         _ row: Int, _ property: Int, _ body: (RawSpan) throws -> Void
@@ -161,7 +164,7 @@ package final class RealmRows {
         return true
     }
 
-    /// The leaf of a column that has no cells, and the index of the first row in it.
+    /// Returns the leaf of a column without cells, and the index of the first row in it.
     private func plainLeaf(_ property: Int) -> (LeafValues, Int)? {
         let found = realmClass.properties[property]
         guard found.collection == nil, found.type != .mixed, found.type != .string,
@@ -174,7 +177,7 @@ package final class RealmRows {
         }
     }
 
-    /// The most columns whose plain values are kept side by side; others are read by ``value(_:_:)``.
+    /// The maximum number of columns with cells; other columns are read by ``value(_:_:)``.
     private static let maximumCellColumns = 2048
 
     /// Copies the plain values of a column into its cells.
@@ -184,7 +187,7 @@ package final class RealmRows {
         leaf.copy(offset..<offset + count, to: cells, at: start)
     }
 
-    /// Assigns cells to the columns that hold plain values; their number, and where those of each column begin.
+    /// Assigns cells to the columns of plain values; returns the number of cells and the first cell of each column.
     private static func assignCells(
         _ realmClass: RealmClass, _ properties: [Int], rows: Int
     ) -> (count: Int, starts: [Int]) {
@@ -242,7 +245,7 @@ package final class RealmRows {
         }
     }
 
-    /// Hands over the rows of an old table, as many at a time as all columns have in a leaf.
+    /// Passes the rows of an old table to the body, in groups that are in one leaf of every column.
     func readOld(_ properties: [Int]?, backlinks: Bool, _ body: (RealmRows) throws -> Void) throws {
         let node = try reader.references(realmClass.rows)
         func column(_ property: RealmProperty) throws -> OldColumn {
@@ -272,7 +275,7 @@ package final class RealmRows {
                     index: nil, hasIntegerKeys: false, columns: [],
                     storage: ColumnStorage(position: link.position, code: 14, isOld: true))
                 let opened = try column(property)
-                // Backlinks have the indexes behind those of the properties.
+                // The indexes of backlinks follow those of the properties.
                 active.append((opened, columns.count + backlinkColumns.count))
                 backlinkColumns.append(.old(opened))
             }
@@ -287,7 +290,7 @@ package final class RealmRows {
                     if remaining > 0 { isAtEnd = false }
                     rows = min(rows, remaining)
                 } catch {
-                    // Rows of a leaf that cannot be read have no known number: the column ends here.
+                    // The number of rows in an unreadable leaf is unknown, so the column ends here.
                     try file.tolerate(error, "\(realmClass.name), column \(index)")
                     file.noteLost(values: 1, objects: 0)
                     lose(index)
@@ -313,7 +316,7 @@ package final class RealmRows {
         }
     }
 
-    /// Makes all further values of a column null.
+    /// Makes all remaining values of a column null.
     private func lose(_ index: Int) {
         guard index < columns.count else {
             backlinkColumns[index - columns.count] = .lost
@@ -325,7 +328,7 @@ package final class RealmRows {
         cells.setNull(start..<start + NodeReader.maximumLeafCount)
     }
 
-    /// Rows without a requested column.
+    /// Passes groups of rows to the body if no column was requested.
     private func handOverCount(_ body: (RealmRows) throws -> Void) throws {
         var left = realmClass.count
         guard left <= reader.bytes.count * 128 else {

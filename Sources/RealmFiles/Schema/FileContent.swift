@@ -1,4 +1,4 @@
-/// The top node of a version: the names and the addresses of the tables.
+/// The top node of a version, with the names and the addresses of the tables.
 struct FileContent {
     let version: FileHeader.Version
     let logicalSize: Int
@@ -71,16 +71,16 @@ struct FileContent {
         history = RealmFile.History(rawValue: top.tagged(7)) ?? .none
     }
 
-    /// Searches a damaged file for the top node of the newest commit; nil if there is none.
+    /// Searches a damaged file for the top node of the newest commit; returns nil if there is none.
     ///
-    /// Of copies, which state no commits, the last one counts: it is written after everything else.
+    /// Copies do not contain commit numbers, so the last top node counts: it is written after everything else.
     init?(searching bytes: FileBytes, format: Int) {
         let version = Self.likelyFormat(format)
         let reader = NodeReader(bytes, end: bytes.count)
         var newest: Self?
         for address in Self.nodes(bytes, counts: 3...12).reversed() {
             let candidate = FileHeader.Version(top: address, format: version)
-            // because most nodes of this shape are no top nodes
+            // because most nodes of this shape are not top nodes
             guard let content = try? Self(candidate, bytes, true, searcher: reader),
                 !content.tables.isEmpty
             else { continue }
@@ -93,8 +93,8 @@ struct FileContent {
 
     /// Searches a damaged file without a top node for its tables, in formats 10 to 24.
     ///
-    /// The key of a table is its index among the names. Of several states of a table the newest counts. Nil if there is no
-    /// table.
+    /// The key of a table is its index in the list of names. If there are several states of a table, the newest one is
+    /// used. Returns nil if there are no tables.
     init?(salvaging bytes: FileBytes, format: Int) {
         let version = Self.likelyFormat(format)
         guard version >= 10 else { return nil }
@@ -123,17 +123,17 @@ struct FileContent {
         (2...11).contains(format) || (20...24).contains(format) ? format : 24
     }
 
-    /// The addresses of what looks like a node of addresses with so many elements.
+    /// Returns the addresses of all data that looks like a node of addresses with this number of elements.
     private static func nodes(_ bytes: FileBytes, counts: ClosedRange<UInt8>) -> [Int] {
         stride(from: 24, through: bytes.count - 16, by: 8).filter { address in
-            // because a page that cannot be decrypted holds no node that could be read
+            // because a page that cannot be decrypted contains no readable nodes
             guard let header = try? bytes.view(address, 8) else { return false }
             return header[4] & 0xF8 == 0x40 && header[5] == 0 && header[6] == 0
                 && counts.contains(header[7])
         }
     }
 
-    /// The longest list of texts that look like names of tables.
+    /// Returns the longest list of texts that look like names of tables.
     private static func searchNames(_ bytes: FileBytes) -> [String] {
         var best: [String] = []
         let form = ElementForm(.string, isNullable: false)
@@ -142,7 +142,7 @@ struct FileContent {
             guard let header = try? bytes.view(address, 8), header[4] & 0xF8 == 0x08, header[5] == 0
             else { continue }
             let leaf = LeafValues(form, reader, [:])
-            // because most nodes of this shape hold other texts
+            // because most nodes of this shape contain other texts
             guard let node = try? reader.node(Int64(address)), node.count > best.count,
                 (try? leaf.decode(node, atMost: 65_536)) != nil
             else { continue }

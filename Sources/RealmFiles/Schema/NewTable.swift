@@ -1,6 +1,6 @@
-/// A table of formats 10 to 24: its rows are in clusters.
+/// A table of formats 10 to 24, whose rows are in clusters.
 struct NewTable {
-    /// The meanings of type codes.
+    /// Returns the type of a type code.
     static func type(_ code: Int) -> RealmType? {
         switch code {
         case 0: .int
@@ -54,14 +54,14 @@ struct NewTable {
         self.key = key & 1 == 1 ? Node.untagged(key) & 0x7FFF_FFFF : Int64(tableIndex)
     }
 
-    /// Replaces a table that cannot be read.
+    /// The class that replaces a table that cannot be read.
     var emptyClass: RealmClass {
         RealmClass(
             index: index, name: name, kind: .object, properties: [], primaryKey: nil, count: 0,
             tombstones: 0, backlinks: [], isOld: false, rows: 0, address: reference, columnKeys: [])
     }
 
-    /// The class of the table; `indexes` are those of all classes by table key.
+    /// Returns the class of the table; `indexes` maps table keys to the indexes of classes.
     func makeClass(
         _ reader: NodeReader, _ indexes: [Int64: Int], _ tolerate: (any Error) throws -> Void
     ) throws -> RealmClass {
@@ -193,7 +193,7 @@ struct NewTable {
         )
     }
 
-    /// The names of columns; text that is not UTF-8 is repaired.
+    /// Returns the names of columns; invalid UTF-8 is replaced.
     static func names(_ reader: NodeReader, _ reference: Int64) throws -> [String] {
         let leaf = LeafValues(ElementForm(.string, isNullable: false), reader, [:])
         try leaf.decode(try reader.node(reference), atMost: maximumColumns)

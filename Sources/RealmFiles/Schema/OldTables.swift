@@ -1,7 +1,7 @@
-/// The tables of formats 2 to 9: columns of values by row number.
+/// The tables of formats 2 to 9, whose columns contain values by row number.
 struct OldTables {
     private static let maximumColumns = 65_536
-    /// The name of the only column of a list of values.
+    /// The name of the only column of a subtable that represents a list of values.
     static let listColumn = "!ARRAY_VALUE"
 
     private let reader: NodeReader
@@ -23,7 +23,7 @@ struct OldTables {
             tables.enumerated().map { ($1.index, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// Adds the classes of the tables.
+    /// Reads the classes of the tables and adds them.
     func read(into classes: inout [RealmClass]) throws {
         for (index, table) in tables.enumerated() {
             do {
@@ -41,7 +41,8 @@ struct OldTables {
                         address: table.reference, columnKeys: []))
             }
         }
-        // The columns of backlinks count among those of the table: the property is the one at that position.
+        // The columns of backlinks count as columns of the table; the property of a backlink is the one at its
+        // position.
         for index in classes.indices {
             for position in classes[index].backlinks.indices {
                 let link = classes[index].backlinks[position]
@@ -74,7 +75,7 @@ struct OldTables {
             address: reference, columnKeys: layout.columns)
     }
 
-    /// The columns that the description of a subtable names.
+    /// Returns the columns in the description of a subtable.
     func subtable(_ reference: Int64) throws -> [RealmProperty] {
         var layout = Layout()
         try readSpec(reference, depth: 0, into: &layout)
@@ -155,7 +156,7 @@ struct OldTables {
                 storage.enumeration = enumerations.int(nextEnumeration)
                 nextEnumeration += 1
             }
-            // The lists of values of SDKs are subtables of one column with a reserved name.
+            // SDKs stored lists of values as subtables of one column with a reserved name.
             let element =
                 columns.count == 1 && columns[0].name == Self.listColumn ? columns[0] : nil
             layout.columns.append(Int64(column))
@@ -171,7 +172,7 @@ struct OldTables {
         }
     }
 
-    /// The number of rows: the length of any column.
+    /// Returns the number of rows, which is the length of any column.
     private func rowCount(_ layout: Layout, _ reference: Int64) throws -> Int {
         let columns = try reader.references(reference)
         let position =

@@ -1,18 +1,18 @@
 /// The type of a property of a Realm file, or of the elements of a collection.
 package enum RealmType: String, Hashable, Sendable {
     case int, bool, string, binary, mixed, timestamp, float, double, decimal, link, uuid
-    /// An identifier of 12 bytes.
+    /// An object id of 12 bytes.
     case objectID = "objectId"
-    /// A subtable, which formats below 10 have.
+    /// A subtable, which exists in formats below 10.
     case table
 }
 
-/// A collection of values.
+/// The kind of a collection.
 package enum RealmCollection: String, Hashable, Sendable {
     case list, set, dictionary
 }
 
-/// The index of a property.
+/// The kind of an index of a property.
 package enum RealmIndex: String, Hashable, Sendable {
     case general, fullText
 }
@@ -21,33 +21,33 @@ package enum RealmIndex: String, Hashable, Sendable {
 package struct RealmProperty: Hashable, Sendable {
     /// The name.
     ///
-    /// It may be empty, and old files may have it twice in a class.
+    /// It can be empty, and in old files two properties of a class can have the same name.
     package let name: String
     /// The type of the value, or of the elements of a collection.
     package let type: RealmType
-    /// Whether the value, or an element of the collection, may be null.
+    /// Whether the value, or an element of the collection, can be null.
     package let isNullable: Bool
-    /// The collection; nil for a single value.
+    /// The kind of collection; nil for a single value.
     package let collection: RealmCollection?
-    /// The index of the class that links lead to in ``RealmFile/classes``.
+    /// The index of the target class of links in ``RealmFile/classes``.
     package let target: Int?
-    /// The index, if there is one.
+    /// The kind of index; nil for none.
     package let index: RealmIndex?
     /// Whether the keys of a dictionary are integers.
     package let hasIntegerKeys: Bool
     /// The columns of a subtable.
     package let columns: [RealmProperty]
-    /// How the file stores the values.
+    /// The location and the format of the values in the file.
     let storage: ColumnStorage
 }
 
-/// Where and how a file stores the values of a property.
+/// The location and the format of a property's values in a file.
 struct ColumnStorage: Hashable, Sendable {
     /// The position of the column: among the leaves of a cluster, or among the columns of an old table.
     var position: Int
-    /// The type code.
+    /// The type code of the column.
     var code: Int
-    /// The address of the distinct strings that integers refer to; 0 if there are none.
+    /// The address of the distinct strings that integers refer to; 0 for other columns.
     var enumeration: Int64 = 0
     /// Whether the layout is that of formats below 10.
     var isOld = false
@@ -67,11 +67,11 @@ package struct RealmBacklinks: Hashable, Sendable {
 package struct RealmClass: Hashable, Sendable {
     /// The kind of a class's objects.
     package enum Kind: String, Hashable, Sendable {
-        /// Objects of their own.
+        /// Independent objects.
         case object
-        /// Parts of other objects.
+        /// Embedded objects, which belong to other objects.
         case embedded
-        /// Objects that were written for a server and cannot be read in the app.
+        /// Objects that are only sent to a server and cannot be read in the app.
         case asymmetric
     }
 
@@ -89,17 +89,17 @@ package struct RealmClass: Hashable, Sendable {
     package let count: Int
     /// The number of objects that are known only as targets of links.
     package let tombstones: Int
-    /// Which properties link to the objects.
+    /// The properties that link to the objects.
     package internal(set) var backlinks: [RealmBacklinks]
-    /// Whether the file holds the rows as columns, as formats below 10 do.
+    /// Whether the file stores the rows in columns, as formats below 10 do.
     let isOld: Bool
     /// The address of the cluster tree, or of the columns.
     let rows: Int64
     /// The address of the table.
     let address: Int64
-    /// Column keys by property, for backlinks.
+    /// The column keys of the properties, for resolving backlinks.
     let columnKeys: [Int64]
 
-    /// Whether the table holds objects of an app, not Realm's own data.
+    /// Whether the table contains objects of an app and not Realm's own data.
     package var isUserClass: Bool { name.hasPrefix("class_") && !name.hasPrefix("class___") }
 }

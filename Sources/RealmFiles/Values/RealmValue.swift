@@ -1,13 +1,13 @@
-/// A moment as Realm stores it.
+/// A date in Realm's representation.
 ///
 /// Before 1970 both parts are zero or negative.
 package struct RealmTimestamp: Hashable, Sendable {
     /// Seconds since 1970-01-01T00:00:00Z.
     package let seconds: Int64
-    /// Nanoseconds to add.
+    /// The nanoseconds in addition to the seconds.
     package let nanoseconds: Int64
 
-    /// Creates a value.
+    /// Creates a date.
     package init(seconds: Int64, nanoseconds: Int64) {
         self.seconds = seconds
         self.nanoseconds = nanoseconds
@@ -21,21 +21,21 @@ package struct RealmDecimal: Hashable, Sendable {
     /// Lower digits.
     package let low: UInt64
 
-    /// Creates a value.
+    /// Creates a decimal number.
     package init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }
 }
 
-/// A UUID in text order.
+/// A UUID in the byte order of its text.
 package struct RealmUUID: Hashable, Sendable {
     /// The first 8 bytes, most significant first.
     package let high: UInt64
     /// The last 8 bytes, most significant first.
     package let low: UInt64
 
-    /// Creates a value.
+    /// Creates a UUID.
     package init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
@@ -49,7 +49,7 @@ package struct RealmObjectID: Hashable, Sendable {
     /// The last 4 bytes, most significant first.
     package let low: UInt32
 
-    /// Creates a value.
+    /// Creates an object id.
     package init(high: UInt64, low: UInt32) {
         self.high = high
         self.low = low
@@ -58,26 +58,26 @@ package struct RealmObjectID: Hashable, Sendable {
 
 /// A link to an object.
 package struct RealmLink: Hashable, Sendable {
-    /// The index of the object's class in ``RealmFile/classes``; -1 if the file does not have the class.
+    /// The index of the target class in ``RealmFile/classes``; -1 if the file does not have the class.
     package let target: Int
-    /// The object's key in that class.
+    /// The key of the object in that class.
     package let key: Int64
 
-    /// Creates a value.
+    /// Creates a link.
     package init(target: Int, key: Int64) {
         self.target = target
         self.key = key
     }
 }
 
-/// A key and a value of a dictionary, or a name and a value of a row of an old subtable.
+/// An entry of a dictionary, or a name and a value in a row of an old subtable.
 package struct RealmEntry: Hashable, Sendable {
-    /// The key: a string, or an integer in dictionaries by integers.
+    /// The key: a string, or an integer in dictionaries with integer keys.
     package let key: RealmValue
     /// The value.
     package let value: RealmValue
 
-    /// Creates a value.
+    /// Creates an entry.
     package init(key: RealmValue, value: RealmValue) {
         self.key = key
         self.value = value
@@ -88,7 +88,7 @@ package struct RealmEntry: Hashable, Sendable {
 package enum RealmValue: Hashable, Sendable {
     /// No value, or a link whose target was not synchronized.
     case null
-    /// A truth value.
+    /// A boolean.
     case bool(Bool)
     /// A 64-bit integer.
     case int(Int64)
@@ -98,11 +98,11 @@ package enum RealmValue: Hashable, Sendable {
     case double(Double)
     /// Text.
     case string(String)
-    /// The bytes of a text that is not UTF-8.
+    /// The bytes of a string that is not UTF-8.
     case malformedString([UInt8])
-    /// Bytes.
+    /// Binary data.
     case binary([UInt8])
-    /// A moment.
+    /// A date.
     case timestamp(RealmTimestamp)
     /// A decimal number.
     case decimal(RealmDecimal)
@@ -118,7 +118,7 @@ package enum RealmValue: Hashable, Sendable {
     case set([RealmValue])
     /// The entries of a dictionary, in the order of the file.
     case dictionary([RealmEntry])
-    /// A row of a subtable, which formats below 10 have.
+    /// A row of a subtable, which exists in formats below 10.
     case object([RealmEntry])
 }
 
@@ -132,7 +132,7 @@ extension RealmDecimal {
             high: (isNegative ? 1 << 63 : 0) | UInt64(exponent + Self.bias) << 49, low: coefficient)
     }
 
-    /// Widens a decimal32.
+    /// Converts a decimal32 to a decimal128.
     init(bits32 bits: UInt32) {
         let isNegative = bits >> 31 == 1
         if bits >> 29 & 3 != 3 {
@@ -145,7 +145,7 @@ extension RealmDecimal {
         }
     }
 
-    /// Widens a decimal64.
+    /// Converts a decimal64 to a decimal128.
     init(bits64 bits: UInt64) {
         let isNegative = bits >> 63 == 1
         if bits >> 61 & 3 != 3 {
@@ -166,12 +166,12 @@ extension RealmDecimal {
     package var isNotANumber: Bool { high >> 58 & 0x1F == 0x1F }
     /// Whether this is infinite.
     package var isInfinite: Bool { high >> 58 & 0x1F == 0x1E }
-    /// Whether the sign is minus.
+    /// Whether the number is negative.
     package var isNegative: Bool { high >> 63 == 1 }
 
-    /// The digits and the power of ten of a finite number.
+    /// The coefficient and the power of ten of a finite number.
     package var parts: (coefficient: UInt128, exponent: Int) {
-        // The other form of the encoding has coefficients that are too large, which count as zero.
+        // The alternative encoding has coefficients that are too large, which count as zero.
         if high >> 61 & 3 == 3 { return (0, Int(high >> 47 & 0x3FFF) - Self.bias) }
         return (
             UInt128(high & 0x1_FFFF_FFFF_FFFF) << 64 | UInt128(low),
