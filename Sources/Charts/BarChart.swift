@@ -1,10 +1,10 @@
 /// Counts as horizontal bars, each with a label.
 package struct BarChart: Sendable {
-    /// A bar.
+    /// A bar with its label.
     package struct Bar: Sendable {
         /// The text in front of the bar.
         package var label: String
-        /// The length of the bar.
+        /// The count that the bar represents.
         package var count: Int
 
         /// Creates a bar.
@@ -25,13 +25,13 @@ package struct BarChart: Sendable {
         self.bars = bars
     }
 
-    /// The longest bar in columns, however wide the window is.
+    /// The maximum length of a bar in columns, independent of the width of the window.
     private static let longest = 40
-    /// The longest label of an SVG document in characters.
+    /// The maximum length of a label in an SVG document, in characters.
     private static let widestLabel = 44
     private static let eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"]
 
-    /// Returns a bar whose length is proportional to `count`; `greatest` takes the full width.
+    /// Returns a bar whose length is proportional to `count`; `greatest` has the full width.
     ///
     /// Every count above 0 is visible.
     package static func text(_ count: Int, of greatest: Int, width: Int) -> String {

@@ -38,9 +38,9 @@ package struct BoxDiagram: Sendable {
 
     package init(boxes: [Box]) { self.boxes = boxes }
 
-    /// Draws the diagram as text, no line wider than the style's columns.
+    /// Draws the diagram as text whose lines are at most as wide as the style's columns.
     ///
-    /// Links for which there is no space are left out; the details of their rows still name the target.
+    /// Links without enough space are left out; the details of their rows still name the target.
     package func lines(_ style: ChartStyle) -> [String] {
         let layout = BoxLayout(self, columns: style.columns, width: style.width)
         return BoxText(layout, style).lines

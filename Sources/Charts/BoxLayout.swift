@@ -6,12 +6,12 @@ struct BoxLayout {
         var x: Int
         var y: Int
         var width: Int
-        /// The width of the names of the rows.
+        /// The width of the column with the names of the rows.
         var nameWidth: Int
         var height: Int { box.rows.count + 2 }
     }
 
-    /// A link as the cells between a row and a box.
+    /// A link as a path of cells between a row and a box.
     struct Link {
         var from: Int
         var row: Int
@@ -30,7 +30,7 @@ struct BoxLayout {
     private static let margin = 3
     private static let verticalGap = 2
     private static let widestBox = 46
-    /// The greatest number of rows in a box.
+    /// The maximum number of rows in a box.
     private static let mostRows = 14
 
     init(_ diagram: BoxDiagram, columns: Int, width: @escaping (String) -> Int) {
@@ -41,7 +41,7 @@ struct BoxLayout {
             sized(Self.shortened(diagram.boxes[index]), limit: min(Self.widestBox, available))
         }
         place(&placed, available)
-        // In the order of the diagram, so that links find their boxes.
+        // The boxes return to the order of the diagram, because links refer to boxes by index.
         boxes = diagram.boxes.indices.map { index in placed[order.firstIndex(of: index) ?? 0] }
         self.columns = min(
             columns, (boxes.map { $0.x + $0.width }.max() ?? 0) + Self.margin)
@@ -49,7 +49,8 @@ struct BoxLayout {
         route()
     }
 
-    /// The boxes so that linked ones follow each other, the one with the most links first.
+    /// Returns the indexes of the boxes, ordered so that linked boxes follow each other; the box with the most links is
+    /// first.
     private static func order(_ diagram: BoxDiagram) -> [Int] {
         var neighbors = Array(repeating: [Int](), count: diagram.boxes.count)
         for (index, box) in diagram.boxes.enumerated() {
@@ -80,7 +81,7 @@ struct BoxLayout {
         return order
     }
 
-    /// Leaves out rows of a long box, links last.
+    /// Returns a long box with fewer rows; rows with links are kept longest.
     private static func shortened(_ box: BoxDiagram.Box) -> BoxDiagram.Box {
         guard box.rows.count > mostRows else { return box }
         var space = max(2, mostRows - 1 - box.rows.count { $0.link != nil })
@@ -108,7 +109,7 @@ struct BoxLayout {
             nameWidth: nameWidth)
     }
 
-    /// Fills as many columns as fit, each box below the shortest one.
+    /// Places the boxes in as many columns as fit, each below the shortest column.
     private func place(_ boxes: inout [Placed], _ available: Int) {
         var most = 1
         while most * most < boxes.count * 2 { most += 1 }
@@ -145,7 +146,7 @@ struct BoxLayout {
                     (index, row, target, abs(placed.x - other.x) + abs(placed.y - other.y)))
             }
         }
-        // Short links first: they have the fewest ways.
+        // Short links come first, because they have the fewest possible paths.
         for link in wanted.sorted(by: { $0.distance < $1.distance }) {
             if let path = router.route(from: link.from, row: link.row, to: link.target) {
                 links.append(

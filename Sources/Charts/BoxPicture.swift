@@ -1,4 +1,4 @@
-/// Draws a laid out diagram as an SVG document.
+/// Draws a box layout as an SVG document.
 struct BoxPicture {
     private let layout: BoxLayout
 

@@ -1,7 +1,7 @@
-/// Draws a laid out diagram as lines of text.
+/// Draws a box layout as lines of text.
 struct BoxText {
     private struct Cell {
-        /// Empty behind a character that takes two columns.
+        /// The character; empty after a character that takes two columns.
         var text = " "
         var ink: ChartStyle.Ink?
         /// The sides that links use, for the character of a cell that several links share.
@@ -11,7 +11,7 @@ struct BoxText {
     private let layout: BoxLayout
     private let style: ChartStyle
 
-    /// The characters of lines by the sides that they use: north 1, east 2, south 4, west 8.
+    /// The line characters by the sides that they connect: north 1, east 2, south 4, west 8.
     private static let lines = [
         " ", "│", "─", "╰", "│", "│", "╭", "├", "─", "╯", "─", "┴", "╮", "┤", "┬", "┼",
     ]
@@ -69,7 +69,7 @@ struct BoxText {
         for step in link.path {
             let sides = UInt8(1 << arrival.opposite.rawValue) | UInt8(1 << step.direction.rawValue)
             cells[step.y][step.x].sides |= sides
-            // An arrow of another link to the same box stays.
+            // The arrow of another link to the same box is kept.
             if !Self.arrows.contains(cells[step.y][step.x].text) {
                 cells[step.y][step.x].text = Self.lines[Int(cells[step.y][step.x].sides)]
             }

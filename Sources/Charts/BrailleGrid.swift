@@ -1,4 +1,4 @@
-/// A raster of dots, drawn with Braille characters: two columns and four rows of dots in each cell of text.
+/// A grid of dots that is drawn with Braille characters: each cell of text has two columns and four rows of dots.
 struct BrailleGrid {
     let columns: Int
     let rows: Int
@@ -8,25 +8,25 @@ struct BrailleGrid {
         [0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80],
     ]
 
-    /// Creates an empty raster for a size in cells of text.
+    /// Creates an empty grid for a size in cells of text.
     init(columns: Int, rows: Int) {
         self.columns = max(1, columns)
         self.rows = max(1, rows)
         cells = Array(repeating: (0, 0), count: self.columns * self.rows)
     }
 
-    /// The size in dots.
+    /// The width and the height in dots.
     var width: Int { columns * 2 }
     var height: Int { rows * 4 }
 
-    /// Sets a dot, counted from the top left; its cell takes the color of the series.
+    /// Sets a dot, counted from the top left; the cell takes the color of the series.
     mutating func set(_ x: Int, _ y: Int, series: Int) {
         guard (0..<width).contains(x), (0..<height).contains(y) else { return }
         let index = y / 4 * columns + x / 2
         cells[index] = (cells[index].dots | Self.bits[x % 2][y % 4], series)
     }
 
-    /// Sets the dots between two dots.
+    /// Draws a line of dots between two points.
     mutating func line(
         from start: (x: Int, y: Int), to end: (x: Int, y: Int), series: Int
     ) {

@@ -1,4 +1,4 @@
-/// A drawing of data: a plot of points or a set of bars.
+/// A chart: a plot of points, or bars.
 ///
 ///     let chart = Chart.bars(BarChart(title: "age", bars: [.init(label: "1 – 5", count: 12)]))
 ///     print(chart.lines(ChartStyle(columns: 60)).joined(separator: "\n"))
@@ -6,10 +6,10 @@
 package enum Chart: Sendable {
     /// Points or lines between two axes.
     case plot(Plot)
-    /// Horizontal bars with a label each.
+    /// Horizontal bars with labels.
     case bars(BarChart)
 
-    /// Draws the chart as lines of text, none wider than the style's columns.
+    /// Returns the chart as lines of text, which are at most as wide as the style's columns.
     package func lines(_ style: ChartStyle) -> [String] {
         switch self {
         case .plot(let plot): PlotText(plot, style).lines

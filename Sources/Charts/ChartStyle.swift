@@ -1,4 +1,4 @@
-/// How a chart is drawn as text: its size, and how text is measured and colored.
+/// The size and the colors of charts drawn as text.
 package struct ChartStyle {
     /// The role of a piece of text in a chart.
     package enum Ink: Equatable, Sendable {
@@ -14,16 +14,16 @@ package struct ChartStyle {
 
     /// The width in columns of a terminal.
     package var columns: Int
-    /// The height in rows; bars take one row each, whatever the height.
+    /// The height in rows; bar charts ignore it and use one row for each bar.
     package var rows: Int
-    /// Whether colors distinguish the series; otherwise different marks do.
+    /// Whether colors distinguish the series; otherwise the series have different marks.
     package var isColored: Bool
     /// Returns the number of columns that a text takes.
     package var width: (String) -> Int
     /// Colors a piece of text.
     package var paint: (String, Ink) -> String
 
-    /// Creates a style; without arguments, for plain text in 80 columns.
+    /// Creates a style; by default, for plain text in 80 columns.
     package init(
         columns: Int = 80, rows: Int = 20, isColored: Bool = false,
         width: @escaping (String) -> Int = { $0.count },
@@ -36,7 +36,7 @@ package struct ChartStyle {
         self.paint = paint
     }
 
-    /// Returns the text, or its beginning with an ellipsis, in at most `columns` columns.
+    /// Returns the text, truncated with an ellipsis to at most `columns` columns.
     func truncated(_ text: String, to columns: Int) -> String {
         guard width(text) > columns else { return text }
         var result = text
@@ -44,7 +44,7 @@ package struct ChartStyle {
         return columns > 0 ? result + "…" : ""
     }
 
-    /// Returns blanks that fill a text up to a width.
+    /// Returns the spaces that pad a text to a width.
     func padding(_ text: String, to columns: Int) -> String {
         String(repeating: " ", count: max(0, columns - width(text)))
     }

@@ -7,7 +7,7 @@ struct CivilTime {
 
     private static let secondsPerDay = 86_400.0
 
-    /// Creates the time of some seconds since 1970.
+    /// Creates a date from seconds since 1970.
     init(_ time: Double) {
         let days = (time / Self.secondsPerDay).rounded(.down)
         seconds = Int(time - days * Self.secondsPerDay)
@@ -51,7 +51,7 @@ struct CivilTime {
     private static let months = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
-    /// Distances between ticks below a month, in seconds.
+    /// The distances between ticks that are shorter than a month, in seconds.
     private static let spans: [Double] =
         [1, 5, 10, 30, 60, 300, 600, 1_800, 3_600, 10_800, 21_600, 43_200]
         + [1, 2, 7, 14].map { $0 * secondsPerDay }
@@ -59,9 +59,9 @@ struct CivilTime {
         1, 3, 6, 12, 24, 60, 120, 240, 600, 1_200, 6_000, 12_000, 60_000,
     ]
 
-    /// Returns at most about `count` ticks at round times within a range.
+    /// Returns about `count` ticks at most, at round times within a range.
     static func ticks(_ range: ClosedRange<Double>, count: Int) -> [Scale.Tick] {
-        // The calendar of years beyond these has no use, and their arithmetic could overflow.
+        // Dates outside of this range have no practical use, and their arithmetic could overflow.
         guard range.lowerBound > -6e10, range.upperBound < 1e12 else {
             return [range.lowerBound, range.upperBound].map {
                 Scale.Tick(value: $0, label: "\($0)")

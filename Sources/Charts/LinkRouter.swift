@@ -1,7 +1,7 @@
-/// Finds ways for links around boxes: with few bends and crossings, never along another link unless both have the same
-/// target.
+/// Finds paths for links around boxes, with few bends and crossings.
 ///
-/// A shortest path over cells and directions; the work is bounded for all links together.
+/// Links share a path only if they have the same target. The search finds shortest paths over cells and directions, and
+/// its work is limited for all links together.
 struct LinkRouter {
     /// A direction on the grid.
     enum Direction: Int, CaseIterable {
@@ -22,7 +22,7 @@ struct LinkRouter {
     private let columns: Int
     private let rows: Int
     private let boxes: [BoxLayout.Placed]
-    /// The box of each cell, or -1.
+    /// The index of the box in each cell, or -1.
     private var boxAt: [Int]
     /// The sides of each cell that links use: a bit for each direction.
     private var sides: [UInt8]
@@ -49,7 +49,7 @@ struct LinkRouter {
 
     private func bit(_ direction: Direction) -> UInt8 { 1 << UInt8(direction.rawValue) }
 
-    /// Returns the cells between a row of a box and another box, and reserves them; nil if none exists.
+    /// Returns the cells of a path between a row of a box and another box, and reserves them; nil if there is no path.
     mutating func route(from: Int, row: Int, to target: Int) -> [Step]? {
         let box = boxes[from]
         let y = box.y + 1 + row
@@ -63,7 +63,7 @@ struct LinkRouter {
         return path
     }
 
-    /// Whether a path to a target may enter a cell in a direction.
+    /// Returns whether a path to a target can enter a cell in a direction.
     private func isFree(_ x: Int, _ y: Int, _ target: Int, _ direction: Direction) -> Bool {
         let cell = y * columns + x
         guard boxAt[cell] < 0 else { return false }
@@ -71,7 +71,7 @@ struct LinkRouter {
         return crosses(cell, direction)
     }
 
-    /// Whether a path can cross the link in a cell: straight over a straight line.
+    /// Returns whether a path can cross the link in a cell, which is possible for two straight lines.
     private func crosses(_ cell: Int, _ direction: Direction) -> Bool {
         guard targetAt[cell] >= 0 else { return false }
         let line = sides[cell]
@@ -81,7 +81,7 @@ struct LinkRouter {
     }
 
     private mutating func shortest(_ starts: [Step], _ target: Int) -> [Step]? {
-        // States are cells with the direction of arrival.
+        // A state is a cell and the direction of arrival.
         let count = columns * rows * 4
         var cost = Array(repeating: Int.max, count: count)
         var previous = Array(repeating: -1, count: count)
@@ -97,7 +97,7 @@ struct LinkRouter {
             push((start.y * columns + start.x) * 4 + start.direction.rawValue, 1, -1)
         }
         var price = 0
-        // A bend at the arrow is worse than any other.
+        // A bend at the arrow costs more than other bends.
         var end: (state: Int, direction: Direction, price: Int)?
         while price < buckets.count {
             if let end, end.price <= price {
@@ -134,14 +134,15 @@ struct LinkRouter {
         return end.map { path(to: $0.state, last: $0.direction, previous) }
     }
 
-    /// Whether a path may end at a cell of the border of its target: not at a corner, and only where the arrow has space.
+    /// Returns whether a path can end at a cell of its target's border: not at a corner, and only with space for the
+    /// arrow.
     private func canEnd(_ cell: Int, _ x: Int, _ y: Int, _ target: Int) -> Bool {
         let box = boxes[target]
         let isCorner =
             (x == box.x || x == box.x + box.width - 1)
             && (y == box.y || y == box.y + box.height - 1)
         guard !isCorner else { return false }
-        // The title is in the upper border.
+        // The upper border contains the title.
         if y == box.y, x < box.x + box.width - 3 { return targetAt[cell] == -1 }
         return targetAt[cell] == -1 || targetAt[cell] == target
     }

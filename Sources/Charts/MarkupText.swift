@@ -1,4 +1,4 @@
-/// Text inside XML, SVG and HTML.
+/// Escapes text for XML, SVG and HTML.
 package enum MarkupText {
     /// Returns text in which markup is escaped, and characters that XML forbids are replaced.
     package static func escaped(_ text: String) -> String {

@@ -4,7 +4,7 @@
 ///     let plot = Plot(x: .init(title: "n"), y: .init(title: "square"), series: [series])
 ///     print(Chart.plot(plot).lines(ChartStyle(columns: 60)).joined(separator: "\n"))
 package struct Plot: Sendable {
-    /// The kind of the numbers of an axis.
+    /// The kind of values on an axis.
     package enum Kind: Sendable, Equatable {
         case number
         case integer
@@ -26,7 +26,7 @@ package struct Plot: Sendable {
         }
     }
 
-    /// Points with a color of their own.
+    /// A set of points with its own color.
     package struct Series: Sendable {
         /// The name in the legend; empty for the only series.
         package var name: String
@@ -66,7 +66,7 @@ package struct Plot: Sendable {
         for index in self.series.indices { self.series[index].points.sort { $0.x < $1.x } }
     }
 
-    /// Whether there is nothing to draw.
+    /// Whether the plot has no points.
     package var isEmpty: Bool { series.allSatisfy { $0.points.isEmpty } }
 
     /// The range of the x or y coordinates; nil without points.

@@ -63,7 +63,7 @@ struct PlotPicture {
         _ series: Plot.Series, _ color: String, _ document: inout SVGDocument,
         _ place: ((x: Double, y: Double)) -> (x: Double, y: Double)
     ) {
-        // Points that fall on the same half pixel look the same, so that a document stays small.
+        // Points at the same half pixel are drawn once, which keeps the document small.
         var seen: Set<Int64> = []
         let places = series.points.map(place).filter {
             seen.insert(Int64($0.x * 2) << 32 | Int64($0.y * 2)).inserted

@@ -3,7 +3,7 @@ struct PlotText {
     private let plot: Plot
     private let style: ChartStyle
 
-    /// Marks of the series where colors cannot distinguish them.
+    /// The marks of the series without colors.
     private static let marks: [Character] = ["●", "○", "▲", "△", "■", "□", "◆", "◇"]
 
     init(_ plot: Plot, _ style: ChartStyle) {
@@ -46,7 +46,7 @@ struct PlotText {
         min(rows - 1, Int((1 - scale.position(value)) * Double(rows - 1) + 0.5))
     }
 
-    /// The area between the axes, one text for each row.
+    /// Returns the area between the axes, with one text for each row.
     private func cells(
         _ columns: Int, _ rows: Int, _ horizontal: Scale, _ vertical: Scale
     ) -> [String] {
@@ -74,7 +74,7 @@ struct PlotText {
         }
     }
 
-    /// One mark in each cell that has a point: different ones for the series.
+    /// Returns cells with one mark for each cell that contains a point; each series has its own mark.
     private func marked(
         _ columns: Int, _ rows: Int, _ horizontal: Scale, _ vertical: Scale
     ) -> [String] {
@@ -92,7 +92,7 @@ struct PlotText {
 
     private static func mark(_ series: Int) -> Character { marks[series % marks.count] }
 
-    /// Joins cells; runs of one series are painted together.
+    /// Returns cells as text; adjacent cells of one series are colored together.
     private func text(_ cells: [(character: Character, series: Int)?]) -> String {
         var result = ""
         var run = ""
@@ -113,7 +113,7 @@ struct PlotText {
         return result
     }
 
-    /// The horizontal axis: its line, the labels of its ticks, and its title.
+    /// Returns the horizontal axis: its line, the labels of its ticks, and its title.
     private func axis(_ scale: Scale, _ columns: Int, _ margin: Int) -> [String] {
         var line = [Character](repeating: "─", count: columns)
         var labels = ""
@@ -138,7 +138,7 @@ struct PlotText {
         ]
     }
 
-    /// The names of the series with their marks, wrapped, and the remark.
+    /// Returns the names of the series with their marks, wrapped, and the remark.
     private func legend() -> [String] {
         var lines: [String] = []
         var line = ""

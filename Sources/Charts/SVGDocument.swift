@@ -4,7 +4,7 @@
 ///     document.text("a < b", x: 10, y: 20)
 ///     document.text  // the document; text and attributes are escaped
 package struct SVGDocument {
-    /// Colors of data series, distinguishable with common forms of color blindness (Okabe and Ito).
+    /// The colors of data series, which are distinguishable with common forms of color blindness (Okabe and Ito).
     package static let palette = [
         "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#b8a800",
     ]
@@ -12,7 +12,7 @@ package struct SVGDocument {
     package static let muted = "#6b7280"
     /// The color of text.
     package static let ink = "#1f2937"
-    /// The width of a character of the font in pixels, approximately.
+    /// The approximate width of a character in pixels.
     package static let charWidth = 7.2
 
     private let width: Double
@@ -38,7 +38,7 @@ package struct SVGDocument {
             """
     }
 
-    /// Adds text whose baseline starts, or ends, at a point.
+    /// Adds text whose baseline starts or ends at a point.
     package mutating func text(
         _ text: String, x: Double, y: Double, anchor: String = "start", fill: String = Self.ink,
         weight: String = "400"
@@ -61,7 +61,7 @@ package struct SVGDocument {
         elements += " fill=\"\(fill)\"/>\n"
     }
 
-    /// Adds a line through points.
+    /// Adds a line that connects points.
     package mutating func line(
         _ points: [(x: Double, y: Double)], stroke: String, width: Double, hasArrow: Bool = false
     ) {
@@ -89,7 +89,7 @@ package struct SVGDocument {
         elements += " r=\"\(Self.number(radius))\" fill=\"\(fill)\" fill-opacity=\"0.8\"/>\n"
     }
 
-    /// Returns a number with at most two decimals.
+    /// Returns a number with at most two decimal places.
     package static func number(_ value: Double) -> String {
         let hundredths = (value * 100).rounded()
         guard hundredths.isFinite, abs(hundredths) < 1e15 else { return "0" }

@@ -9,9 +9,9 @@ struct Scale {
     let upper: Double
     private(set) var ticks: [Tick] = []
 
-    /// Creates a scale for a range of values with at most about `count` ticks.
+    /// Creates a scale for a range of values with about `count` ticks at most.
     ///
-    /// An axis of numbers grows to the next ticks on both sides; other axes end at the values.
+    /// An axis of numbers extends to the next tick on both sides; other axes end at the values.
     init(_ range: ClosedRange<Double>, kind: Plot.Kind, count: Int) {
         let count = max(2, count)
         switch kind {
@@ -32,14 +32,14 @@ struct Scale {
             var step = Self.step(low, high, count)
             if kind == .integer { step = max(1, step) }
             guard step > 0, step.isFinite, abs(low / step) < 1e15, abs(high / step) < 1e15 else {
-                // Values so close together, or so large, that there are no round values between them.
+                // There are no round values between numbers that are so close together or so large.
                 (lower, upper) = (low, high)
                 ticks = [low, high].map { Tick(value: $0, label: "\($0)") }
                 return
             }
             let first = (low / step).rounded(.down)
             let last = (high / step).rounded(.up)
-            // Rounding can leave the range of numbers.
+            // Rounding can exceed the range of floating-point numbers.
             lower = max(first * step, -.greatestFiniteMagnitude)
             upper = min(last * step, .greatestFiniteMagnitude)
             ticks = (0...Int(last - first)).map { index in
@@ -49,9 +49,9 @@ struct Scale {
         }
     }
 
-    /// Returns the position of a value between 0 and 1.
+    /// Returns the position of a value on the axis, between 0 and 1.
     func position(_ value: Double) -> Double {
-        // Halves first: the difference of two large numbers can be infinite.
+        // The values are halved first, because the difference of two large numbers can be infinite.
         let span = upper / 2 - lower / 2
         return span > 0 ? min(max((value / 2 - lower / 2) / span, 0), 1) : 0.5
     }
@@ -66,7 +66,7 @@ struct Scale {
         return [1, 2, 5, 10].map { $0 * power }.first { $0 >= raw } ?? power * 10
     }
 
-    /// Returns a value with the decimals that the step needs, and with separated thousands.
+    /// Returns a value with the decimal places that the step needs, and with thousands separators.
     static func label(_ value: Double, step: Double) -> String {
         if value == 0 { return "0" }
         if abs(value) >= 1e12 || step < 1e-6 { return "\(value)" }
