@@ -1,11 +1,12 @@
 import ObjectStore
 
-/// The Lua API as annotations for LuaLS and other language servers, generated from the catalogue.
+/// The Lua API as annotations for LuaLS and other language servers.
 package enum LuaLSAnnotations {
     /// A file that declares the module and all its types.
     package static var api: String { file("Written by `moonpool luals`.", "") }
 
-    /// A file that also declares the classes of stores, and what a host program gives its scripts: `globals` as annotated Lua.
+    /// Returns a file that also declares the classes of stores, and `globals`, annotated Lua of the names that a host
+    /// program adds.
     package static func api(of classes: [ClassSchema], and globals: String) -> String {
         file(
             "Written by `ScriptEngine.stubs()`, with what the program adds.",
@@ -21,7 +22,7 @@ package enum LuaLSAnnotations {
 
 
             """
-        // Names that exist only at the prompt are unknown to scripts, and so to editors.
+        // Names that exist only at the prompt are unknown to scripts, and therefore also to editors.
         for type in Catalogue.types where type != Catalogue.moonpool && type != Catalogue.prompt {
             text += TypeAnnotation(type).text + "\n"
         }
@@ -29,7 +30,7 @@ package enum LuaLSAnnotations {
     }
 }
 
-/// One type with its members.
+/// The annotations of a type and its members.
 private struct TypeAnnotation {
     let type: CatalogueType
     let entries: [CatalogueEntry]
@@ -39,7 +40,7 @@ private struct TypeAnnotation {
         entries = Catalogue.entries(of: type)
     }
 
-    /// Whether the type is a table of functions, not a kind of value.
+    /// Whether the type is the module, a table of functions, and not a kind of value.
     private var isModule: Bool { type == Catalogue.moonpool }
     private var isGeneric: Bool { !type.element.isEmpty }
     private var className: String { isModule ? "moonpool" : "moonpool.\(type.annotation)" }
@@ -91,7 +92,8 @@ private struct TypeAnnotation {
         return header
     }
 
-    /// Returns a method of a generic type: only a field of a function type knows the `T` of the class.
+    /// Returns a method of a generic type as a field, because only a field of a function type can refer to the `T` of
+    /// the class.
     private func genericField(_ entry: CatalogueEntry) -> String {
         let own = "\(className)<T>"
         let types = entry.signatures.map { signature in
@@ -171,9 +173,11 @@ private struct TypeAnnotation {
         }
     }
 
-    /// Splits a type into the type without its `?` and the `?` for the name of the field.
+    /// Splits a type into the type without its `?`, and the `?` for the name of the field.
     ///
-    /// The parser of LuaLS fails on some types in parentheses before a `?`, such as `("full"|"async"|"memory")?`.
+    /// The parser of LuaLS fails on some types in parentheses before a `?`, such as `("full"
+    /// "async"
+    /// "memory")?`.
     private static func withoutOptional(_ type: String) -> (type: String, mark: String) {
         guard type.last == "?" else { return (type, "") }
         let inner = type.dropLast()
@@ -181,7 +185,7 @@ private struct TypeAnnotation {
         for index in inner.indices {
             if inner[index] == "(" { depth += 1 }
             if inner[index] == ")" { depth -= 1 }
-            // The first parenthesis has to close with the last.
+            // The first parenthesis must match the last one.
             if depth == 0, inner.index(after: index) < inner.endIndex {
                 return (String(inner), "?")
             }

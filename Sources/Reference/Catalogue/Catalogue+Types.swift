@@ -1,8 +1,8 @@
 extension Catalogue {
-    /// The module.
+    /// The type of the module `moonpool`.
     package static let moonpool = CatalogueType(
         "moonpool", "moonpool", "The module: opens stores, creates values, runs timers.")
-    /// Globals that exist at the prompt only.
+    /// The globals that exist only at the prompt.
     package static let prompt = CatalogueType(
         "prompt", "Prompt", "Globals that exist at the prompt only.")
     static let json = CatalogueType(
@@ -12,7 +12,7 @@ extension Catalogue {
     static let migrate = CatalogueType(
         "moonpool.migrate", "migrate",
         "Migrates store files with numbered scripts, like the command `moonpool migrate`.")
-    /// Stores.
+    /// The type of stores.
     package static let store = CatalogueType(
         "store", "Store", "A live object store, opened by this script.")
     static let frozenStore = CatalogueType(
@@ -21,38 +21,38 @@ extension Catalogue {
             + "references (`export`, `import`, `backup`, `record`, `at`, `diff`, `resolve` and similar) "
             + "exist on the live store only.",
         parent: "store")
-    /// Objects.
+    /// The type of objects.
     package static let object = CatalogueType(
         "object", "Object",
         "A live object: each read of a property returns the current value from the store.")
     static let unmanaged = CatalogueType(
         "unmanaged object", "UnmanagedObject", "An object that has not been added to a store.",
         parent: "object")
-    /// Results of queries.
+    /// The type of query results.
     package static let results = CatalogueType(
         "Results", "Results", "The objects that match a query. Lazy and live.", element: "object")
-    /// Lists.
+    /// The type of lists.
     package static let list = CatalogueType(
         "list", "List", "A list property of an object, modified in place.", element: "value")
-    /// Sets.
+    /// The type of sets.
     package static let set = CatalogueType(
         "set", "Set", "A set property of an object, ordered by value and modified in place.",
         element: "value")
-    /// Maps.
+    /// The type of maps.
     package static let map = CatalogueType(
         "map", "Map", "A map property of an object, in byte order of its keys, modified in place.",
         element: "value")
-    /// Sorted or filtered values of a collection.
+    /// The type of sorted or filtered values of a collection.
     package static let valuesType = CatalogueType(
         "Values", "Values",
         "Sorted, distinct or filtered values of a list, set or map, also of one inside a mixed value. Lazy and live.",
         element: "value")
-    /// Sections of results.
+    /// The type of sections of results.
     package static let sectionsType = CatalogueType(
         "Sections", "Sections",
         "The objects of a query, grouped by a value: an ordered array of { key =, objects = }.",
         element: "object")
-    /// Projections of objects.
+    /// The type of projections of objects.
     package static let projection = CatalogueType(
         "projection", "Projection",
         "A live view of an object: names of your choice, each with a path from the object to a value.",
@@ -62,7 +62,7 @@ extension Catalogue {
             store:write(function() card.name = "Max" end)
             print(rex.name)  --> Max
             """)
-    /// Projected results.
+    /// The type of projected results.
     package static let projectedResults = CatalogueType(
         "projected Results", "ProjectedResults",
         "Live results whose rows are projections. `where`, `sorted` and `distinct` take the key paths of the class.",
@@ -87,7 +87,7 @@ extension Catalogue {
         "mixed list", "MixedList", "A list inside a mixed value, modified in place.")
     static let mixedMap = CatalogueType(
         "mixed map", "MixedMap", "A map inside a mixed value, modified in place.")
-    /// Observations.
+    /// The type of observer tokens.
     package static let token = CatalogueType(
         "token", "Token",
         "A registered observer. It stays active while the token is alive and valid.")

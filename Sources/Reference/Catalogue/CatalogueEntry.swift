@@ -1,31 +1,31 @@
-/// One name of the Lua API: a function, a method, a property or an option.
+/// An entry of the Lua API: a function, a method, a property or an option.
 package struct CatalogueEntry: Sendable {
-    /// How a script uses the name.
+    /// The kind of member.
     package enum Kind: Sendable, Hashable {
-        /// `moonpool.open(…)`.
+        /// A function: `moonpool.open(…)`.
         case function
-        /// `store:create(…)`.
+        /// A method: `store:create(…)`.
         case method
-        /// `store.version`, or a key in a table that a script passes or receives.
+        /// A property, such as `store.version`, or a key in a table that a script passes or receives.
         case field(type: String, isWritable: Bool)
     }
 
-    /// The name.
+    /// The name in Lua.
     package let name: String
-    /// The types that have it; several types can share a method.
+    /// The types that have the member; several types can share a method.
     package let owners: [CatalogueType]
     /// The kind of member.
     package let kind: Kind
     /// Parameters and results, one for each overload; empty for fields.
     package let signatures: [Signature]
-    /// One sentence.
+    /// A description of one sentence.
     package let summary: String
-    /// The codes of the errors that it can raise.
+    /// The codes of the errors that the function can raise.
     package let errors: [ErrorCode]
     /// An example script that runs after ``Catalogue/examplePrelude``; expected output follows `-->`.
     package let example: String
 
-    /// `.` or `:`.
+    /// The separator before the name: `.` or `:`.
     package var separator: String { kind == .method ? ":" : "." }
 
     static func function(
@@ -59,8 +59,8 @@ package struct CatalogueEntry: Sendable {
 
 /// The parameters and results of a function: `(class: string, values?: table): T`.
 ///
-/// Types are those of LuaLS; a type of the API is named without `moonpool.` before it. `T` is the class of a
-/// collection's objects, or of the object whose class is named by a parameter of type `T` in backticks.
+/// The types are those of LuaLS, without the prefix `moonpool.` for types of the API. `T` is the class of the objects
+/// in a collection, or the class that a parameter of type `T` in backticks names.
 package struct Signature: Sendable, Hashable {
     /// One parameter.
     package struct Parameter: Sendable, Hashable {
@@ -72,7 +72,7 @@ package struct Signature: Sendable, Hashable {
         package let isOptional: Bool
     }
 
-    /// The signature as written.
+    /// The text of the signature.
     package let text: String
     /// The parameters in order.
     package let parameters: [Parameter]
@@ -81,7 +81,7 @@ package struct Signature: Sendable, Hashable {
 
     /// Parses a signature.
     ///
-    /// Malformed text has no parameters; a test checks that every entry of the catalogue is well formed.
+    /// An invalid text has no parameters; a test checks that every entry of the catalogue is valid.
     package init(_ text: String) {
         self.text = text
         let pieces = Self.close(of: text).map { close in
@@ -101,7 +101,7 @@ package struct Signature: Sendable, Hashable {
         results = Self.split(rest)
     }
 
-    /// The parameters with their parentheses.
+    /// The text of the parameters, with their parentheses.
     var parameterText: String { Self.close(of: text).map { String(text[...$0]) } ?? text }
 
     /// Returns the index of the parenthesis that closes the first one.
@@ -117,7 +117,7 @@ package struct Signature: Sendable, Hashable {
         return nil
     }
 
-    /// Splits at commas outside of brackets of any kind.
+    /// Splits a text at commas outside of brackets of any kind.
     private static func split(_ text: Substring) -> [String] {
         var parts: [Substring] = []
         var depth = 0

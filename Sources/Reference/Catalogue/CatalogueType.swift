@@ -4,11 +4,11 @@ package struct CatalogueType: Sendable, Hashable {
     package let name: String
     /// The name in annotations and signatures, without the prefix `moonpool.`: `Store`.
     package let annotation: String
-    /// One sentence.
+    /// A description of one sentence.
     package let summary: String
-    /// The word for `T` in printed signatures: `object` or `value`; empty for types without `T`.
+    /// The replacement of `T` in printed signatures: `object` or `value`; empty for types without `T`.
     package let element: String
-    /// The type whose members it inherits.
+    /// The type from which it inherits members; nil for none.
     package let parent: String?
     /// An example script; empty if the examples of its members suffice.
     package let example: String
@@ -25,10 +25,10 @@ package struct CatalogueType: Sendable, Hashable {
         self.example = example
     }
 
-    /// Returns the prefix of its members: `store:`, `moonpool.`, or nothing for globals.
+    /// Returns the prefix of member names: `store:`, `moonpool.`, or an empty text for globals.
     func prefix(_ separator: String) -> String { self == Catalogue.prompt ? "" : name + separator }
 
-    /// Returns the names of its methods or of its fields, including those of its parent.
+    /// Returns the names of the methods or of the fields, including inherited ones.
     package func names(isMethod: Bool) -> [String] {
         Catalogue.entries(of: self).filter { ($0.kind == .method) == isMethod }.map(\.name)
             + (parent.flatMap(Catalogue.type(named:))?.names(isMethod: isMethod) ?? [])

@@ -1,15 +1,15 @@
 import ObjectStore
 
-/// The type of an expression, as far as its text determines it, for the linter and for completion.
+/// The type of an expression, as far as its text determines the type, for the linter and for completion.
 package struct KnownType {
     /// The kind of value.
     package let type: CatalogueType
-    /// The schema of the store that the value comes from; nil if it is not certain.
+    /// The schema of the store that the value comes from; nil if it is unknown.
     package var schema: Schema?
     /// The class of an object, or of the objects of a collection.
     package var element: ClassSchema?
 
-    /// Creates a value of that kind.
+    /// Creates a type.
     package init(type: CatalogueType, schema: Schema? = nil, element: ClassSchema? = nil) {
         self.type = type
         self.schema = schema
@@ -19,7 +19,7 @@ package struct KnownType {
     private static let byAnnotation = Dictionary(
         Catalogue.types.map { ($0.annotation, $0) }, uniquingKeysWith: { first, _ in first })
 
-    /// Returns the entry of a name: from the type itself, or from its parent.
+    /// Returns the entry with a name, which the type can inherit from its parent.
     package func entry(_ name: String) -> CatalogueEntry? {
         Self.entries[type.name]?[name]
             ?? type.parent.flatMap { Self.entries[$0]?[name] }
@@ -39,7 +39,9 @@ package struct KnownType {
         return entries
     }()
 
-    /// Returns what a type in a signature means for this receiver; `named` is the class that an argument names.
+    /// Returns the type that an annotation in a signature means for this receiver.
+    ///
+    /// `named` is the class that an argument names.
     package func meaning(of annotation: String, named: ClassSchema? = nil) -> KnownType? {
         var text = annotation[...]
         if text.last == "?" { text = text.dropLast() }
@@ -86,11 +88,11 @@ package struct KnownType {
         }
     }
 
-    /// Whether a table's keys, or a value's fields, are only those of the catalogue.
+    /// Whether the catalogue lists all keys of the table, or all fields of the value.
     var isClosed: Bool {
         switch type {
         case Catalogue.object: element != nil
-        // Their keys are data.
+        // The keys of these types are data.
         case Catalogue.map, Catalogue.mixedMap, Catalogue.unmanaged, Catalogue.projection: false
         default: true
         }

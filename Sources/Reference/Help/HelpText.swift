@@ -110,7 +110,7 @@ package struct HelpText: Sendable {
     /// Returns `title: summary`, wrapped.
     private func titled(_ title: String, _ summary: String) -> String {
         var lines = wrap.lines("\(title): \(summary)", hanging: "    ")
-        // A title of several words can wrap, and is then not painted.
+        // A title of several words can wrap; it then has no color.
         if lines[0].hasPrefix(title) {
             lines[0] = paint(title, .title) + lines[0].dropFirst(title.count)
         }
@@ -146,7 +146,7 @@ package struct HelpText: Sendable {
         return results.isEmpty ? parameters : "\(parameters) → \(results)"
     }
 
-    /// Returns a type without the marks for editors: `Results<T>` becomes `Results`, and `T` becomes `object`.
+    /// Returns a type without the notation for editors: `Results<T>` becomes `Results`, and `T` becomes `object`.
     static func type(_ text: String, of owner: CatalogueType) -> String {
         let element = owner.element.isEmpty ? "object" : owner.element
         var result = ""

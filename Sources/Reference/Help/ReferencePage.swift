@@ -2,7 +2,7 @@
 package enum ReferencePage {
     /// The page in DocC Markdown.
     ///
-    /// `scripts/reference` writes it, and a test compares it.
+    /// `scripts/reference` writes the page, and a test compares it with the file.
     package static var text: String {
         var lines = [
             "# The Lua API",
@@ -41,7 +41,7 @@ package enum ReferencePage {
         if !fields.isEmpty { lines.append("") }
         for entry in fields { lines += block(entry.example) }
         for entry in entries where entry.kind == .function || entry.kind == .method {
-            // A member of several types is described with the first of them.
+            // A member of several types appears in the section of the first type.
             guard entry.owners[0] == type else { continue }
             lines += ["### \(entry.name) of \(type.name)", ""]
             for signature in entry.signatures {

@@ -2,7 +2,7 @@
 ///
 ///     TextWrap(columns: 60).lines("A long sentence …", indent: "    ")
 ///
-/// A word that is longer than a line stays whole on its own line.
+/// A word that is longer than a line gets its own line.
 package struct TextWrap: Sendable {
     /// The maximum width of a line.
     package let columns: Int
@@ -18,9 +18,8 @@ package struct TextWrap: Sendable {
 
     /// Returns the lines of a text.
     ///
-    /// The first begins with `indent`, the others with `hanging`, which defaults to `indent`.
-    ///
-    /// Newlines in the text remain.
+    /// The first line begins with `indent`, the others with `hanging`, which defaults to `indent`. Newlines in the text
+    /// are kept.
     package func lines(_ text: String, indent: String = "", hanging: String? = nil) -> [String] {
         var lines: [String] = []
         for paragraph in text.split(separator: "\n", omittingEmptySubsequences: false) {
@@ -40,9 +39,9 @@ package struct TextWrap: Sendable {
         return lines
     }
 
-    /// Returns a list of terms with descriptions in two columns.
+    /// Returns a list of terms with descriptions, in two columns.
     ///
-    /// A term that is wider than a third of the line has its own line above its description. `paint` colors terms.
+    /// A term that is wider than a third of the line gets its own line above its description. `paint` colors terms.
     package func definitions(
         _ rows: [(term: String, text: String)], indent: String = "",
         paint: (String) -> String = { $0 }

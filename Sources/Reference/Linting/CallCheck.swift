@@ -7,7 +7,7 @@ struct CallCheck {
     private let receiver: KnownType
     private let arguments: [SourceExpression]
     private let isJudging: Bool
-    /// The result of the call, if it is certain.
+    /// The type of the call's result, if it can be determined.
     private(set) var result: KnownType?
 
     init(
@@ -42,14 +42,14 @@ struct CallCheck {
         return receiver.schema?.find(text.text)
     }
 
-    /// The position of the argument that names a class.
+    /// The index of the argument that names a class.
     private var classPosition: Int? {
         entry.signatures.lazy.compactMap { signature in
             signature.parameters.firstIndex { $0.type == "`T`" || $0.name == "class" }
         }.first
     }
 
-    /// Returns the result that all overloads have in common.
+    /// Returns the result type, if all overloads have the same.
     private func commonResult(_ named: ClassSchema?) -> KnownType? {
         let results = Set(entry.signatures.map { $0.results.first ?? "" })
         guard results.count == 1, let annotation = results.first else { return nil }
@@ -58,7 +58,7 @@ struct CallCheck {
             ![Catalogue.list, Catalogue.set, Catalogue.map].contains(receiver.type)
             || receiver.element != nil
         guard isOfObjects || !annotation.hasPrefix("Results") else { return nil }
-        // If the class is not certain, the object is unknown, but the collection is not.
+        // If the class is unknown, the type of an object is unknown too, but not the type of a collection.
         if ["T", "T?"].contains(annotation), named == nil, receiver.element == nil,
             receiver.type == Catalogue.store
         {
@@ -110,7 +110,7 @@ struct CallCheck {
         guard isPlain, !text.text.isEmpty,
             let fault = PredicateCheck.fault(inPath: text.text, class: element, schema: schema)
         else { return }
-        // For indexes and counts of elements, the error for a bare path would be misleading.
+        // For indexes and element counts, the error message about the path alone would be misleading.
         guard fault.isUnknownName else { return }
         run.report(.unknownProperty, fault.message, at: text.start)
     }
@@ -180,7 +180,7 @@ struct CallCheck {
 
     // MARK: - Functions
 
-    /// `function(change) … end`: the types of its parameters follow from the signature.
+    /// Determines the parameter types of a function argument, such as `function(change) … end`, from the signature.
     private func bindFunctions(_ named: ClassSchema?) {
         for (position, argument) in arguments.enumerated() {
             guard case .function(let function) = argument else { continue }
@@ -192,7 +192,7 @@ struct CallCheck {
             guard let type else { continue }
             let parameters = Signature(String(type.dropFirst(3))).parameters
             for (variable, parameter) in zip(function.parameters, parameters) {
-                // A migration sees a different schema from the one that is being opened.
+                // A migration has a different schema than the store that is being opened.
                 guard receiver.type != Catalogue.migration else { continue }
                 run.bind(variable, receiver.meaning(of: parameter.type, named: named))
             }

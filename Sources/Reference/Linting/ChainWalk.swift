@@ -1,9 +1,9 @@
 import ObjectStore
 
-/// Follows a chain such as `store:objects("Dog"):where("age > 3")[1].name` from the type of its root.
+/// Determines the type at the end of a chain such as `store:objects("Dog"):where("age > 3")[1].name`.
 struct ChainWalk {
     private let run: LintRun
-    /// Whether errors are reported, and nested expressions are checked as well.
+    /// Whether to report errors and to check nested expressions.
     private let isJudging: Bool
 
     init(_ run: LintRun, isJudging: Bool) {
@@ -11,13 +11,13 @@ struct ChainWalk {
         self.isJudging = isJudging
     }
 
-    /// The place that a step has reached.
+    /// The meaning of the chain up to a step.
     private enum Place {
         case unknown
         case value(KnownType)
-        /// An API function that is not called yet; `hasPoint` if a method was named with a point.
+        /// An API function that has not been called yet; `hasPoint` if a dot precedes the name of a method.
         case function(CatalogueEntry, of: KnownType, name: LuaToken, hasPoint: Bool)
-        /// A table of a library of Lua.
+        /// A table of a standard library of Lua.
         case library(String)
         /// The function `require`.
         case require
@@ -89,7 +89,7 @@ struct ChainWalk {
         {
             return .value(KnownType(type: part))
         }
-        // A method's name used as a map key means the method.
+        // A map key with the name of a method refers to the method.
         guard let entry = type.entry(name.text) ?? moduleEntry(name.text, of: type) else {
             if type.type == Catalogue.map {
                 return type.elements.map(Place.value) ?? .unknown
@@ -102,13 +102,13 @@ struct ChainWalk {
             return type.meaning(of: annotation).map(Place.value) ?? .unknown
         case .function: return .function(entry, of: type, name: name, hasPoint: false)
         case .method:
-            // `moonpool.observe(dog, …)`: the receiver is an argument.
+            // In `moonpool.observe(dog, …)`, the receiver is an argument.
             if type.type == Catalogue.moonpool { return .unknown }
             return .function(entry, of: type, name: name, hasPoint: true)
         }
     }
 
-    /// Returns the function of the module for a method; every method has one.
+    /// Returns the module's function for a method; every method has one.
     private func moduleEntry(_ name: String, of type: KnownType) -> CatalogueEntry? {
         guard type.type == Catalogue.moonpool else { return nil }
         return Catalogue.find(name).first { $0.kind == .method }
@@ -123,7 +123,7 @@ struct ChainWalk {
         }
         guard let entry = type.entry(name.text), entry.kind == .method else {
             if isJudging { run.check(arguments) }
-            // A property takes precedence over a method of the same name, and may be anything in a mixed value.
+            // A property takes precedence over a method of the same name; in a mixed value it can have any type.
             if type.type == Catalogue.object,
                 type.element == nil || type.element?.property(named: name.text) != nil
             {
@@ -169,7 +169,7 @@ struct ChainWalk {
             !run.survey.assignedFields.contains("\(library).\(name.text)")
         else { return }
         let near = NearestName.find(name.text, among: Array(fields))
-        // Other modules may add to the tables of the libraries.
+        // Other modules can add functions to the tables of the libraries.
         if near == nil, run.survey.loadsModules || run.survey.runsOtherCode { return }
         run.report(
             .unknownName,
@@ -206,7 +206,7 @@ struct ChainWalk {
                 + (near.map { "; did you mean '\($0)'?" } ?? ""), at: offset)
     }
 
-    /// `store.create("Dog", …)`: the first argument shows that a colon was meant.
+    /// Reports `store.create("Dog", …)`, where the first argument shows that a colon was intended.
     private func judgePoint(
         _ entry: CatalogueEntry, _ type: KnownType, _ name: LuaToken,
         _ arguments: [SourceExpression]

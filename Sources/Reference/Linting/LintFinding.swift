@@ -1,14 +1,14 @@
-/// A certain or very probable error in a script.
+/// An error in a script, or a very probable one.
 package struct LintFinding: Sendable, Hashable {
     /// The kind of error.
     package enum Rule: String, Sendable, Hashable, CaseIterable {
-        /// The compiler rejects the script.
+        /// An error of the compiler.
         case syntaxError = "syntax_error"
-        /// A global that is never set.
+        /// A global that is never assigned.
         case unknownGlobal = "unknown_global"
         /// A function, a method or a member that its receiver does not have.
         case unknownName = "unknown_name"
-        /// A method that is called with a point.
+        /// A method that is called with a dot.
         case missingColon = "missing_colon"
         /// An unknown key in a table of options.
         case unknownOption = "unknown_option"
@@ -16,23 +16,23 @@ package struct LintFinding: Sendable, Hashable {
         case unknownClass = "unknown_class"
         /// A property that the class does not have.
         case unknownProperty = "unknown_property"
-        /// A predicate or a key path that is not valid.
+        /// An invalid predicate or key path.
         case invalidQuery = "invalid_query"
         /// A schema with contradictions.
         case invalidSchema = "invalid_schema"
     }
 
-    /// The line, counted from 1.
+    /// The line, starting at 1.
     package let line: Int
-    /// The column in characters, counted from 1.
+    /// The column in characters, starting at 1.
     package let column: Int
     /// The kind of error.
     package let rule: Rule
-    /// One sentence, with the nearest name if one is unknown.
+    /// A message of one sentence, with the most similar name if a name is unknown.
     package let message: String
 }
 
-/// Lines and columns of offsets in a source.
+/// Converts offsets in a source to lines and columns.
 struct SourceLines {
     private let bytes: [UInt8]
     private let starts: [Int]
@@ -43,7 +43,7 @@ struct SourceLines {
         starts = [0] + bytes.indices.filter { bytes[$0] == 0x0A }.map { $0 + 1 }
     }
 
-    /// The line and the column of a UTF-8 offset.
+    /// Returns the line and the column of a UTF-8 offset.
     func place(of offset: Int) -> (line: Int, column: Int) {
         let offset = min(max(offset, 0), bytes.count)
         var (low, high) = (0, starts.count - 1)
@@ -55,7 +55,7 @@ struct SourceLines {
         return (low + 1, characters + 1)
     }
 
-    /// The bytes of a line counted from 1.
+    /// Returns the bytes of a line, counted from 1.
     func range(ofLine line: Int) -> Range<Int>? {
         guard starts.indices.contains(line - 1) else { return nil }
         let end = starts.indices.contains(line) ? starts[line] : bytes.count

@@ -1,15 +1,15 @@
 import ObjectStore
 
-/// The check of one script: a traversal of its statements.
+/// Checks one script by traversing its statements.
 final class LintRun {
     let linter: Linter
     let survey: SourceSurvey
     private let lines: SourceLines
     private(set) var findings: [LintFinding] = []
-    /// The known types of variables; the inner nil marks variables without one.
+    /// The types of variables; the inner nil marks variables of unknown type.
     private var known: [ObjectIdentifier: KnownType?] = [:]
     private var knownGlobals: [String: KnownType?] = [:]
-    /// The schemas of literals by the offset of their table.
+    /// The schemas of schema literals, by the offset of the table.
     private var schemas: [Int: Schema?] = [:]
 
     init(_ linter: Linter, _ survey: SourceSurvey, _ lines: SourceLines) {
@@ -54,7 +54,7 @@ final class LintRun {
             bindLoop(variables, values)
             check(body)
         case .function(let target, let function):
-            // Only the target's container is read.
+            // An assignment reads only the container of its target.
             if case .chain(let root, _) = target { check(root) }
             check(function.body)
         case .localFunction(_, let function): check(function.body)
@@ -64,7 +64,7 @@ final class LintRun {
 
     private func checkTarget(_ target: SourceExpression) {
         guard case .chain(let root, let suffixes) = target else { return }
-        // The last step is what is set; a property of an object must exist for that too.
+        // An assignment sets the last step; a property of an object must exist to be set.
         _ = walk(root, suffixes, isTarget: true)
     }
 
@@ -109,9 +109,9 @@ final class LintRun {
             !(text == "store" && linter.schema != nil)
         else { return }
         let names = Array(Linter.known.keys) + survey.assignedGlobals + linter.globals
-        // Almost every name is near a name of one or two letters.
+        // Almost every name is similar to a name of one or two letters.
         let near = text.utf8.count < 3 ? nil : NearestName.find(text, among: names)
-        // Globals that other code sets are unknown, but a typing error is still recognizable.
+        // Globals that other code sets are unknown, but a misspelled name can still be recognized.
         guard near != nil || !survey.runsOtherCode else { return }
         report(
             .unknownGlobal,
@@ -121,7 +121,7 @@ final class LintRun {
 
     // MARK: - Types
 
-    /// Returns the certain type of an expression, without reporting errors in it.
+    /// Returns the type of an expression, if it can be determined, without reporting errors in the expression.
     func kind(of expression: SourceExpression) -> KnownType? {
         switch expression {
         case .name(let name): kind(of: name)
@@ -136,7 +136,7 @@ final class LintRun {
         guard let variable = name.variable else { return kind(ofGlobal: name.token.text) }
         let key = ObjectIdentifier(variable)
         if let known = known[key] { return known }
-        // Ends the recursion for a variable that is part of its own value.
+        // This ends the recursion for a variable that is part of its own value.
         known[key] = .some(nil)
         let found = variable.changes == 0 ? variable.value.flatMap { kind(of: $0) } : nil
         known[key] = .some(found)
@@ -163,7 +163,7 @@ final class LintRun {
         known[ObjectIdentifier(variable)] = .some(type)
     }
 
-    /// `for i, dog in ipairs(dogs)`, `for dog in dogs:each()`.
+    /// Determines the types of loop variables: `for i, dog in ipairs(dogs)`, `for dog in dogs:each()`.
     private func bindLoop(_ variables: [SourceVariable], _ values: [SourceExpression]) {
         guard values.count == 1, case .chain(let root, let suffixes) = values[0],
             let last = suffixes.last
@@ -192,10 +192,10 @@ final class LintRun {
 
     // MARK: - Schemas
 
-    /// Returns a schema that is reliable: nil if the script changes classes as it runs.
+    /// Returns a schema unless the script changes classes while it runs.
     func usable(_ schema: Schema?) -> Schema? { survey.changesSchemas ? nil : schema }
 
-    /// Returns the fields of a table that an expression certainly is.
+    /// Returns the fields of an expression that is known to be a table.
     func fields(of expression: SourceExpression) -> [SourceField]? {
         switch expression {
         case .table(let fields, _): return fields
@@ -214,7 +214,7 @@ final class LintRun {
         guard let argument else { return nil }
         if let text = SourceText.content(of: argument) { return schema(ofFile: text.text) }
         guard let options = fields(of: argument) else {
-            // A computed path, such as `arg[1]`, is assumed to be that of the given store.
+            // A computed path, such as `arg[1]`, is assumed to be the path of the given store.
             if case .table = argument { return nil }
             return usable(linter.schema)
         }

@@ -3,23 +3,23 @@ import ObjectStore
 
 // Finds errors in a script without running it.
 //
-// The linter reports only what is certain: a receiver whose type follows from the text (`moonpool.open …`, a local that
-// is assigned once), a class that a literal names, a schema that is a literal or comes from a file. It applies the
-// rules of the catalogue, the schema and the predicate compiler, and adds a source location. It has no rules about
-// style.
+// The linter reports only errors that it is certain of. It needs a receiver whose type follows from the text
+// (`moonpool.open …`, a local that is assigned once), a class name in a literal, and a schema in a literal or a file.
+// It applies the rules of the catalogue, the schema and the predicate compiler, and adds a source location. It has no
+// rules about style.
 
-/// Finds mistakes in scripts.
+/// Finds errors in scripts without running them.
 package struct Linter {
-    /// The schema of the store that scripts are checked against; nil for none.
+    /// The schema of the store that scripts use; nil for none.
     package var schema: Schema?
-    /// The path of that store.
+    /// The path of the store with the schema.
     ///
     /// A script that opens another file is not checked against the schema.
     package var storePath: String?
     /// Additional known globals.
     package var globals: Set<String>
 
-    /// Creates a linter, which may be used for many scripts.
+    /// Creates a linter, which can check many scripts.
     package init(schema: Schema? = nil, storePath: String? = nil, globals: Set<String> = []) {
         self.schema = schema
         self.storePath = storePath
@@ -41,7 +41,7 @@ package struct Linter {
         }
     }
 
-    /// Returns the source with a first line for the system (`#!/usr/bin/env moonpool`) replaced by spaces.
+    /// Returns the source with a first line `#!/usr/bin/env moonpool` replaced by spaces.
     private static func withoutFirstLine(_ source: String) -> String {
         guard source.utf8.first == UInt8(ascii: "#") else { return source }
         let rest = source.utf8.drop { $0 != 0x0A }
@@ -56,7 +56,7 @@ package struct Linter {
             _ = try state.load(source, name: "=lint")
             return nil
         } catch {
-            // `lint:12: unexpected symbol near 'x'`
+            // A message has the form `lint:12: unexpected symbol near 'x'`.
             let parts = error.message.split(
                 separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
             guard parts.count == 3, let line = Int(parts[1]) else {
@@ -86,7 +86,7 @@ package struct Linter {
         return token.map { lines.place(of: $0.range.lowerBound).column } ?? 1
     }
 
-    /// The globals of Lua with the fields of their tables, and those of Moonpool.
+    /// The globals of Lua and of Moonpool, with the fields of their tables.
     static let known: [String: Set<String>] = {
         let state = LuaState()
         defer { state.close() }

@@ -8,13 +8,13 @@ struct SchemaLiteral {
         let offset: Int
     }
 
-    /// The classes; nil if a part is computed, so that not all are known.
+    /// The classes; nil if the script computes a part of them.
     private(set) var classes: [ClassSchema]?
     private(set) var faults: [Fault] = []
-    /// The offsets of the property types, by class and name as in errors: `'Dog.age'`.
+    /// The offsets of the property types, by class and property as in error messages: `'Dog.age'`.
     private var places: [String: Int] = [:]
 
-    /// Reads the fields of a table; `follow` finds the table that a variable certainly is.
+    /// Parses the fields of a table; `follow` returns the fields of an expression that is known to be a table.
     init(_ fields: [SourceField], follow: (SourceExpression) -> [SourceField]?) {
         var classes: [ClassSchema] = []
         var isWhole = true
@@ -30,7 +30,7 @@ struct SchemaLiteral {
         self.classes = isWhole ? classes : nil
     }
 
-    /// Returns the offset of the property that a message of the schema check begins with.
+    /// Returns the offset of the property at the start of a message of the schema check.
     func place(of message: Substring) -> Int? {
         message.split(separator: "'", maxSplits: 1).first.flatMap { places[String($0)] }
     }
@@ -39,7 +39,7 @@ struct SchemaLiteral {
         field.name?.text ?? field.key.flatMap(SourceText.content)?.text
     }
 
-    /// Reads one class; nil if a part is computed.
+    /// Parses one class; returns nil if the script computes a part of it.
     private mutating func read(
         _ className: String, _ fields: [SourceField], _ follow: (SourceExpression) -> [SourceField]?
     ) -> ClassSchema? {
@@ -63,7 +63,7 @@ struct SchemaLiteral {
         return isWhole ? ClassSchema(className, properties, isEmbedded: isEmbedded) : nil
     }
 
-    /// `{ "name", "type" }`, or `{ "name", type = … }`.
+    /// Adds a property in the form `{ "name", "type" }` or `{ "name", type = … }`.
     private mutating func addPair(
         _ pair: [SourceField], _ className: String, _ properties: inout [Property],
         _ follow: (SourceExpression) -> [SourceField]?

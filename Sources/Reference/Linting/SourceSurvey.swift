@@ -1,25 +1,25 @@
 import ObjectStore
 
-/// How a script as a whole uses globals and schemas, collected before checking.
+/// The use of globals and schemas in a script, collected before checking.
 struct SourceSurvey {
-    /// Globals that the script sets somewhere.
+    /// The globals that the script assigns.
     var assignedGlobals: Set<String> = []
-    /// Globals that the script tests without relying on them: `unpack or table.unpack`, `if jit then`.
+    /// The globals whose existence the script tests: `unpack or table.unpack`, `if jit then`.
     var testedGlobals: Set<String> = []
-    /// Fields that the script adds to tables: `string.trim`.
+    /// The fields that the script adds to tables: `string.trim`.
     var assignedFields: Set<String> = []
-    /// The only value that a global is ever assigned.
+    /// The values of globals that are assigned exactly once.
     var globalValues: [String: SourceExpression] = [:]
-    /// Whether names may have meanings that are not visible here: `_ENV`, a metatable of `_G`.
+    /// Whether names can have unknown meanings, because of `_ENV` or a metatable of `_G`.
     var hidesGlobals = false
-    /// Whether the script runs other code that may set globals.
+    /// Whether the script runs other code that can set globals.
     var runsOtherCode = false
-    /// Whether the script loads other modules, which may add to the tables of the libraries.
+    /// Whether the script loads other modules, which can add functions to the tables of the libraries.
     var loadsModules = false
-    /// Whether classes may change while the script runs.
+    /// Whether the script changes classes while it runs.
     var changesSchemas = false
 
-    /// Operators that test whether their operands exist.
+    /// The operators that test whether their operands exist.
     static let tests: Set<String> = ["and", "or", "not", "==", "~="]
 
     init(_ statements: [SourceStatement]) {
@@ -80,7 +80,7 @@ struct SourceSurvey {
         switch target {
         case .name(let name) where name.variable == nil:
             if name.token.text == "_ENV" { hidesGlobals = true }
-            // A global that is assigned several values has none for certain.
+            // A global that is assigned several values has no certain value.
             globalValues[name.token.text] =
                 assignedGlobals.insert(name.token.text).inserted ? value : nil
         case .chain(let root, let suffixes):
@@ -163,7 +163,7 @@ struct SourceSurvey {
         }
     }
 
-    /// Records an existence test.
+    /// Records that the existence of an expression is tested.
     private mutating func test(_ expression: SourceExpression) {
         switch expression {
         case .name(let name) where name.variable == nil: testedGlobals.insert(name.token.text)
@@ -173,9 +173,9 @@ struct SourceSurvey {
     }
 }
 
-/// The content of strings in source.
+/// Reads the content of strings in a source.
 enum SourceText {
-    /// Returns the text of a string without escapes, and its UTF-8 offset in the source.
+    /// Returns the content of a string without escape sequences, and its UTF-8 offset in the source.
     static func content(of expression: SourceExpression) -> (text: String, start: Int)? {
         switch expression {
         case .string(let token): content(of: token)
@@ -194,7 +194,7 @@ enum SourceText {
                 token.range.lowerBound + 1
             )
         }
-        // `[==[`, and a directly following line break, which does not count.
+        // The content starts after `[==[` and a line break that directly follows.
         let bracket = 2 + bytes.dropFirst().prefix { $0 == UInt8(ascii: "=") }.count
         guard bytes.count >= 2 * bracket else { return nil }
         var start = bracket

@@ -10,7 +10,7 @@ package struct LuaToken: Equatable, Sendable {
         case number
         /// A quoted or long string; `isClosed` is false if the text ends inside it.
         case string(isClosed: Bool)
-        /// An operator or a bracket, or any character that Lua does not know.
+        /// An operator or a bracket, or a character that Lua does not use.
         case symbol
         /// A comment; `isClosed` is false if the text ends inside it.
         case comment(isClosed: Bool)
@@ -18,15 +18,15 @@ package struct LuaToken: Equatable, Sendable {
 
     /// The kind of token.
     package var kind: Kind
-    /// The range in the source's UTF-8 bytes.
+    /// The range in the UTF-8 bytes of the source.
     package var range: Range<Int>
-    /// Its text as written.
+    /// The text of the token.
     package var text: String
 
-    /// Whether it is this keyword.
+    /// Returns whether the token is this keyword.
     package func isKeyword(_ word: String) -> Bool { kind == .keyword && text == word }
 
-    /// Whether it is this operator or bracket.
+    /// Returns whether the token is this operator or bracket.
     package func isSymbol(_ symbol: String) -> Bool { kind == .symbol && text == symbol }
 
     /// The keywords of Lua.
@@ -38,12 +38,12 @@ package struct LuaToken: Equatable, Sendable {
 
 /// Splits Lua source into tokens.
 ///
-/// Accepts any input: every byte other than white space is part of a token.
+/// Accepts any input; every byte except whitespace is part of a token.
 package struct LuaLexer {
     private let bytes: [UInt8]
     private var position = 0
 
-    /// The tokens of a source, without comments.
+    /// Returns the tokens of a source, without comments.
     package static func tokens(of source: String) -> [LuaToken] {
         allTokens(of: source).filter {
             if case .comment = $0.kind { false } else { true }
@@ -112,7 +112,7 @@ package struct LuaLexer {
                 return .symbol
             }
             position += 1
-            // The rest of a character that Lua does not know stays with its first byte.
+            // The remaining bytes of a character that Lua does not use belong to the same token.
             if first >= 0x80 { while let next = byte(), next & 0xC0 == 0x80 { position += 1 } }
             return .symbol
         }
@@ -144,7 +144,7 @@ package struct LuaLexer {
             }
             guard next == UInt8(ascii: "\\"), let escaped = byte() else { continue }
             position += 1
-            // `\z` skips the line ends that follow it.
+            // The escape `\z` skips the line breaks that follow it.
             if escaped == UInt8(ascii: "z") {
                 while let blank = byte(), " \t\r\n\u{B}\u{C}".utf8.contains(blank) { position += 1 }
             }
@@ -152,7 +152,7 @@ package struct LuaLexer {
         return false
     }
 
-    /// Returns the number of `=` between the brackets of `[==[`, if this is one.
+    /// Returns the number of `=` between the brackets of `[==[`; nil for other text.
     private func longBracketLevel() -> Int? {
         var level = 0
         while byte(1 + level) == UInt8(ascii: "=") { level += 1 }
@@ -179,7 +179,7 @@ package struct LuaLexer {
 
     private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 
-    /// Whether a byte can be part of a name.
+    /// Returns whether a byte can be part of a name.
     package static func isNameByte(_ byte: UInt8) -> Bool {
         isDigit(byte) || byte == 0x5F || (0x41...0x5A).contains(byte)
             || (0x61...0x7A).contains(byte)

@@ -56,7 +56,7 @@ extension SourceParser {
             _ = takeSymbol(")")
             first = .parenthesized(inner)
         case .symbol where current.text == "...": return .constant(take())
-        // Not Lua: the caller continues after it.
+        // The token is not valid Lua; the caller continues after it.
         default: return .constant(current)
         }
         return parseSuffixes(of: first)
@@ -64,7 +64,7 @@ extension SourceParser {
 
     mutating func parseSuffixes(of first: SourceExpression) -> SourceExpression {
         var suffixes: [SourceSuffix] = []
-        // A string or a table takes a suffix only in parentheses.
+        // A string or a table can have a suffix only in parentheses.
         let isPrefix =
             switch first {
             case .name, .parenthesized: true

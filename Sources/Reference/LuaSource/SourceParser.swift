@@ -1,20 +1,20 @@
 /// Parses Lua source that the compiler has accepted into a tree, and resolves variables.
 ///
-/// Accepts any input: for invalid sources the tree is meaningless, but there is one.
+/// Accepts any input; the tree of an invalid source has no meaning.
 struct SourceParser {
     let tokens: [LuaToken]
     var position = 0
     var depth = 0
     var scopes: [[String: SourceVariable]] = [[:]]
 
-    /// More than the compiler's limit for nesting.
+    /// The maximum nesting depth, which is higher than the compiler's limit.
     static let mostNested = 400
 
     /// Returns the statements of a source.
     static func parse(_ source: String) -> [SourceStatement] {
         var parser = SourceParser(tokens: LuaLexer.tokens(of: source))
         var statements = parser.parseBlock()
-        // A stray token ends a block; parsing continues after it.
+        // An unexpected token ends a block; parsing continues after it.
         while parser.position < parser.tokens.count {
             parser.position += 1
             statements += parser.parseBlock()
@@ -208,7 +208,7 @@ struct SourceParser {
         } while takeSymbol(",")
         let values = takeSymbol("=") ? parseExpressions() : []
         for (variable, value) in zip(variables, values) { variable.value = value }
-        // A declaration without a value prepares a later assignment.
+        // A declaration without a value is usually followed by an assignment.
         for variable in variables { declare(variable) }
         return .local(variables, values)
     }
@@ -226,8 +226,7 @@ struct SourceParser {
         switch target {
         case .name(let name): name.variable?.changes += 1
         case .chain(.name(let name), let suffixes):
-            // `schema.Dog = …` changes the table that the variable was given; `dog.age = …` does not change the type of
-            // `dog`.
+            // `schema.Dog = …` changes the table in the variable, but `dog.age = …` does not change the type of `dog`.
             if case .table? = name.variable?.value, suffixes.count >= 1 {
                 name.variable?.changes += 1
             }

@@ -1,21 +1,21 @@
-// Lua source as a tree, as detailed as the linter needs it.
+// A tree of Lua source with the details that the linter needs.
 //
-// Chains (`a.b:c(d)[e]`) and operations (`a + b or c`) are flat: in everything else, a source that the compiler accepts
-// is nested at most about two hundred levels deep, so traversing a tree cannot exhaust the stack. Operator precedence
-// is left out.
+// Chains (`a.b:c(d)[e]`) and operations (`a + b or c`) are flat. Everything else is nested at most about two hundred
+// levels deep in a source that the compiler accepts, so traversing a tree cannot exhaust the stack. Operator precedence
+// is not represented.
 
 /// A local variable or a parameter.
 final class SourceVariable {
     let name: LuaToken
     /// The value of its declaration; nil for parameters and loop variables.
     var value: SourceExpression?
-    /// The number of later assignments to it, or to a part of its table.
+    /// The number of later assignments to the variable, or to a part of its table.
     var changes = 0
 
     init(_ name: LuaToken) { self.name = name }
 }
 
-/// A function's parameters and statements.
+/// The parameters and the statements of a function.
 final class SourceFunction {
     var parameters: [SourceVariable] = []
     var body: [SourceStatement] = []
@@ -29,13 +29,13 @@ struct SourceName {
 
 /// A suffix in a chain.
 enum SourceSuffix {
-    /// `.name`
+    /// A field access: `.name`
     case field(LuaToken)
-    /// `[key]`
+    /// An index: `[key]`
     case element(SourceExpression)
-    /// `(arguments)`; the token is the parenthesis, string or table that begins them.
+    /// A call: `(arguments)`; the token is the first one of the arguments, a parenthesis, string or table.
     case call([SourceExpression], LuaToken)
-    /// `:name(arguments)`
+    /// A method call: `:name(arguments)`
     case method(LuaToken, [SourceExpression])
 }
 
@@ -50,7 +50,7 @@ struct SourceField {
 
 indirect enum SourceExpression {
     case name(SourceName)
-    /// nil, a truth value, a number, `...`
+    /// A literal: nil, a boolean, a number, or `...`
     case constant(LuaToken)
     case string(LuaToken)
     case function(SourceFunction)
@@ -66,12 +66,12 @@ indirect enum SourceStatement {
     case assignment([SourceExpression], [SourceExpression])
     case call(SourceExpression)
     case block([SourceStatement])
-    /// `while` and `repeat`.
+    /// A `while` or `repeat` loop.
     case loop(SourceExpression, [SourceStatement])
     case branches([(condition: SourceExpression?, body: [SourceStatement])])
     case counting(SourceVariable, [SourceExpression], [SourceStatement])
     case iteration([SourceVariable], [SourceExpression], [SourceStatement])
-    /// `function a.b:c() … end`
+    /// A function declaration: `function a.b:c() … end`
     case function(SourceExpression, SourceFunction)
     case localFunction(SourceVariable, SourceFunction)
     case results([SourceExpression])

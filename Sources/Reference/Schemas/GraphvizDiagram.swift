@@ -1,7 +1,7 @@
 import Charts
 import ObjectStore
 
-/// A schema as a graph in the language of Graphviz: a box for each class, an arrow for each link.
+/// A schema as a graph for Graphviz: a box for each class, an arrow for each link.
 struct GraphvizDiagram {
     private let classes: [ClassSchema]
 

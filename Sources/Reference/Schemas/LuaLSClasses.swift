@@ -2,7 +2,7 @@ import ObjectStore
 
 /// The classes of a schema as annotations of LuaLS: `---@class Dog: moonpool.Object`, with a field for each property.
 ///
-/// They use the annotations of the API.
+/// The declarations refer to the annotations of the API.
 struct LuaLSClasses {
     private let classes: [ClassSchema]
 
@@ -13,7 +13,7 @@ struct LuaLSClasses {
             + declarations
     }
 
-    /// The classes, each after an empty line.
+    /// The declarations of the classes, each after an empty line.
     var declarations: String {
         var text = ""
         for classSchema in classes {
@@ -26,8 +26,9 @@ struct LuaLSClasses {
         return text
     }
 
-    /// Names that have another meaning as a type: a class named `string`, for example, would give every string its
-    /// properties.
+    /// Names that have another meaning as a type.
+    ///
+    /// For example, a class named `string` would give every string its properties.
     private static let reservedTypes: Set = [
         "unknown", "any", "nil", "boolean", "true", "false", "number", "integer", "thread", "table",
         "string", "userdata", "lightuserdata", "function", "fun", "async", "self", "void",
@@ -40,7 +41,7 @@ struct LuaLSClasses {
         if classSchema.isEmbedded { lines.append("--- Embedded: belongs to its parent.") }
         lines.append("---@class \(classSchema.name): moonpool.Object")
         for property in classSchema.properties {
-            // A field name in brackets may be any string.
+            // A field name in brackets can be any string.
             let name =
                 LuaLiteral.isName(property.name) && !visibilities.contains(property.name)
                 ? property.name : "[\(LuaLiteral.string(property.name))]"

@@ -1,23 +1,23 @@
 import DataFormats
 import ObjectStore
 
-/// Values as Lua source that creates them again.
+/// Formats values as Lua source that creates them.
 package enum LuaLiteral {
-    /// Whether a text is a Lua name: ASCII letters, digits and `_`, and not a keyword.
+    /// Returns whether a text is a Lua name: ASCII letters, digits and `_`, and not a keyword.
     package static func isName(_ text: String) -> Bool { LuaWords.isName(text) }
 
-    /// A key in a table constructor: `name`, or `["a name"]`.
+    /// Returns a key of a table constructor: `name`, or `["a name"]`.
     package static func key(_ text: String) -> String { isName(text) ? text : "[\(string(text))]" }
 
-    /// The access to a field of a table: `.name`, or `["a name"]`.
+    /// Returns the access to a field of a table: `.name`, or `["a name"]`.
     package static func field(_ text: String) -> String {
         isName(text) ? "." + text : "[\(string(text))]"
     }
 
-    /// A quoted string.
+    /// Returns a quoted string.
     package static func string(_ text: String) -> String { string(Array(text.utf8), isText: true) }
 
-    /// A quoted string of any bytes.
+    /// Returns a quoted string of any bytes.
     static func string(_ bytes: [UInt8], isText: Bool = false) -> String {
         var quoted: [UInt8] = [0x22]
         for (index, byte) in bytes.enumerated() {
@@ -27,7 +27,7 @@ package enum LuaLiteral {
             case 0x20..<0x7F: quoted.append(byte)
             case 0x80... where isText: quoted.append(byte)
             default:
-                // A following digit would be read as part of the escape.
+                // A digit after the escape sequence would be read as a part of it.
                 let next = index + 1 < bytes.count ? bytes[index + 1] : 0
                 let digits = String(byte)
                 let zeros = (0x30...0x39).contains(next) ? 3 - digits.utf8.count : 0
@@ -37,9 +37,9 @@ package enum LuaLiteral {
         return String(decoding: quoted + [0x22], as: UTF8.self)
     }
 
-    /// A value of a store.
+    /// Returns a value of a store as Lua source.
     ///
-    /// Links have no literal and become `nil`. Dates and similar values call functions of `moonpool`.
+    /// Links have no literal and become `nil`. Dates and similar values become calls of functions of `moonpool`.
     package static func value(_ value: Value) -> String {
         switch value {
         case .null, .object: "nil"

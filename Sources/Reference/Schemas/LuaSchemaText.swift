@@ -1,6 +1,6 @@
 import ObjectStore
 
-/// A schema in the form that `moonpool.open` and `store:define` take.
+/// Formats a schema as `moonpool.open` and `store:define` accept it.
 struct LuaSchemaText {
     private let classes: [ClassSchema]
 
@@ -9,14 +9,14 @@ struct LuaSchemaText {
     /// A script that returns the schema.
     var script: String {
         let body = classes.map { Self.declaration($0, indent: "  ") }.joined()
-        // Defaults such as dates call functions.
+        // Default values such as dates call functions of the module.
         let header = body.contains("moonpool.") ? "local moonpool = require \"moonpool\"\n\n" : ""
         return header + (body.isEmpty ? "return {}\n" : "return {\n\(body)}\n")
     }
 
-    /// `Dog = { … },` with a property on each line.
+    /// Returns the declaration of a class, `Dog = { … },` with a property on each line.
     ///
-    /// Properties are keyed by name if the resulting order is theirs; otherwise they are in an array.
+    /// Properties are keyed by name if this keeps their order; otherwise they are in an array.
     static func declaration(_ classSchema: ClassSchema, indent: String) -> String {
         let properties = classSchema.properties
         let canonical = properties.sorted {
@@ -47,7 +47,7 @@ struct LuaSchemaText {
             + "\(indent)},\n"
     }
 
-    /// `"int?"`, or the long form if there are more attributes.
+    /// Returns the type of a property: `"int?"`, or the long form if there are more attributes.
     private static func type(of property: Property) -> String {
         let text = LuaLiteral.string(PropertySyntax.text(of: property))
         var more = ""

@@ -1,8 +1,8 @@
 import ObjectStore
 
-/// A schema as an entity-relationship diagram in Mermaid's language.
+/// A schema as an entity-relationship diagram for Mermaid.
 ///
-/// Links are lines labelled with their property; all other properties are in the boxes.
+/// Links are lines with the names of their properties; all other properties are in the boxes.
 struct MermaidDiagram {
     private let classes: [ClassSchema]
 
@@ -25,7 +25,7 @@ struct MermaidDiagram {
             for property in classSchema.properties where property.type == .object {
                 guard let target = property.target else { continue }
                 let isOwning = embedded.contains(target)
-                // Many objects link to one, or each parent owns its own.
+                // Many objects can link to one, but each embedded object has its own parent.
                 let left = isOwning ? "||" : "}o"
                 let right = property.isSingle ? "o|" : "o{"
                 lines.append(
@@ -44,7 +44,7 @@ struct MermaidDiagram {
         property.isSet ? " (set)" : property.isMap ? " (map)" : ""
     }
 
-    /// `int? age PK "indexed"`, with the letters that Mermaid allows in types.
+    /// Returns the line of a property, `int? age PK "indexed"`, with only the characters that Mermaid allows in types.
     private static func attribute(_ property: Property) -> String {
         var notes: [String] = []
         let element = property.type.rawValue

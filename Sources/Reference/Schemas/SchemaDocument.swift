@@ -2,7 +2,7 @@ import ObjectStore
 
 /// The formats in which a schema can be printed.
 package enum SchemaFormat: String, Sendable, CaseIterable {
-    /// A script that returns the argument of `moonpool.open` and `store:define`.
+    /// A script that returns the schema for `moonpool.open` and `store:define`.
     case lua
     /// An entity-relationship diagram for Mermaid.
     case mermaid
@@ -21,21 +21,21 @@ package struct SchemaDocument: Sendable {
     /// The schema version.
     package let version: UInt64
 
-    /// Creates a document for all classes of a schema.
+    /// Creates a document with all classes of a schema.
     package init(_ schema: Schema) {
         classes = schema.classes
         version = schema.version
     }
 
-    /// Creates a document for classes that no store has yet.
+    /// Creates a document with classes that are not in a store.
     package init(_ classes: [ClassSchema]) {
         self.classes = classes.sorted { $0.name < $1.name }
         version = 0
     }
 
-    /// Creates a document for one class.
+    /// Creates a document with one class.
     ///
-    /// Throws `unknown_class` with the nearest known name.
+    /// Throws `unknown_class` with the most similar known name.
     package init(_ schema: Schema, className: String) throws {
         classes = [try schema.require(className)]
         version = schema.version

@@ -88,7 +88,7 @@ struct SchemaJSONText {
         json.endObject()
     }
 
-    /// Writes values that JSON does not have as text, as in messages.
+    /// Writes values that JSON cannot represent as text, as in messages.
     private static func write(_ value: Value, to json: inout JSONWriter) {
         switch value {
         case .null, .object: json.null()

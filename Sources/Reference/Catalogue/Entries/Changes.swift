@@ -1,5 +1,5 @@
 extension Catalogue {
-    /// Members of the changes that observers receive.
+    /// The members of the changes that observers receive.
     static let changes: [CatalogueEntry] = [
         .field(
             "type", of: [change, sectionChange], "\"initial\"|\"update\"|\"error\"",

@@ -1,5 +1,5 @@
 extension Catalogue {
-    /// Lists, sets and maps.
+    /// The members of lists, sets and maps.
     static let collections: [CatalogueEntry] = lists + sets + maps
 
     private static let lists: [CatalogueEntry] = [

@@ -1,5 +1,5 @@
 extension Catalogue {
-    /// Effects, computed values and observed aggregates.
+    /// The functions for effects, computed values and observed aggregates.
     static let effects: [CatalogueEntry] = [
         .function(
             "effect", of: moonpool,

@@ -1,5 +1,5 @@
 extension Catalogue {
-    /// Members of errors.
+    /// The members of errors.
     static let errors: [CatalogueEntry] = [
         .field("code", of: [error], "string", "The error code, such as `not_in_write`."),
         .field("message", of: [error], "string", "What is wrong, and how to fix it."),

@@ -1,5 +1,5 @@
 extension Catalogue {
-    /// Timers and waiting.
+    /// The functions for timers and waiting.
     static let eventLoop: [CatalogueEntry] = [
         .function(
             "after", of: moonpool, ["(seconds: number, body: fun()): Timer"],

@@ -1,5 +1,5 @@
 extension Catalogue {
-    /// `moonpool.migrate`: numbered migration scripts.
+    /// The functions of `moonpool.migrate`, for numbered migration scripts.
     static let migrationFiles: [CatalogueEntry] = [
         .function(
             "plan", of: migrate, ["(store: string, schema: table<string, table>): string"],
@@ -82,7 +82,7 @@ extension Catalogue {
             """),
     ]
 
-    /// An entry for a function that takes a folder of migrations, which the example creates.
+    /// Returns an entry for a function that takes a folder of migrations, which the example creates.
     private static func ran(
         _ name: String, _ signature: String, _ summary: String, _ example: String
     ) -> CatalogueEntry {

@@ -1,5 +1,5 @@
 extension Catalogue {
-    /// Members of the argument of a migration function.
+    /// The members of the argument of a migration function.
     static let migrations: [CatalogueEntry] = [
         .method(
             "each", of: [migration],

@@ -1,5 +1,5 @@
 extension Catalogue {
-    /// The rest of the module: values, unmanaged objects, inspection.
+    /// The functions of the module for values, unmanaged objects and inspection.
     static let module: [CatalogueEntry] = [
         .function(
             "new", of: moonpool, ["(class: `T`, values?: table): T"],

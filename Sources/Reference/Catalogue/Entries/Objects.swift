@@ -1,5 +1,5 @@
 extension Catalogue {
-    /// Objects.
+    /// The members of objects.
     static let objects: [CatalogueEntry] = [
         .method(
             "update", of: [object, results, list, set], ["(values: table): self"],

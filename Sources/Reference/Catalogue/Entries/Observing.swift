@@ -1,5 +1,5 @@
 extension Catalogue {
-    /// Observers, their options and tokens.
+    /// The functions for observers, their options, and the members of tokens.
     static let observing: [CatalogueEntry] = [
         .method(
             "observe", of: [results, list, set, map, valuesType, mixedList, mixedMap],

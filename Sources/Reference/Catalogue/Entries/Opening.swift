@@ -1,5 +1,5 @@
 extension Catalogue {
-    /// `moonpool.open`, its options, and the long form of a property.
+    /// The function `moonpool.open`, its options, and the options of a property in the long form.
     static let opening: [CatalogueEntry] = [
         .function(
             "open", of: moonpool, ["(path: string): Store", "(options: OpenOptions): Store"],

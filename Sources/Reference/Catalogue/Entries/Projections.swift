@@ -1,5 +1,5 @@
 extension Catalogue {
-    /// Projections.
+    /// The members of projections.
     static let projections: [CatalogueEntry] = [
         .method(
             "project", of: [results, list, set],

@@ -1,5 +1,5 @@
 extension Catalogue {
-    /// Globals that exist at the prompt only.
+    /// The globals that exist only at the prompt.
     static let promptGlobals: [CatalogueEntry] = [
         .function(
             "help", of: prompt, ["(topic?: any)"],

@@ -2,7 +2,7 @@ extension Catalogue {
     private static let collections4 = [results, list, set, map]
     private static let plainValues = [valuesType, mixedList, mixedMap]
 
-    /// Queries and aggregates of collections.
+    /// The queries and aggregates of collections.
     static let queries: [CatalogueEntry] = [
         .method(
             "where", of: collections4,

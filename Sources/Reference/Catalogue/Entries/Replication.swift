@@ -1,5 +1,5 @@
 extension Catalogue {
-    /// Publishing and following stores.
+    /// The functions for publishing and following stores.
     static let replicating: [CatalogueEntry] =
         replicationMethods + replicationOptionFields + replicationFields
 
@@ -53,7 +53,7 @@ extension Catalogue {
                 """),
     ]
 
-    /// The types that say how to connect to NATS.
+    /// The option types for a connection to NATS.
     private static let connectionOptions = [
         publishOptions, followOptions, serveOptions, requestOptions,
     ]

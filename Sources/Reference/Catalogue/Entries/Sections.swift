@@ -1,5 +1,5 @@
 extension Catalogue {
-    /// Sections of results.
+    /// The members of sections of results.
     static let sections: [CatalogueEntry] = [
         .method(
             "keys", of: [sectionsType], ["(): any[]"],

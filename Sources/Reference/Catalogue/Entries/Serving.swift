@@ -1,5 +1,5 @@
 extension Catalogue {
-    /// Services that answer requests, and requests to them.
+    /// The functions for services that answer requests, and for requests to them.
     static let serving: [CatalogueEntry] = serviceMembers + servingFields
 
     private static let serviceMembers: [CatalogueEntry] = [

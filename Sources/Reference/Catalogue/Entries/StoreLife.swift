@@ -1,5 +1,5 @@
 extension Catalogue {
-    /// Classes, schema, state and closing of a store.
+    /// The members of stores for classes, schema, state and closing.
     static let storeLife: [CatalogueEntry] = [
         .method(
             "objects", of: [store], ["(class: `T`): Results<T>"],

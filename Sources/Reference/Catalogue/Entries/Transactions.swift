@@ -1,5 +1,5 @@
 extension Catalogue {
-    /// Write transactions and refreshing.
+    /// The methods for write transactions and refreshing.
     static let transactions: [CatalogueEntry] = [
         .method(
             "write", of: [store], ["(body: fun(): ..., options?: WriteOptions): ..."],

@@ -1,5 +1,5 @@
 extension Catalogue {
-    /// Import, export, JSON and CSV.
+    /// The functions for import, export, JSON and CSV.
     static let transfer: [CatalogueEntry] =
         exports + importFunction + importOptionFields + importReportFields + jsonFunctions
         + csvFunctions

@@ -1,5 +1,5 @@
 extension Catalogue {
-    /// Dates and decimal numbers.
+    /// The members of dates and decimal numbers.
     static let values: [CatalogueEntry] =
         [
             ("year", "The year."), ("month", "The month, 1 to 12."), ("day", "The day, 1 to 31."),

@@ -1,5 +1,5 @@
 extension Catalogue {
-    /// Versions, backups and recordings.
+    /// The functions for versions, backups and recordings.
     static let versions: [CatalogueEntry] = [
         .method(
             "freeze", of: [store], ["(): FrozenStore"],

@@ -1,5 +1,5 @@
 extension Catalogue {
-    /// Workers, messages and thread-safe references.
+    /// The functions for workers, messages and thread-safe references.
     static let workers: [CatalogueEntry] = [
         .function(
             "worker", of: moonpool,

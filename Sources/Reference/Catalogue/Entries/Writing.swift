@@ -1,5 +1,5 @@
 extension Catalogue {
-    /// Creating and deleting objects.
+    /// The methods that create and delete objects.
     static let writing: [CatalogueEntry] = [
         .method(
             "create", of: [store],
