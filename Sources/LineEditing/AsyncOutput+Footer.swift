@@ -1,8 +1,9 @@
 extension AsyncOutput {
-    /// Draws lines below everything that is printed, in place of the last ones; none takes them away.
+    /// Draws lines below all printed output, in place of the previous footer; an empty array removes the footer.
     ///
-    /// Any thread, while no line is being typed. A line wider than the window is cut, because its rows could not be
-    /// found again otherwise. Escape sequences of colors count as characters, so cut lines with colors before.
+    /// Usable on any thread while no line is being edited. Each line must fit the window; a longer one would wrap, so
+    /// that the footer could not be erased. Truncate lines before adding colors, whose escape sequences count as
+    /// characters.
     package func setFooter(_ lines: [String]) {
         state.withLock { state in
             guard !state.isEditing else { return }
@@ -17,13 +18,13 @@ extension AsyncOutput {
         }
     }
 
-    /// Leaves the footer on the screen as text that was printed.
+    /// Makes the footer a part of the printed output.
     package func keepFooter() { state.withLock { $0.footer = [] } }
 
-    /// Prints above the footer.
+    /// Prints bytes above the footer.
     func send(_ bytes: [UInt8], above state: inout State) {
         if state.footer.isEmpty { return send(bytes) }
-        // What is below would be drawn into an unfinished line.
+        // An unfinished line is ended, because the footer would be drawn into it.
         let end = state.endsInLine ? "" : "\n"
         state.endsInLine = true
         send(

@@ -2,9 +2,9 @@ extension AsyncOutput {
     /// The event that ended a wait between lines.
     package enum Event: Sendable { case woken, interrupted, timeout }
 
-    /// Waits until another thread wakes the pipe, the user presses Ctrl-C, or the time is over.
+    /// Waits until another thread wakes the pipe, the user presses Ctrl-C, or the time has passed.
     ///
-    /// For while code runs.
+    /// For waiting while code runs.
     package func waitForEvent(milliseconds: Int? = nil) -> Event {
         while true {
             if TerminalSignals.takeInterrupts() > 0 { return .interrupted }

@@ -1,16 +1,16 @@
 import Synchronization
 
-/// Where everything goes that is printed while a line may be being typed.
+/// The destination of all output of the process while a line may be edited.
 ///
-/// Any thread may write. While no line is edited the bytes go straight to the terminal; while one is, they are kept for
-/// the editing thread, which erases the typed line, prints them and draws the line again. When more comes than the
-/// terminal takes, the middle is dropped, in whole lines, and their number is printed instead.
+/// Usable on any thread. While no line is edited, bytes are written directly to the terminal. During editing they are
+/// buffered for the editing thread, which erases the typed line, prints the bytes and draws the line again. If more
+/// output arrives than the terminal accepts, complete lines in the middle are dropped, and their number is printed
+/// instead.
 ///
-/// A thread's label begins each line that the thread prints. Below all output there may be a footer, lines that are
-/// drawn again in place.
+/// Each line that a thread prints begins with the label of the thread. A footer is drawn in place below all output.
 package final class AsyncOutput: Sendable {
     struct State {
-        /// A line is typed, or the terminal is another program's: what is printed has to wait.
+        /// Whether a line is being edited, or another program has the terminal; output is buffered meanwhile.
         var isEditing = false
         var pending: [UInt8] = []
         var dropped = 0
@@ -22,27 +22,27 @@ package final class AsyncOutput: Sendable {
 
     let state = Mutex(State())
     let descriptor: Int32
-    /// Wakes the thread that edits lines.
+    /// A pipe that wakes the editing thread.
     package let pipe: WakePipe
 
-    /// How many bytes are kept for one redrawing: some hundred lines.
+    /// The maximum number of bytes buffered for one redraw, which is some hundred lines.
     static let limit = 64 << 10
 
-    /// Makes an output on a descriptor; nil when the system has none left for its pipe.
+    /// Creates an output to a descriptor; returns nil if the system has no descriptors left for the pipe.
     package init?(descriptor: Int32 = 1) {
         guard let pipe = WakePipe() else { return nil }
         self.pipe = pipe
         self.descriptor = descriptor
     }
 
-    /// An output that shows nothing, for programs that only listen to it.
+    /// Returns an output that discards everything, for programs that only use its tap.
     package static func discarding() -> AsyncOutput? {
         Descriptor.discarding().flatMap { AsyncOutput(descriptor: $0) }
     }
 
-    /// Prints bytes, above the line that is being typed if there is one.
+    /// Prints bytes, above the line that is being edited.
     ///
-    /// Any thread.
+    /// Usable on any thread.
     package func write(_ bytes: some Sequence<UInt8>) {
         let bytes = Array(bytes)
         if bytes.isEmpty { return }
@@ -51,7 +51,7 @@ package final class AsyncOutput: Sendable {
             state.endsInLine = bytes.last == UInt8(ascii: "\n")
             state.tap?(text)
             guard state.isEditing else {
-                // Inside the lock: otherwise two threads' lines would mix, and an editor could begin between them.
+                // Inside the lock, so that lines of two threads do not mix and editing does not begin between them.
                 send(text, above: &state)
                 return false
             }
@@ -62,35 +62,35 @@ package final class AsyncOutput: Sendable {
         if mustWake { pipe.wake() }
     }
 
-    /// Prints text, as `write` does bytes.
+    /// Prints text, above the line that is being edited.
     package func write(_ text: String) { write(text.utf8) }
 
     /// Records that the terminal has echoed the end of a line.
     package func noteEchoedLine() { state.withLock { $0.endsInLine = true } }
 
-    /// Ends the last line if it was left unfinished, so that a prompt begins a new one.
+    /// Ends an unfinished last line, so that a prompt starts on a new line.
     package func finishLine() {
         if state.withLock({ !$0.isEditing && !$0.endsInLine }) { write("\n") }
     }
 
-    /// Sets the text that begins each line that the calling thread prints from here on; none if empty.
+    /// Sets the prefix of each line that the calling thread prints from now on; empty for none.
     ///
-    /// A line that was left unfinished under another label is ended first.
+    /// An unfinished line with another label is ended first.
     package func setLabel(_ label: String) {
         state.withLock { $0.labels.set(Array(label.utf8)) }
     }
 
-    /// Calls a function with all that is printed from here on, labels and all; nil ends that.
+    /// Passes a copy of all output, including labels, to a function; nil stops it.
     ///
-    /// Called on the threads that print, one at a time; it may not print.
+    /// The function is called on the printing threads, one at a time, and must not print.
     package func setTap(_ tap: (@Sendable ([UInt8]) -> Void)?) {
         state.withLock { $0.tap = tap }
     }
 
-    /// From here on a line is on the screen.
+    /// Records that a line is on the screen; from now on, output is buffered.
     func beginEditing() { state.withLock { $0.isEditing = true } }
 
-    /// The typed line is done with: what is kept is printed now, and the rest goes straight out again.
+    /// Prints the buffered output and stops buffering, after a line was entered.
     func endEditing() {
         state.withLock { state in
             state.isEditing = false
@@ -99,7 +99,7 @@ package final class AsyncOutput: Sendable {
         }
     }
 
-    /// The output that has to be printed above the typed line, always complete lines.
+    /// Returns the buffered output to print above the typed line; it always consists of complete lines.
     func takePending() -> [UInt8] { state.withLock { Self.take(&$0) } }
 
     private static func take(_ state: inout State) -> [UInt8] {
@@ -114,7 +114,7 @@ package final class AsyncOutput: Sendable {
         return state.pending
     }
 
-    /// Drops complete lines from the middle: the first ones show the beginning, the last ones the present state.
+    /// Drops complete lines in the middle: the first lines show the beginning, the last ones the current state.
     private static func thin(_ state: inout State) {
         guard state.pending.count > limit else { return }
         let newline = UInt8(ascii: "\n")
@@ -129,7 +129,8 @@ package final class AsyncOutput: Sendable {
         let middle = state.pending[(headEnd + 1)...tailStart]
         var lines = 0
         for byte in middle where byte == newline { lines += 1 }
-        // An earlier note among the dropped lines is one line too many, and its number counts on.
+        // A note about earlier dropped lines is among the dropped lines; it does not count as a line, and its number is
+        // added.
         if middle.contains(marker) { lines -= 1 }
         state.dropped += lines
         let note = Array("… \(state.dropped) lines left out …".utf8) + [marker, newline]

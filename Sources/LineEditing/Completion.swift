@@ -1,12 +1,12 @@
-/// The possible texts at the cursor.
+/// The possible completions at the cursor.
 package struct Completion: Equatable, Sendable {
     /// The number of characters before the cursor that a candidate replaces.
     package var replacing: Int
-    /// The complete words, in display order.
+    /// The complete replacements, in display order.
     package var candidates: [String]
-    /// The text that follows a single candidate.
+    /// The text that is inserted after a single candidate.
     package var suffix: String
-    /// The text that the listing shows beside candidates, such as a type.
+    /// The text next to a candidate in the listing, such as a type.
     package var details: [String: String]
 
     /// Creates a completion from candidates.
@@ -19,7 +19,7 @@ package struct Completion: Equatable, Sendable {
         self.suffix = suffix
     }
 
-    /// The prefix that all candidates share.
+    /// The longest prefix that all candidates share.
     var commonPrefix: String {
         guard var prefix = candidates.first else { return "" }
         for candidate in candidates.dropFirst() {
@@ -28,7 +28,7 @@ package struct Completion: Equatable, Sendable {
         return prefix
     }
 
-    /// Returns the candidates in as many columns as fit in the window.
+    /// Returns a listing of the candidates in as many columns as fit in the window.
     package func listing(columns: Int, limit: Int = 120) -> String {
         let shown = candidates.prefix(limit)
         let longest = shown.map(\.count).max() ?? 0

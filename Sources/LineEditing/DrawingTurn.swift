@@ -6,11 +6,11 @@
 
 /// A lock for running libedit, which draws through the terminal library.
 ///
-/// That library builds its sequences in memory that the whole process shares (`tgoto` and related functions).
+/// The terminal library builds its sequences in static memory of the process (`tgoto` and related functions).
 ///
 /// An editor releases the lock while it waits for a key, so that editors on several threads do not block each other.
 enum DrawingTurn {
-    // Because: it is created once, never freed, and used only by POSIX functions.
+    // because it is created once, never freed, and used only by POSIX functions
     nonisolated(unsafe) private static let mutex: UnsafeMutablePointer<pthread_mutex_t> = {
         let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
         pthread_mutex_init(mutex, nil)

@@ -1,10 +1,10 @@
-/// The entries of this and earlier sessions.
+/// The history of entries, from this and earlier sessions.
 ///
 /// Each entry is one item, even if it has several lines.
 ///
-/// The file has one entry per line, with `\n` and `\\` for line ends and backslashes, and is only appended to: several
-/// sessions may write to it. It is cut to its newest entries when it is read and has grown to twice the limit. A file
-/// that cannot be read or written costs the persistence, never the session.
+/// The file has one entry per line, with `\n` for line breaks and `\\` for backslashes. It is only appended to, so
+/// several sessions can write to it. If it has grown to twice the limit when it is read, it is truncated to its newest
+/// entries. If the file cannot be read or written, the history is not saved, but the session continues.
 package final class EditHistory {
     /// The maximum number of entries.
     package let limit: Int
@@ -28,7 +28,7 @@ package final class EditHistory {
     /// Adds an entry in memory and to the file, unless it is blank or repeats the last one.
     ///
     /// Returns whether it was added.
-    @discardableResult  // because only the editor, which keeps a copy, needs to know
+    @discardableResult  // because only the editor, which keeps a copy, needs the result
     package func add(_ entry: String) -> Bool {
         var entry = entry
         while let last = entry.last, last.isWhitespace { entry.removeLast() }

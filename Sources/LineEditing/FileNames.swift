@@ -1,10 +1,8 @@
-/// Completion of file names.
+/// Completes file names.
 package enum FileNames {
-    /// The names that continue a path: of `a/b` those in `a` that begin with `b`.
+    /// Returns the completions of a path: for `a/b`, the names in `a` that begin with `b`.
     ///
-    /// Folders end in a slash.
-    ///
-    /// Names that begin with a dot are left out unless the path requests them.
+    /// Folders end in a slash. Names that begin with a dot are omitted unless the typed name begins with a dot.
     package static func completions(of path: String) -> (typed: String, names: [String]) {
         let slash = path.lastIndex(of: "/")
         let typed = slash.map { String(path[path.index(after: $0)...]) } ?? path
@@ -17,7 +15,7 @@ package enum FileNames {
 }
 
 extension FileNames {
-    /// A path with the home folder in place of a leading `~`.
+    /// Returns a path with a leading `~` replaced by the home folder.
     package static func expanded(_ path: String) -> String {
         guard path == "~" || path.hasPrefix("~/"), let home = environment("HOME") else {
             return path

@@ -4,31 +4,31 @@
     import Darwin
 #endif
 
-/// Programs that get the terminal for a while: a pager, an editor.
+/// Runs programs that temporarily use the terminal: a pager, an editor.
 ///
-/// On the thread that edits lines, between lines. What other threads print meanwhile is kept and comes afterwards; Ctrl-C is
-/// the program's.
+/// Thread: the thread that edits lines, between lines. Output of other threads is buffered until the program ends.
+/// Ctrl-C goes to the program.
 package enum ForegroundProgram {
     /// The outcome of editing a text.
     package enum Edited: Equatable, Sendable {
-        /// The text as it was saved.
+        /// The text that the user has saved.
         case text(String)
-        /// Why there is none: the editor has failed, a file could not be written.
+        /// The reason for a failure of the editor or of a file.
         case failed(String)
     }
 
-    /// Shows a text in the user's pager: `PAGER`, else `less`, which ends at once when everything fits.
+    /// Shows a text in the user's pager: `PAGER`, or `less`, which exits at once if the text fits in the window.
     ///
-    /// False, with nothing shown, when there is no pager or `PAGER` is empty.
+    /// Returns false, without showing the text, if there is no pager or `PAGER` is empty.
     package static func page(_ text: String, _ output: AsyncOutput) -> Bool {
         let pager = environment("PAGER") ?? "less"
         guard !pager.isEmpty, let file = TemporaryFile(text, suffix: "") else { return false }
-        // 127 is the shell's word for a program that is not there.
+        // The shell exits with 127 if the program does not exist.
         let command = "LESS=${LESS-FRX}; export LESS; { \(pager)\n} < \"$0\""
         return run(command, file, output) != 127
     }
 
-    /// Gives a text to a command of the shell, as its standard input.
+    /// Passes a text to a shell command as its standard input.
     package static func run(_ command: String, _ text: String, _ output: AsyncOutput) {
         guard let file = TemporaryFile(text, suffix: "") else {
             return output.write("cannot write a temporary file\n")
@@ -36,7 +36,7 @@ package enum ForegroundProgram {
         _ = run("{ \(command)\n} < \"$0\"", file, output)
     }
 
-    /// Lets the user edit a text: `VISUAL`, `EDITOR`, else `vi`.
+    /// Lets the user edit a text in `VISUAL`, `EDITOR`, or `vi`.
     package static func edit(_ text: String, _ output: AsyncOutput) -> Edited {
         let editor =
             ["VISUAL", "EDITOR"].lazy.compactMap(environment).first { !$0.isEmpty } ?? "vi"
@@ -56,14 +56,14 @@ package enum ForegroundProgram {
         return .text(String(decoding: bytes, as: UTF8.self))
     }
 
-    /// Runs a command of the shell with the file's path as its `$0`; its exit code.
+    /// Runs a shell command with the path of the file as `$0`; returns its exit code.
     private static func run(
         _ command: String, _ file: TemporaryFile, _ output: AsyncOutput
     ) -> Int32 {
         output.beginEditing()
         defer {
             output.endEditing()
-            // Those were for the program.
+            // These interrupts were intended for the program.
             _ = TerminalSignals.takeInterrupts()
         }
         var attributes = posix_spawnattr_t()
@@ -88,11 +88,11 @@ package enum ForegroundProgram {
     }
 }
 
-/// A file for another program, which goes away with its value.
+/// A file for another program, which is deleted with this value.
 private final class TemporaryFile {
     let path: String
 
-    /// Nil when it cannot be written.
+    /// Creates the file; returns nil if it cannot be written.
     init?(_ text: String, suffix: String) {
         let folder = environment("TMPDIR").flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
         var name = Array("\(folder)/moonpool-XXXXXX\(suffix)".utf8CString)

@@ -4,7 +4,7 @@
     import Darwin
 #endif
 
-/// File operations of the history.
+/// Reads and writes the file of the history.
 ///
 /// Failures are ignored.
 enum HistoryFile {
@@ -21,10 +21,10 @@ enum HistoryFile {
         }
     }
 
-    /// Appends in one call, so that entries of several sessions never mix.
+    /// Appends the bytes in one system call, so that entries of several sessions never mix.
     static func append(_ path: String, _ bytes: [UInt8]) {
         makeFolder(of: path)
-        // The input may be private, so only the owner can read it.
+        // Entries can contain private data, so only the owner can read the file.
         let file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
         guard file >= 0 else { return }
         defer { Descriptor.close(file) }

@@ -1,22 +1,22 @@
 import CEdit
 
-/// The user's key bindings: the commands of `~/.editrc`, as `man editrc` describes them.
+/// The user's key bindings: the commands in `~/.editrc`, in the format of `man editrc`.
 struct KeyBindings {
     /// Lines that select the emacs or vi mode.
     private var modes: [String] = []
     private var others: [String] = []
 
-    /// Reads a file; a missing or unreadable one has no commands.
+    /// Reads a file; if it cannot be read, there are no commands.
     init(_ path: String?) {
         guard let path, let bytes = HistoryFile.read(path) else { return }
         for line in String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline) {
             let words = line.split(whereSeparator: \.isWhitespace)
             guard let first = words.first, !first.hasPrefix("#") else { continue }
-            // A command can name the program that it is for: `moonpool:bind -v`.
+            // A command can be limited to one program: `moonpool:bind -v`.
             switch first.split(separator: ":").last ?? "" {
             case "bind" where words.contains("-v") || words.contains("-e"):
                 modes.append(String(line))
-            // Without editing there would be no prompt above which output appears.
+            // The command would turn editing off, which the prompt needs to print output above the line.
             case "edit": break
             default: others.append(String(line))
             }
@@ -26,7 +26,7 @@ struct KeyBindings {
     /// Selects the emacs or vi mode, which resets all keys.
     func selectMode(of editor: OpaquePointer) { modes.forEach { run($0, on: editor) } }
 
-    /// Runs all other commands.
+    /// Runs all other commands of the file.
     func apply(to editor: OpaquePointer) { others.forEach { run($0, on: editor) } }
 
     private func run(_ line: String, on editor: OpaquePointer) {

@@ -1,15 +1,16 @@
-// Colors while typing. libedit draws plain text only. Whenever it waits for a key, the line is on the screen as
-// `TypedLineLayout` says. So the same characters can be written again in the same positions, in color, and the cursor
-// put back. libedit's picture of the screen stays true: characters and cursor are what it has drawn.
+// Colors while typing. libedit draws only plain text. When it waits for a key, the position of each character on the
+// screen follows from `TypedLineLayout`. The editor writes the same characters again at the same positions, in color,
+// and restores the cursor. libedit's model of the screen remains correct, because the characters and the cursor do not
+// change.
 
-/// A piece of a line in one color.
+/// A run of characters with one color.
 package struct ColoredRun: Equatable, Sendable {
-    /// How many Unicode scalars it has.
+    /// The number of Unicode scalars.
     package var length: Int
     /// The numbers of an SGR sequence such as `32`; nil for the terminal's own color.
     package var code: String?
 
-    /// A piece of so many scalars.
+    /// Creates a run of a number of Unicode scalars.
     package init(_ length: Int, _ code: String?) {
         self.length = length
         self.code = code
@@ -17,7 +18,7 @@ package struct ColoredRun: Equatable, Sendable {
 }
 
 extension LineEditor {
-    /// Draws the typed line again in its colors, and puts the cursor where it belongs.
+    /// Draws the typed line again in color, and restores the cursor.
     ///
     /// Without colors, this only moves the cursor, which libedit leaves in the second half of a wide character when
     /// text is inserted before that character.
@@ -29,9 +30,9 @@ extension LineEditor {
         if let text = painting.text(painter?(before + after) ?? []) { write(text) }
     }
 
-    /// Draws a line that was entered before it could be painted, from the row below it.
+    /// Draws a line that was entered before it could be drawn in color, from the row below it.
     ///
-    /// Where keys come faster than they are drawn, libedit can leave a blank in the place of a wide character.
+    /// If keys arrive faster than they are drawn, libedit can leave a blank in place of a wide character.
     func paintEnteredLine(_ line: String) {
         if line.isEmpty { return }
         let painting = LinePainting(prompt: prompt, before: line, after: "", window: windowSize)
@@ -39,20 +40,20 @@ extension LineEditor {
     }
 }
 
-/// The text that colors a line that is on the screen, with the cursor somewhere in it.
+/// Creates the text that colors a line on the screen, with the cursor in the line.
 struct LinePainting {
     let prompt: String
     let before: String
     let after: String
     let window: (columns: Int, rows: Int)
 
-    /// Nil where it is not certain what is where on the screen.
+    /// Returns the control sequences and the text; nil if the positions on the screen are uncertain.
     ///
-    /// Plain text is written too: it may have had a color. With `isEntered` the cursor is in the row below the line,
-    /// and stays there.
+    /// Plain text is written too, because it may have had a color before. With `isEntered`, the cursor is in the row
+    /// below the line and remains there.
     func text(_ runs: [ColoredRun], isEntered: Bool = false) -> String? {
         let line = Array((before + after).unicodeScalars)
-        // Instead of what cannot be shown libedit draws its number.
+        // libedit draws the number of a character that cannot be displayed.
         guard line.allSatisfy({ $0 == "\n" || displayWidth($0) >= 0 }) else { return nil }
         var start = TypedLineLayout(columns: window.columns)
         start.add(prompt: prompt, escape: LineEditor.promptEscape)
@@ -61,8 +62,8 @@ struct LinePainting {
         var cursor = end.cursor(before: after)
         end.add(text: after.unicodeScalars)
         if isEntered { cursor = (end.row + 1, 0) }
-        // What has scrolled out of the window cannot be reached. libedit keeps the line's last rows there, and loses count
-        // of the cursor's row when that is not the last one.
+        // Rows that have scrolled out of the window cannot be drawn. libedit keeps the last rows of the line in the
+        // window, but loses track of the cursor if it is in an earlier row.
         let top = max(end.row, cursor.row) - (window.rows - 1)
         guard top <= 0 || cursor.row >= end.row else { return nil }
 
@@ -92,11 +93,11 @@ struct LinePainting {
         return pen.text
     }
 
-    /// Writes characters at places, which are counted from the prompt's first row.
+    /// Writes characters at positions counted from the first row of the prompt.
     private struct Pen {
         private(set) var text = ""
         private var row: Int
-        /// Nil where it is not to be relied on: at first, and behind the last column.
+        /// The column of the cursor; nil if it is uncertain: at the start, and after the last column.
         private var column: Int?
         private var color: String?
 
@@ -115,9 +116,9 @@ struct LinePainting {
             column = place.column + width
         }
 
-        /// Adds a mark to the character that was drawn last.
+        /// Adds a combining character to the last character.
         ///
-        /// Terminals differ in the width of a combined character: the next character sets its own position.
+        /// Terminals differ in the width of a combined character, so the next character sets its position explicitly.
         mutating func combine(_ scalar: Unicode.Scalar) {
             text.unicodeScalars.append(scalar)
             column = nil

@@ -1,12 +1,12 @@
 import CEdit
 
 extension LineEditor {
-    /// Configures the keys: libedit's emacs or vi mode, the keys that users of other prompts expect, and those of the file.
+    /// Configures the keys: libedit's emacs or vi mode, the usual keys of other prompts, and the bindings of a file.
     func configureKeys(_ file: String?) {
         let bindings = KeyBindings(file)
         withWide("emacs") { _ = shim_set_editor(editor, $0) }
         addFunctions()
-        // A change of the mode resets all keys, so it comes first.
+        // A change of the mode resets all keys, so the mode is selected first.
         bindings.selectMode(of: editor)
         usesViKeys = shim_uses_vi_keys(editor) != 0
         for (key, command) in Self.keys + (usesViKeys ? [] : Self.emacsKeys) {
@@ -33,7 +33,7 @@ extension LineEditor {
 
     /// Returns the characters that ``readCharacter(into:)`` delivers for a key.
     ///
-    /// In vi mode the Escape key is a command of its own, so sequences begin with a C1 control character instead.
+    /// In vi mode, the Escape key is a command itself, so key sequences begin with a C1 control character instead.
     func keySequence(_ key: String) -> String {
         guard usesViKeys else { return key }
         return key.replacing("\\e[", with: "\u{9B}").replacing("\\eO", with: "\u{8F}")
@@ -76,7 +76,7 @@ extension LineEditor {
         }
     }
 
-    /// The keys of both modes; in vi mode, of typing and of commands.
+    /// The key bindings of emacs mode, and of both states of vi mode: insertion and commands.
     private static let keys = [
         ("^^", "moonpool-mark"),
         ("\\e[A", "moonpool-up"), ("\\eOA", "moonpool-up"),
@@ -108,7 +108,7 @@ extension LineEditor {
         ("j", "moonpool-down"), ("u", "moonpool-undo"),
     ]
 
-    /// Handles the tab key: completes the common prefix of the candidates, lists them, or indents an empty line.
+    /// Handles the tab key: inserts the common prefix of the candidates, lists them, or indents an empty line.
     func complete() -> UInt8 {
         let (before, after) = typed
         if before.allSatisfy(\.isWhitespace) {
@@ -131,7 +131,8 @@ extension LineEditor {
         return UInt8(CC_NORM)
     }
 
-    /// Handles a bracketed paste: its lines become lines of one entry, which does not run before Enter is pressed.
+    /// Handles a bracketed paste: the pasted lines become lines of one entry, which does not run until Enter is
+    /// pressed.
     func paste() -> UInt8 {
         let end = Array("\u{1B}[201~".unicodeScalars)
         var text: [Unicode.Scalar] = []

@@ -1,14 +1,15 @@
 import CEdit
 
-// Entries of several lines: the arrow keys move between their lines first, and between entries beyond the ends.
+// Entries with several lines: the arrow keys move between the lines first, and then between entries.
 
 extension LineEditor {
-    /// A key that no keyboard has.
+    /// A key sequence that no keyboard produces.
     ///
-    /// Pushing it runs the function that is bound to it.
+    /// Pushing it as input runs the function that is bound to it.
     static let initialKey = "\u{1B}[1;95C"
 
-    /// Handles the up arrow: moves to the line above, takes back the lines typed before, or recalls the previous entry.
+    /// Handles the up arrow: moves to the line above, restores the previously typed lines, or recalls the previous
+    /// entry.
     func moveUp() -> UInt8 {
         let before = typed.before
         guard let end = before.lastIndex(of: "\n") else {
@@ -40,7 +41,7 @@ extension LineEditor {
 
     /// Replaces the typed text with an entry of the history, or with the new entry after the last one.
     ///
-    /// Keeps the text, with its changes, for the way back. Beyond both ends it stays as it is.
+    /// Saves the typed text with its changes for a later return. At both ends of the history, nothing changes.
     private func recall(_ position: Int) -> UInt8 {
         let entries = history.entries
         guard (0...entries.count).contains(position) else { return UInt8(CC_REFRESH_BEEP) }
@@ -52,7 +53,7 @@ extension LineEditor {
         return UInt8(CC_REFRESH)
     }
 
-    /// Replaces the typed text and places the cursor between two parts of the new one.
+    /// Replaces the typed text; the cursor is placed between the two parts of the new text.
     func replaceTyped(with text: (before: String, after: String)) {
         let (before, after) = typed
         moveCursor(by: after.unicodeScalars.count)
@@ -62,7 +63,7 @@ extension LineEditor {
         moveCursor(by: -text.after.unicodeScalars.count)
     }
 
-    /// Handles Home and Ctrl-A: moves to the start of the line of an entry.
+    /// Handles Home and Ctrl-A: moves to the start of the current line of the entry.
     func moveToLineStart() -> UInt8 {
         let before = typed.before
         let start = before.lastIndex(of: "\n").map { before.index(after: $0) }
@@ -70,7 +71,7 @@ extension LineEditor {
         return UInt8(CC_REFRESH)
     }
 
-    /// Handles End and Ctrl-E: moves to the end of the line of an entry.
+    /// Handles End and Ctrl-E: moves to the end of the current line of the entry.
     func moveToLineEnd() -> UInt8 {
         moveCursor(by: typed.after.prefix { $0 != "\n" }.unicodeScalars.count)
         return UInt8(CC_REFRESH)
@@ -82,7 +83,7 @@ extension LineEditor {
         return UInt8(CC_REFRESH)
     }
 
-    /// Inserts the initial text of the line and places the cursor inside it.
+    /// Inserts the initial text of the line and sets the cursor.
     func insertInitial() -> UInt8 {
         insert(initial.before + initial.after)
         moveCursor(by: -initial.after.unicodeScalars.count)

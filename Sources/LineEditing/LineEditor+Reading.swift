@@ -1,17 +1,17 @@
 import CEdit
 
 extension LineEditor {
-    /// libedit's source of characters: waits for the terminal, and for output that has to appear meanwhile.
+    /// Reads a character for libedit; waits for the terminal and for output that must be shown meanwhile.
     ///
-    /// Returns 1 for a character, 0 at the end, -1 when the line is given up.
+    /// Returns 1 for a character, 0 at the end of input, and -1 if reading ends without a line.
     func readCharacter(into character: UnsafeMutablePointer<wchar_t>) -> Int32 {
         DrawingTurn.give()
         defer { DrawingTurn.take() }
-        // libedit has drawn the line, in part or whole, and what it has drawn is plain.
+        // libedit has drawn parts of the line without colors.
         var mustPaint = true
         noteForUndo()
         while true {
-            // While keys wait, the line is about to be drawn again.
+            // While keys are pending, the line will be drawn again soon.
             if mustPaint, waitingScalar == nil, !Descriptor.hasInput(input) {
                 paintLine()
                 drawSuggestion()
@@ -51,7 +51,7 @@ extension LineEditor {
                 default:
                     wasPainted = isPainted
                     isPainted = false
-                    // Where libedit inserts one by itself, it loses count of the columns.
+                    // libedit miscounts the columns if it inserts a combining character itself.
                     if scalar.value >= 0x300, displayWidth(scalar) == 0, !takesMarksAsTheyAre {
                         marks.unicodeScalars.append(scalar)
                         character.pointee = Self.markKey
@@ -64,10 +64,10 @@ extension LineEditor {
         }
     }
 
-    /// The key (Ctrl-^) that represents the combining characters that were typed.
+    /// The key (Ctrl-^) that libedit receives in place of combining characters.
     private static let markKey: wchar_t = 0x1E
 
-    /// Gives the terminal back for as long as the job is stopped, and takes the line up again where it is continued.
+    /// Restores the terminal while the job is stopped, and draws the line again when the job continues.
     private func leaveTerminal(_ stop: () -> Void) {
         DrawingTurn.take()
         defer { DrawingTurn.give() }
@@ -81,7 +81,7 @@ extension LineEditor {
         shim_refresh(editor)
     }
 
-    /// True if that drew the line again.
+    /// Shows new output, a new prompt or a new window size; returns whether the line was drawn again.
     private func showWhatHappened() -> Bool {
         DrawingTurn.take()
         defer { DrawingTurn.give() }
@@ -95,9 +95,9 @@ extension LineEditor {
         return true
     }
 
-    /// Reads a character; in vi mode, the first two of the sequence of a function key become one.
+    /// Reads a character; in vi mode, the first two characters of a function key's sequence become one.
     ///
-    /// The Escape key alone sends the character that such sequences begin with, but nothing follows soon.
+    /// The Escape key sends the same first character, but no other character follows within 40 ms.
     private func readKey() -> Unicode.Scalar? {
         if let scalar = waitingScalar {
             waitingScalar = nil
@@ -118,7 +118,7 @@ extension LineEditor {
 
     private static let escapePatience: Int32 = 40
 
-    /// One character of the terminal's UTF-8; damaged ones become U+FFFD.
+    /// Reads one UTF-8 character; invalid bytes become U+FFFD.
     private func readScalar() -> Unicode.Scalar? {
         guard let first = Descriptor.readByte(input) else { return nil }
         if first < 0x80 { return Unicode.Scalar(first) }

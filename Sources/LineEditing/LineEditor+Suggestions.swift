@@ -1,7 +1,7 @@
 import CEdit
 
-// Suggestions: the rest of the newest entry that begins with what is typed, in gray behind the cursor. libedit does not know
-// of it: it is drawn when the editor waits for a key, and erased before libedit sees the key.
+// Suggestions: the rest of the newest entry that begins with the typed text, in gray after the cursor. libedit does not
+// know about suggestions: they are drawn while the editor waits for a key, and erased before libedit receives the key.
 
 extension LineEditor {
     static let rightKey = "\u{1B}[1;95D"
@@ -17,14 +17,14 @@ extension LineEditor {
         return rest.isEmpty ? nil : rest
     }
 
-    /// The remark about the typed text; nil if the cursor is not at the end of it.
+    /// The hint about the typed text; nil if the cursor is not at the end of the text.
     var currentHint: String? {
         guard painter != nil, let hint else { return nil }
         let (before, after) = typed
         return after.isEmpty && !before.isEmpty ? hint(before) : nil
     }
 
-    /// Draws the suggestion and the remark after the cursor, as far as they fit into the row.
+    /// Draws the suggestion and the hint after the cursor, as far as they fit into the row.
     func drawSuggestion() {
         eraseSuggestion()
         let (suggestion, hint) = (suggestion, currentHint)
@@ -44,18 +44,18 @@ extension LineEditor {
         isSuggesting = true
     }
 
-    /// Erases what was drawn behind the cursor.
+    /// Erases the suggestion and the hint.
     func eraseSuggestion() {
         guard isSuggesting else { return }
         isSuggesting = false
         write("\u{1B}[K")
     }
 
-    /// The arrow right: accepts the suggestion at the end of the line, otherwise moves.
+    /// Handles the right arrow: accepts the suggestion at the end of the line, otherwise moves the cursor.
     func moveRight() -> UInt8 {
         guard let suggestion else {
             guard usesViKeys else { return push(Self.rightKey) }
-            // In vi mode, libedit's own function does not move behind the last character.
+            // In vi mode, libedit's own function does not move past the last character.
             moveCursor(by: typed.after.isEmpty ? 0 : 1)
             return UInt8(CC_REFRESH)
         }

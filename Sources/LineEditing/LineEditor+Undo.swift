@@ -1,7 +1,7 @@
 import CEdit
 
 extension LineEditor {
-    /// The typed text before the last changes, for undoing.
+    /// The previous versions of the typed text, for undo.
     struct Undo {
         private var earlier: [(before: String, after: String)] = []
         private var current = (before: "", after: "")
@@ -9,7 +9,7 @@ extension LineEditor {
 
         private static let limit = 500
 
-        /// Notes the typed text.
+        /// Records the typed text.
         ///
         /// Typing a word counts as one change.
         mutating func note(_ text: (before: String, after: String)) {
@@ -38,17 +38,17 @@ extension LineEditor {
         }
     }
 
-    /// A longer text is noted only while no keys wait, because noting copies it.
+    /// The maximum length of a text that is recorded while keys are pending, because recording copies the text.
     private static let longestNoted = 4_096
 
-    /// Notes the typed text before the next key changes it.
+    /// Records the typed text before the next key changes it.
     func noteForUndo() {
         guard let info = el_wline(editor)?.pointee, let start = info.buffer,
             let end = info.lastchar,
             end - start <= Self.longestNoted || !Descriptor.hasInput(input)
         else { return }
         let typed = typed
-        // An incremental search shows its pattern as the last line of the text.
+        // During an incremental search, the last line of the text shows the pattern.
         let last = (typed.before + typed.after).split(separator: "\n").last ?? ""
         if ["bck:", "bck?", "fwd:", "fwd?"].contains(last.prefix(4)) { return }
         undoing.note(typed)

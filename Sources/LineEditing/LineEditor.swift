@@ -5,26 +5,26 @@ import CEdit
 // The line editor of the prompt. It reads one line at a time with the usual keys, history, completion and pasting,
 // while other threads continue printing: their output appears above the typed line, which stays unchanged.
 //
-// What it does not do: it knows no Lua; whether an entry is complete, and what may be completed, others say.
+// It does not depend on Lua. Its client decides whether an entry is complete and returns the completions.
 //
-// Threads: everything here belongs to one thread, the one that made the editor (a process's main thread, because signals
-// go there); `AsyncOutput` and `WakePipe` may be used from anywhere.
+// Threads: everything here belongs to the thread that created the editor (the main thread of a process, because it
+// receives the signals); `AsyncOutput` and `WakePipe` are usable on any thread.
 //
 // Caveats:
-// * While a line is read the terminal sends no signals; Ctrl-C, Ctrl-Z and Ctrl-\ are characters that are handled here.
-//   Between lines the terminal is as it was, and Ctrl-C is SIGINT (see `TerminalSignals`).
-// * libedit works in wide characters of the thread's locale: the editor gives its thread a UTF-8 one, and leaves the
-//   process's alone, because scripts expect the locale that `lua` starts in.
+// * While a line is edited, the terminal sends no signals; Ctrl-C, Ctrl-Z and Ctrl-\ arrive as characters. Between
+//   lines the terminal has its original settings, and Ctrl-C sends SIGINT (see `TerminalSignals`).
+// * libedit uses wide characters in the locale of the thread. The editor sets a UTF-8 locale for its thread and does
+//   not change the locale of the process, because scripts expect the locale of `lua`.
 
 /// The outcome of reading a line.
 package enum LineInput: Equatable, Sendable {
-    /// A line, without its end; a recalled or pasted one may have several.
+    /// A line without its line break; a recalled or pasted line can contain several lines.
     case line(String)
-    /// The arrow up in the first line of what is typed, where the caller has requested it, to get the lines before back.
+    /// The up arrow in the first line of the typed text, if the caller has enabled it, to restore the previous lines.
     case takenBack(String)
-    /// Ctrl-C: what was typed is thrown away.
+    /// Ctrl-C; the typed text is discarded.
     case interrupted
-    /// Ctrl-D on an empty line, or the terminal is gone.
+    /// Ctrl-D on an empty line, or a closed terminal.
     case endOfInput
 }
 
@@ -41,28 +41,28 @@ package final class LineEditor {
     var wasInterrupted = false
     var wasStopped = false
     var wasTakenBack = false
-    /// Combining characters that were typed and not inserted yet.
+    /// The typed combining characters that have not been inserted yet.
     var marks = ""
-    /// Whether what is read goes to a function that takes combining characters as others.
+    /// Whether the current function of libedit accepts combining characters directly.
     var takesMarksAsTheyAre = false
-    /// Whether the line was painted as it is since the last key but one.
+    /// Whether the line was drawn in color before the last key.
     var wasPainted = true
     var isPainted = true
     var canTakeBack = false
-    /// Whether the keys are those of vi.
+    /// Whether the editor is in vi mode.
     var usesViKeys = false
-    /// A character that was read and belongs to the next key.
+    /// A character that was read ahead for the next key.
     var waitingScalar: Unicode.Scalar?
-    /// The earlier texts of the line.
+    /// The earlier versions of the line.
     var undoing = Undo()
-    /// Whether a suggestion is drawn behind the cursor.
+    /// Whether a suggestion is drawn after the cursor.
     var isSuggesting = false
     var initial = (before: "", after: "")
-    /// The index of the shown entry in the history; the number of entries for a new one.
+    /// The index of the displayed entry in the history; the number of entries for a new one.
     var historyPosition = 0
-    /// The changed texts of entries that were left with the arrow keys, by index in the history.
+    /// The changed texts of entries that the user has left with the arrow keys, by index in the history.
     var drafts: [Int: String] = [:]
-    /// How often something was printed above the typed line.
+    /// The number of times that output was printed above the typed line.
     package internal(set) var interjections = 0
 
     /// The entries that can be recalled.
@@ -70,33 +70,34 @@ package final class LineEditor {
     /// Returns the completions at the cursor, given the text before and after it.
     package var completer: ((_ before: String, _ after: String) -> Completion?)?
 
-    /// Returns the colors of the typed text whenever it is drawn; nil for none.
+    /// Returns the colors of the typed text, each time it is drawn; nil for no colors.
     package var painter: ((_ text: String) -> [ColoredRun])?
 
-    /// Returns a remark about the typed text, which appears in gray at its end.
+    /// Returns a hint about the typed text, which appears in gray at its end.
     ///
-    /// Called whenever the line is drawn and when the output's pipe is woken, with the text before a cursor at the end.
+    /// Called with the typed text when the line is drawn and when the output's pipe is woken, if the cursor is at the
+    /// end.
     package var hint: ((_ before: String) -> String?)?
-    /// The remark on the screen.
+    /// The hint on the screen.
     var shownHint: String?
 
-    /// Asked whenever the output's pipe is woken: the prompt as it is now; nil leaves it.
+    /// Returns the current prompt, or nil to keep it; called when the output's pipe is woken.
     package var currentPrompt: (() -> String?)?
 
-    /// Asked whenever the output's pipe is woken: true ends the reading as the end of the input does.
+    /// Returns whether to stop reading, as at the end of input; called when the output's pipe is woken.
     package var mustStop: (() -> Bool)?
 
-    /// Marks the characters in a prompt that take no space on the screen, such as colors: one before, one after.
+    /// The character before and after parts of a prompt that take no space on the screen, such as colors.
     package static let promptEscape: Unicode.Scalar = "\u{1}"
 
-    /// Returns what a prompt shows: the text without the parts between ``promptEscape``.
+    /// Returns the visible part of a prompt: the text without the parts between two ``promptEscape``.
     package static func visible(_ prompt: String) -> String {
         prompt.split(
             separator: Character(promptEscape), omittingEmptySubsequences: false
         ).enumerated().filter { $0.offset % 2 == 0 }.map { String($0.element) }.joined()
     }
 
-    /// Creates an editor; nil if the descriptors are not a terminal, or one that cannot move its cursor.
+    /// Creates an editor; returns nil if the descriptors are not a terminal that can move its cursor.
     ///
     /// `keyBindings` is the path of a file with commands as in `~/.editrc`; it can select the vi mode.
     package init?(
@@ -125,7 +126,7 @@ package final class LineEditor {
         self.history = history
         streams = [reading, writing, errors]
         windowSize = Descriptor.windowSize(descriptor) ?? (80, 24)
-        // Because: the editor is ended in `deinit`, before the object it points back to can go.
+        // because `deinit` ends the editor before the object is released
         shim_set_client(editor, Unmanaged.passUnretained(self).toOpaque())
         shim_set_signals(editor, 0)
         configureKeys(keyBindings)
@@ -156,10 +157,10 @@ package final class LineEditor {
 
     /// Shows the prompt and reads one line.
     ///
-    /// Blocks; what other threads print meanwhile goes above the line.
+    /// Blocks; output of other threads appears above the line.
     ///
-    /// With `initial` there is a text to begin with, and the cursor in it. With `canTakeBack` the arrow up in its first
-    /// line ends the reading.
+    /// The line starts with the text `initial`, with the cursor between its parts. With `canTakeBack`, the up arrow in
+    /// the first line ends the reading.
     package func readLine(
         prompt: String, initial: (before: String, after: String) = ("", ""),
         canTakeBack: Bool = false
@@ -183,7 +184,8 @@ package final class LineEditor {
         output.pipe.drain()
         output.finishLine()
         output.beginEditing()
-        // Before the prompt: libedit would do it only when it reads, and what is typed until then would be echoed.
+        // Before the prompt, because libedit prepares the terminal only when it reads, and earlier input would be
+        // echoed.
         shim_prepare_terminal(editor, 1)
         write("\u{1B}[?2004h")
         if !initial.before.isEmpty || !initial.after.isEmpty { _ = push(Self.initialKey) }
@@ -192,7 +194,7 @@ package final class LineEditor {
         write("\u{1B}[?2004l")
         defer { output.endEditing() }
         if wasInterrupted {
-            // What follows begins below the abandoned line.
+            // Later output starts below the abandoned line.
             write("^C\r\n")
             el_reset(editor)
             return .interrupted
@@ -213,13 +215,13 @@ package final class LineEditor {
         return .line(text)
     }
 
-    /// Makes an entry one item of the history, of this session and the later ones.
+    /// Adds an entry to the history of this and later sessions.
     package func remember(_ entry: String) {
         if history.add(entry) { enter(history.entries.last ?? entry) }
     }
 
     private func enter(_ entry: String) {
-        // libedit ends a recalled line with its own line end: what it keeps must have one to drop.
+        // libedit removes the line break of a recalled line, so the stored line must have one.
         withWide(entry + "\n") { _ = shim_history_enter(historyHandle, $0) }
     }
 
@@ -228,14 +230,14 @@ package final class LineEditor {
         return Unmanaged<LineEditor>.fromOpaque(client).takeUnretainedValue()
     }
 
-    /// The window's width and height.
+    /// The width and height of the window.
     package var window: (columns: Int, rows: Int) {
         Descriptor.windowSize(descriptor) ?? windowSize
     }
 
     // MARK: - Prompt
 
-    /// Kept alive between `setPrompt`s: libedit reads it whenever it draws.
+    /// The text of the prompt, which libedit reads whenever it draws the line.
     private(set) var promptPointer = UnsafeMutablePointer<wchar_t>.allocate(capacity: 1)
 
     private func setPrompt(_ text: String) {
@@ -264,7 +266,7 @@ package final class LineEditor {
         )
     }
 
-    /// Erases prompt and line, prints, and lets libedit draw both again, perhaps with another prompt.
+    /// Erases prompt and line, prints bytes, and lets libedit draw both again, optionally with a new prompt.
     func interject(_ bytes: [UInt8], newPrompt: String? = nil) {
         eraseLine()
         if let newPrompt { setPrompt(newPrompt) }
@@ -273,7 +275,7 @@ package final class LineEditor {
         shim_refresh(editor)
     }
 
-    /// How many rows of the window a prompt and the line behind it take.
+    /// Returns the number of rows that a prompt and the line after it take.
     package func rows(prompt: String, line: String) -> Int {
         var layout = TypedLineLayout(columns: windowSize.columns)
         layout.add(prompt: prompt, escape: Self.promptEscape)
@@ -281,25 +283,25 @@ package final class LineEditor {
         return layout.row + 1
     }
 
-    /// Erases so many rows above the cursor, which is at the beginning of one.
+    /// Erases a number of rows above the cursor, which is at the start of a row.
     package func eraseRows(_ count: Int) {
         let count = min(count, max(windowSize.rows - 1, 0))
         if count > 0 { write("\u{1B}[\(count)A\r\u{1B}[J") }
     }
 
-    /// Erases prompt and line and leaves the cursor where the prompt began.
+    /// Erases prompt and line, and leaves the cursor at the start of the prompt.
     func eraseLine() {
         var layout = TypedLineLayout(columns: windowSize.columns)
         layout.add(prompt: prompt, escape: Self.promptEscape)
         let (before, after) = typed
         layout.add(text: before.unicodeScalars)
-        // The cursor cannot be above the window's first row, whatever has scrolled out of it.
+        // The cursor is never above the first row of the window, even if the line has scrolled out of it.
         let row = min(layout.cursor(before: after).row, max(windowSize.rows - 1, 0))
         write(row > 0 ? "\u{1B}[\(row)A\r\u{1B}[J" : "\r\u{1B}[J")
     }
 
-    /// Follows a change of the window's size; true if there was one.
-    @discardableResult  // because before a line begins nothing has to be drawn again
+    /// Updates the window size; returns whether it has changed.
+    @discardableResult  // because before a line is edited nothing has to be redrawn
     func noticeWindowSize() -> Bool {
         guard let size = Descriptor.windowSize(descriptor), size != windowSize else { return false }
         windowSize = size

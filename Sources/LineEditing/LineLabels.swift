@@ -1,4 +1,4 @@
-/// Puts a label with the source before each printed line.
+/// Inserts a label with the source before each printed line.
 ///
 /// Each thread has its own label, because observers run on one thread while workers print on theirs.
 struct LineLabels {
@@ -6,15 +6,15 @@ struct LineLabels {
     /// The label of the unfinished line.
     private var unfinished: [UInt8] = []
 
-    /// Labels the calling thread's output from now on; an empty label stops that.
+    /// Sets the label of the calling thread's output from now on; empty for none.
     mutating func set(_ label: [UInt8]) {
         labels[currentThread()] = label.isEmpty ? nil : label
     }
 
     /// Returns the bytes with the calling thread's label before each line.
     ///
-    /// `endsInLine` says whether the previous output ended its line. Output that does not continue that line begins a
-    /// new one.
+    /// `endsInLine` is whether the previous output ended its line. Output that does not continue that line starts a new
+    /// one.
     mutating func label(_ bytes: [UInt8], endsInLine: Bool) -> [UInt8] {
         let label = labels.isEmpty ? [] : labels[currentThread()] ?? []
         let goesOn = !endsInLine && unfinished == label

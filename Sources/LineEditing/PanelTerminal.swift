@@ -14,9 +14,9 @@ package enum PanelKey: Sendable, Equatable {
 
 /// The content of a panel.
 package struct PanelFrame: Sendable, Equatable {
-    /// Lines with colors, none wider than the window.
+    /// The lines, which can contain color sequences and must fit the window.
     package var lines: [String]
-    /// Whether the panel is over; then its lines stay on the screen as printed text.
+    /// Whether the panel is closed; its lines then stay on the screen as printed text.
     package var isOver: Bool
 
     /// Creates a frame.
@@ -26,14 +26,15 @@ package struct PanelFrame: Sendable, Equatable {
     }
 }
 
-/// Shows lines that change in place and reads single keys, while other threads continue printing above them.
+/// Shows lines that are redrawn in place and reads single keys, while other threads continue printing above them.
 ///
-/// On the thread that edits lines, between lines.
+/// Thread: the thread that edits lines, between lines.
 package enum PanelTerminal {
     /// Runs a panel until its frame is over or the input ends.
     ///
-    /// `frame` is called whenever the output's pipe is woken; nil while there is none yet. `press` receives each key, and
-    /// `resize` is called when the window has another size. Until `isAnswered` the next key waits, at most for some tenths
+    /// `frame` is called when the output's pipe is woken and returns nil until there is a frame. `press` receives each
+    /// key, and `resize` is called when the size of the window has changed. While `isAnswered` returns false, the next
+    /// key waits for at most 300 ms, because it can be intended for the prompt after the panel.
     /// of a second: it may be meant for what follows the panel.
     package static func run(
         _ output: AsyncOutput, input: Int32 = 0, frame: () -> PanelFrame?,
@@ -83,7 +84,7 @@ package enum PanelTerminal {
         }
     }
 
-    /// How long a key waits for the answer to the one before.
+    /// The maximum time in milliseconds that a key waits for the answer to the previous one.
     private static let patience = 300
 
     private static func draw(
@@ -101,7 +102,8 @@ package enum PanelTerminal {
         text.withUTF8 { Descriptor.write(output.descriptor, UnsafeRawBufferPointer($0)) }
     }
 
-    /// Delivers every key at once, Ctrl-C too; the settings before, or nil where there is no terminal.
+    /// Makes the terminal deliver every key immediately, including Ctrl-C; returns the previous settings, or nil
+    /// without a terminal.
     private static func makeRaw(_ input: Int32) -> termios? {
         var settings = termios()
         guard tcgetattr(input, &settings) == 0 else { return nil }

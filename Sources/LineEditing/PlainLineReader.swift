@@ -1,10 +1,10 @@
-/// Reads lines where there is no terminal to edit them on.
+/// Reads lines from an input that is not a terminal.
 package final class PlainLineReader {
     private let input: Int32
     private var buffer: [UInt8] = []
     private var isAtEnd = false
 
-    /// Reads from a descriptor.
+    /// Creates a reader for a descriptor.
     package init(input: Int32 = 0) { self.input = input }
 
     /// Whether a line can be read without waiting, because it was typed ahead.
@@ -12,9 +12,9 @@ package final class PlainLineReader {
         buffer.contains(UInt8(ascii: "\n")) || Descriptor.hasInput(input)
     }
 
-    /// The next line's bytes without its end; nil when there is none.
+    /// Returns the bytes of the next line without the line break; nil at the end of input.
     ///
-    /// A last line without an end counts.
+    /// A last line without a line break counts.
     package func readLine() -> [UInt8]? {
         var scanned = 0
         while true {

@@ -1,4 +1,4 @@
-/// Prompts where the cursor cannot move: shows the prompt and leaves editing to the terminal.
+/// A prompt for terminals that cannot move the cursor: the terminal itself edits the line.
 package final class PlainPrompt {
     private let output: AsyncOutput
     private let reader = PlainLineReader()
@@ -6,10 +6,10 @@ package final class PlainPrompt {
     /// Reads from standard input.
     package init(output: AsyncOutput) { self.output = output }
 
-    /// Shows the prompt on a line of its own and returns the next line.
+    /// Shows the prompt on its own line and returns the next line.
     package func readLine(prompt: String) -> LineInput {
         output.finishLine()
-        // The echo of a line that was typed before the prompt is above the prompt, and does not end its line.
+        // The echo of a line that was typed before the prompt is above the prompt and does not end its line.
         let wasTypedAhead = reader.hasWaitingLine
         output.write(LineEditor.visible(prompt))
         let line = readLine()

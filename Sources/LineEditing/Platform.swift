@@ -6,11 +6,11 @@ import CEdit
     import Darwin
 #endif
 
-/// The file calls and terminal calls that this module needs, in one place.
+/// The file and terminal calls of this module.
 enum Descriptor {
     static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
-    /// Writes all of it, whatever it takes; gives up when the other side is gone.
+    /// Writes all bytes, and waits if necessary; stops at an error, such as a closed pipe.
     static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -31,9 +31,9 @@ enum Descriptor {
         }
     }
 
-    /// Writes without waiting: for pipes that only wake a reader.
+    /// Writes without waiting, for pipes that only wake a reader.
     ///
-    /// May be called in a signal handler.
+    /// Can be called in a signal handler.
     static func writeOnce(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) {
         let before = errno
         #if canImport(Glibc)
@@ -60,7 +60,7 @@ enum Descriptor {
         }
     }
 
-    /// Reads what there is, at least one byte; empty at the end of input or on an error.
+    /// Reads the available bytes, at least one; returns an empty array at the end of input or on an error.
     static func readSome(_ descriptor: Int32) -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: 4096)
         while true {
@@ -72,7 +72,8 @@ enum Descriptor {
 
     enum Readiness { case first, second, interrupted, timeout }
 
-    /// Waits until one of two descriptors can be read; the second goes first, because it announces the rest.
+    /// Waits until one of two descriptors is readable; the second one takes precedence, because it reports all other
+    /// events.
     static func waitForInput(_ first: Int32?, or second: Int32, milliseconds: Int? = nil)
         -> Readiness
     {
@@ -86,13 +87,14 @@ enum Descriptor {
         return ready[0].revents != 0 ? .second : .first
     }
 
-    /// Whether there is something to read now, or within some milliseconds.
+    /// Returns whether input is available, now or within some milliseconds.
     static func hasInput(_ descriptor: Int32, milliseconds: Int32 = 0) -> Bool {
         var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         return poll(&ready, 1, milliseconds) > 0
     }
 
-    /// The window's size in columns and rows, where the descriptor is a terminal that knows.
+    /// Returns the size of the window in columns and rows; nil if the descriptor is not a terminal or the size is
+    /// unknown.
     static func windowSize(_ descriptor: Int32) -> (columns: Int, rows: Int)? {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
@@ -105,13 +107,13 @@ enum Descriptor {
         return copy < 0 ? nil : fdopen(copy, mode)
     }
 
-    /// A descriptor that takes everything and keeps nothing.
+    /// Returns a descriptor that discards everything written to it.
     static func discarding() -> Int32? {
         let file = open("/dev/null", O_WRONLY | O_CLOEXEC)
         return file < 0 ? nil : file
     }
 
-    /// Both ends of a pipe that never blocks and is not inherited.
+    /// Returns both ends of a pipe that never blocks and is not inherited.
     static func pipe() -> (read: Int32, write: Int32)? {
         var ends: [Int32] = [-1, -1]
         guard pipeCall(&ends) == 0 else { return nil }
@@ -122,13 +124,13 @@ enum Descriptor {
         return (ends[0], ends[1])
     }
 
-    /// Empties a pipe of `pipe()`.
+    /// Empties a pipe that `pipe()` has created.
     static func drain(_ descriptor: Int32) {
         var buffer = [UInt8](repeating: 0, count: 256)
         while read(descriptor, &buffer, buffer.count) > 0 {}
     }
 
-    /// The names in a folder, folders with a slash at their ends; empty when it cannot be read.
+    /// Returns the names in a folder, where folders end in a slash; empty if the folder cannot be read.
     static func names(in folder: String) -> [String] {
         guard let stream = opendir(folder) else { return [] }
         defer { closedir(stream) }
@@ -152,7 +154,7 @@ enum Descriptor {
     }
 }
 
-/// A number that identifies the calling thread.
+/// Returns a number that identifies the calling thread.
 func currentThread() -> UInt {
     #if canImport(Glibc)
         UInt(pthread_self())
@@ -163,13 +165,13 @@ func currentThread() -> UInt {
 
 private func pipeCall(_ ends: inout [Int32]) -> Int32 { pipe(&ends) }
 
-/// Stops the whole job as Ctrl-Z does, and returns when it is continued.
+/// Stops the whole job like Ctrl-Z, and returns when it continues.
 func suspendJob() { kill(0, SIGTSTP) }
 
-/// Does what Ctrl-\ does.
+/// Sends SIGQUIT to the job, like Ctrl-\.
 func quitJob() { kill(0, SIGQUIT) }
 
-/// Calls the handler, which may only do what a signal handler may, for each of the signals.
+/// Installs a handler for signals; it may only use operations that are safe in a signal handler.
 func installSignalHandler(_ signals: [Int32], _ handler: @escaping @convention(c) (Int32) -> Void) {
     for signal in signals {
         var action = sigaction()
@@ -179,7 +181,7 @@ func installSignalHandler(_ signals: [Int32], _ handler: @escaping @convention(c
             action.__sigaction_u.__sa_handler = handler
         #endif
         sigemptyset(&action.sa_mask)
-        // No SA_RESTART needed: every wait here looks at a pipe that the handler writes to.
+        // SA_RESTART is not necessary, because every wait includes a pipe that the handler writes to.
         action.sa_flags = 0
         sigaction(signal, &action, nil)
     }
@@ -191,7 +193,8 @@ enum TerminalSignalNumber {
     static let continued = SIGCONT
 }
 
-/// How many columns a character takes: 0 for combining ones, 2 for wide ones, -1 when it cannot be shown.
+/// Returns the number of columns of a character: 0 for combining ones, 2 for wide ones, -1 for ones without a display
+/// form.
 func displayWidth(_ scalar: Unicode.Scalar) -> Int {
     Int(shim_character_width(wchar_t(scalar.value)))
 }

@@ -2,11 +2,11 @@ import Synchronization
 
 /// Collects the terminal's signals: Ctrl-C while code runs, and changes of the window size.
 ///
-/// One set of handlers per process, installed by the first `watch`. The signals are for the main thread, which waits on
-/// the pipe; everything else has them blocked.
+/// The process has one set of handlers, installed by the first `watch`. The main thread receives the signals and waits
+/// on the pipe; all other threads block them.
 package enum TerminalSignals {
     private static let interrupts = Atomic<Int>(0)
-    // The handler may touch nothing but atomics, so the pipe's address travels as a number. It is never freed.
+    // The handler may only use atomics, so the address of the pipe is stored as a number. The pipe is never freed.
     private static let pipe = Atomic<UInt>(0)
 
     /// Makes SIGINT and SIGWINCH wake this pipe instead of their default actions.
@@ -24,7 +24,7 @@ package enum TerminalSignals {
             }
             let address = TerminalSignals.pipe.load(ordering: .acquiring)
             guard let pointer = UnsafeRawPointer(bitPattern: address) else { return }
-            // Because: the pipe was retained permanently when its address was stored.
+            // because the pipe was retained permanently when its address was stored
             Unmanaged<WakePipe>.fromOpaque(pointer)._withUnsafeGuaranteedRef { $0.wake() }
         }
     }

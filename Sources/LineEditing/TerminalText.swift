@@ -4,9 +4,9 @@ import CEdit
 package enum TerminalText {
     /// Returns the number of columns of a text on one line.
     ///
-    /// Control characters and characters that cannot be shown count as one column.
+    /// Control characters and characters without a display form count as one column.
     ///
-    /// Any thread: uses the editor's locale, regardless of the thread's own.
+    /// Usable on any thread: it uses the editor's locale, regardless of the thread's own.
     package static func width(_ text: String) -> Int {
         if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
         return withUTF8Locale {
@@ -14,7 +14,7 @@ package enum TerminalText {
         }
     }
 
-    /// Returns the text, or its beginning followed by `…`, in at most `columns` columns.
+    /// Returns the text, truncated with `…` to at most `columns` columns.
     package static func truncate(_ text: String, to columns: Int) -> String {
         if text.utf8.count <= columns || width(text) <= columns { return text }
         guard columns > 0 else { return "" }
@@ -42,15 +42,15 @@ package enum TerminalText {
                 continue
             }
             guard scalars.next() == "[" else { continue }
-            // A sequence ends with a letter or with one of a few signs.
+            // A sequence ends with a letter or with one of a few punctuation characters.
             while let next = scalars.next(), !(0x40...0x7E).contains(next.value) {}
         }
         return result
     }
 
-    /// Whether the character takes its own space on a terminal.
+    /// Returns whether a character has a display form on a terminal.
     ///
-    /// Control characters and unknown ones do not.
+    /// Control characters and unknown characters do not.
     package static func isShown(_ scalar: Unicode.Scalar) -> Bool {
         if scalar.value < 0x7F { return scalar.value >= 0x20 }
         return withUTF8Locale { displayWidth(scalar) >= 0 }

@@ -1,4 +1,4 @@
-/// Computes the cursor position on the screen while a line is typed, counted from the prompt's first row.
+/// Computes the cursor position while a line is typed, counted from the first row of the prompt.
 ///
 /// libedit does not report the position, so this type follows its rules: a wide character that does not fit moves to
 /// the next row, a full row moves the cursor to the next one immediately, control characters take two columns, and tabs
@@ -24,13 +24,13 @@ struct TypedLineLayout {
         }
     }
 
-    /// The cursor position before the next text: on its first character.
+    /// Returns the cursor position before the next text, which is on its first character.
     func cursor(before text: String) -> (row: Int, column: Int) {
         guard let next = text.unicodeScalars.first, next.value >= 0x20 else { return (row, column) }
         return place(of: max(displayWidth(next), 0))
     }
 
-    /// Returns where the next character of this width is drawn.
+    /// Returns the position of the next character if it has this width.
     func place(of width: Int) -> (row: Int, column: Int) {
         column + width > columns ? (row + 1, 0) : (row, column)
     }
@@ -52,7 +52,7 @@ struct TypedLineLayout {
             advance(1)
         default:
             let width = displayWidth(scalar)
-            // A character that cannot be shown is drawn as \U+1234.
+            // A character without a display form is drawn as \U+1234.
             if width < 0 {
                 for _ in 0..<(scalar.value > 0xFFFF ? 8 : 7) { advance(1) }
             } else {

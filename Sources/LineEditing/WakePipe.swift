@@ -16,7 +16,7 @@ package final class WakePipe: Sendable {
 
     /// Wakes the waiting thread.
     ///
-    /// A full pipe wakes it just as well, so writing never blocks.
+    /// Never blocks: if the pipe is full, the thread is woken anyway.
     package func wake() {
         var byte: UInt8 = 0
         withUnsafeBytes(of: &byte) { Descriptor.writeOnce(writeEnd, $0) }
