@@ -5,7 +5,7 @@ import Reference
 ///
 ///     HelpLines(columns: 60).wrapped("USAGE: moonpool export <store> <file> [--class <class>] …")
 ///
-/// ArgumentParser wraps descriptions, but neither the usage nor errors.
+/// ArgumentParser wraps descriptions, but not usage lines and errors.
 struct HelpLines {
     /// The width of the terminal.
     let columns: Int
@@ -13,7 +13,8 @@ struct HelpLines {
     /// Creates a wrapper for lines of at most `columns` columns.
     init(columns: Int) { self.columns = columns }
 
-    /// Creates a wrapper for the terminal of a descriptor, which the variable COLUMNS overrides; without both, 80 columns.
+    /// Creates a wrapper with the width of a terminal, or of the variable COLUMNS if it is set; 80 columns without
+    /// both.
     init(descriptor: Int32) {
         columns =
             ProcessServices.environment("COLUMNS").flatMap { Int($0) }
@@ -39,7 +40,7 @@ struct HelpLines {
     private static let usage = "usage: "
     private static let joint: Character = "\u{A0}"
 
-    /// Joins the words of each option in brackets, so that a line does not end inside it.
+    /// Joins the words of each option in brackets, so that a line break does not split the option.
     private static func joiningOptions(_ line: Substring) -> String {
         var depth = 0
         return String(

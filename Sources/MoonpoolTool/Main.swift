@@ -6,7 +6,7 @@ import ScriptHost
 // The program `moonpool`: compatible with the command line of `lua`, plus stores, a prompt, and commands.
 //
 // A first argument that is a command name, `--help` or `--version` selects a command; any other command line has the
-// syntax of `lua`. To run a script that is named like a command, write `./backup` or `-- backup`. Scripts run on their
+// syntax of `lua`. To run a script with the name of a command, write `./backup` or `-- backup`. Scripts run on their
 // own threads; the main thread waits for them and for Ctrl-C.
 
 @main

@@ -2,7 +2,7 @@ import EventLoops
 
 /// A progress line for long operations, shown on terminals only.
 final class ProgressLine {
-    /// The progress at the start, which is not zero if the work resumes after an interruption.
+    /// The progress at the start, which is not zero after a resumed interruption.
     private struct Beginning {
         let time: ContinuousClock.Instant
         let count: Int
@@ -21,9 +21,8 @@ final class ProgressLine {
 
     /// Shows the count, the rate and, if the completed fraction is known, the remaining time.
     ///
-    /// Redraws at most ten times a second.
-    ///
-    /// A count below the previous one starts a new measurement, for example for the next class.
+    /// Redraws at most ten times a second. A count below the previous one starts a new measurement, for example for the
+    /// next class.
     func update(_ count: Int, _ part: Double?) {
         let now = ContinuousClock.now
         defer { lastCount = count }
@@ -32,7 +31,7 @@ final class ProgressLine {
             return
         }
         guard isTerminal else {
-            // In a log, a line every ten seconds shows that the work continues.
+            // In a log file, a line every ten seconds shows that the work continues.
             guard now - lastReported > .seconds(10) else { return }
             lastReported = now
             return ProcessServices.writeError(
@@ -70,7 +69,7 @@ final class ProgressLine {
         return "[\(bar)\(rest)] \(Int(part * 100)) %, \(text)"
     }
 
-    /// `12 s`, `5 min`, `3 h 20 min`.
+    /// Returns a duration such as `12 s`, `5 min` or `3 h 20 min`.
     private static func duration(_ seconds: Double) -> String {
         let seconds = Int(seconds.rounded(.up))
         if seconds < 120 { return "\(seconds) s" }

@@ -7,7 +7,7 @@ import ScriptHost
 enum Texts {
     /// The version.
     ///
-    /// From the name of Lua on, it equals the text of `lua`, because programs search for it.
+    /// Starting at the name of Lua, it equals the output of `lua -v`, because programs search for this text.
     static let versionLine = "Moonpool \(ProductVersion.text), \(LuaState.copyright)"
 
     static let greeting = "Moonpool \(ProductVersion.text), Lua 5.4. Try .help; Ctrl-D ends."
@@ -84,7 +84,7 @@ enum Texts {
         ("-", "stop handling options and execute stdin"),
     ]
 
-    /// The text below an error in a command line of the form of `lua`.
+    /// The text below an error in a command line with the syntax of `lua`.
     static var usage: String {
         let wrap = wrap(2)
         var lines = [
@@ -108,7 +108,7 @@ enum Texts {
         return lines.joined(separator: "\n")
     }
 
-    /// Wraps at the width of the terminal, but at 100 columns at most.
+    /// Returns a wrapper with the width of the terminal, but at most 100 columns.
     private static func wrap(_ descriptor: Int32) -> TextWrap {
         TextWrap(columns: min(HelpLines(descriptor: descriptor).columns - 1, 100))
     }

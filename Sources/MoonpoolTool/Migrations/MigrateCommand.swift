@@ -3,7 +3,7 @@ import EventLoops
 import ObjectStore
 import ScriptHost
 
-/// `moonpool migrate`: changes of schema and data as numbered scripts.
+/// The command `moonpool migrate`: changes of schema and data as numbered scripts.
 struct MigrateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate",
@@ -23,7 +23,7 @@ struct MigrateCommand: ParsableCommand {
         ])
 }
 
-/// The store and the folder that most of the commands need.
+/// The store and the folder, which most commands need.
 struct MigrationPlace: ParsableArguments {
     @Argument(help: "The store.", completion: .file(extensions: ["moonpool"]))
     var store: String
@@ -35,7 +35,7 @@ struct MigrationPlace: ParsableArguments {
     var json = false
 }
 
-/// How long a command waits for other writers.
+/// The maximum time that a command waits for other writers.
 struct LockTimeout: ParsableArguments {
     @Option(
         name: .customLong("lock-timeout"),
@@ -72,7 +72,7 @@ extension MigrationPlace {
     }
 }
 
-/// The findings that fail a check: `--fail-on drops,rewrites`.
+/// The option `--fail-on drops,rewrites`: the findings that fail a check.
 struct MigrationGate: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -80,7 +80,7 @@ struct MigrationGate: ParsableArguments {
             valueName: "kinds"))
     var failOn: String?
 
-    /// The kinds of findings; empty without the option.
+    /// The kinds of findings that fail the check; empty without the option.
     var kinds: Set<MigrationFinding.Kind> {
         Set(
             (failOn ?? "").split(separator: ",").compactMap {

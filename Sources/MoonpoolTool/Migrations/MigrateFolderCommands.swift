@@ -4,7 +4,7 @@ import ObjectStore
 import ScriptHost
 import StoreBindings
 
-/// `moonpool migrate init STORE --dir DIR`.
+/// The command `moonpool migrate init STORE --dir DIR`.
 struct MigrateInitCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "init",
@@ -48,7 +48,7 @@ struct MigrateInitCommand: ParsableCommand {
     }
 }
 
-/// `moonpool migrate baseline STORE --dir DIR`.
+/// The command `moonpool migrate baseline STORE --dir DIR`.
 struct MigrateBaselineCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "baseline",
@@ -76,7 +76,7 @@ struct MigrateBaselineCommand: ParsableCommand {
     }
 }
 
-/// `moonpool migrate merge [FILE] --dir DIR`.
+/// The command `moonpool migrate merge [FILE] --dir DIR`.
 struct MigrateMergeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "merge",
@@ -140,7 +140,7 @@ struct MigrateMergeCommand: ParsableCommand {
     }
 }
 
-/// `moonpool migrate repair STORE --dir DIR`.
+/// The command `moonpool migrate repair STORE --dir DIR`.
 struct MigrateRepairCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "repair",
@@ -166,7 +166,7 @@ struct MigrateRepairCommand: ParsableCommand {
     }
 }
 
-/// `moonpool migrate squash --to N --dir DIR`.
+/// The command `moonpool migrate squash --to N --dir DIR`.
 struct MigrateSquashCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "squash",
@@ -196,9 +196,9 @@ struct MigrateSquashCommand: ParsableCommand {
     }
 }
 
-/// Questions at a terminal before files of a folder change.
+/// Asks for confirmation at a terminal before files of a folder change.
 enum FolderEditing {
-    /// Whether a question can be asked.
+    /// Returns whether the command can ask a question.
     static func canAsk(json: Bool) -> Bool {
         !json && ProcessServices.isTerminal(0) && ProcessServices.isTerminal(2)
     }

@@ -4,7 +4,7 @@ import ObjectStore
 import ScriptHost
 import StoreBindings
 
-/// `moonpool migrate lint STORE schema.lua`, or `lint STORE --dir DIR`.
+/// The command `moonpool migrate lint STORE schema.lua`, or `moonpool migrate lint STORE --dir DIR`.
 struct MigrateLintCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lint",
@@ -83,7 +83,7 @@ struct MigrateLintCommand: ParsableCommand {
     }
 }
 
-/// `moonpool migrate test DIR`.
+/// The command `moonpool migrate test DIR`.
 struct MigrateTestCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "test",

@@ -4,7 +4,7 @@ import ObjectStore
 import ScriptHost
 import StoreBindings
 
-/// `moonpool migrate plan [STORE] schema.lua`.
+/// The command `moonpool migrate plan [STORE] schema.lua`.
 struct MigratePlanCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "plan",

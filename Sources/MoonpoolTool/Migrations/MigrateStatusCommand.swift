@@ -4,7 +4,7 @@ import ObjectStore
 import ScriptHost
 import StoreBindings
 
-/// `moonpool migrate status STORE --dir DIR`.
+/// The command `moonpool migrate status STORE --dir DIR`.
 struct MigrateStatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
@@ -35,7 +35,7 @@ struct MigrateStatusCommand: ParsableCommand {
         var reports: [ReportValue] = []
         var problems: [String] = []
         var errors = 0
-        // What is wrong with the folder is one error, and not one of each store.
+        // An error in the folder is reported once, not for each store.
         _ = try MigrationDirectory(place.folder)
         for store in try pattern.requirePaths() {
             do {
@@ -74,7 +74,7 @@ struct MigrateStatusCommand: ParsableCommand {
     }
 }
 
-/// `moonpool migrate check STORE --dir DIR`.
+/// The command `moonpool migrate check STORE --dir DIR`.
 struct MigrateCheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
@@ -101,13 +101,13 @@ struct MigrateCheckCommand: ParsableCommand {
         }
     }
 
-    /// The report about one store.
+    /// The result of checking one store.
     private struct Outcome {
         var state: MigrationState
         var findings: [MigrationFinding]
         var code: Int32
 
-        /// For people.
+        /// The lines of the report for people.
         var lines: [String] {
             let gated = findings.filter { [.drops, .rewrites].contains($0.kind) }
             return (state.problems.isEmpty ? [state.summary] : state.lines)
@@ -139,7 +139,7 @@ struct MigrateCheckCommand: ParsableCommand {
             report: outcome.state.report, lines: outcome.lines, exitCode: outcome.code)
     }
 
-    /// Checks all stores; a store that cannot be checked is a finding, and counts as a problem.
+    /// Checks all stores; a store that cannot be checked counts as a problem.
     private func check(
         _ pattern: StorePattern, _ context: ScriptContext
     ) throws -> MigrationSession.Result {
@@ -173,7 +173,7 @@ struct MigrateCheckCommand: ParsableCommand {
                 codes.insert(2)
             }
         }
-        // An error outweighs a gate, and a gate outweighs pending migrations.
+        // An error takes precedence over a failed gate, and a failed gate over pending migrations.
         let code = [2, 3, 1].first(where: codes.contains) ?? 0
         if let format = output.format {
             return .init(

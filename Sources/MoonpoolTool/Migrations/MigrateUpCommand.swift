@@ -4,7 +4,7 @@ import ObjectStore
 import ScriptHost
 import StoreBindings
 
-/// `moonpool migrate up STORE --dir DIR`.
+/// The command `moonpool migrate up STORE --dir DIR`.
 struct MigrateUpCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "up",
@@ -164,7 +164,7 @@ struct MigrateUpCommand: ParsableCommand {
 }
 
 extension RehearsalFormat: ExpressibleByArgument {
-    /// Returns the format of a name, as a file extension or in full.
+    /// Creates the format from a file extension or from its full name.
     public init?(argument: String) {
         switch argument {
         case "text": self = .text
@@ -174,7 +174,7 @@ extension RehearsalFormat: ExpressibleByArgument {
     }
 }
 
-/// `moonpool migrate down STORE --dir DIR`.
+/// The command `moonpool migrate down STORE --dir DIR`.
 struct MigrateDownCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "down",
@@ -207,7 +207,7 @@ struct MigrateDownCommand: ParsableCommand {
     }
 }
 
-/// `moonpool migrate undo STORE --dir DIR`.
+/// The command `moonpool migrate undo STORE --dir DIR`.
 struct MigrateUndoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "undo",
@@ -235,7 +235,7 @@ struct MigrateUndoCommand: ParsableCommand {
 }
 
 extension MigrationRunner {
-    /// Shows the progress of each loop over objects.
+    /// Shows the progress of each loop over objects on a terminal.
     fileprivate func showProgress() -> ProgressLine {
         let line = ProgressLine("migrated")
         progress = { _, _, done, total in line.update(done, Double(done) / Double(max(total, 1))) }

@@ -5,30 +5,30 @@ import ObjectStore
 import ScriptHost
 import StoreBindings
 
-/// Migrates many stores, each in a process of its own: an error in one of them cannot harm another.
+/// Migrates many stores, each in its own process, so that an error in one store does not affect the others.
 ///
-/// Running it again continues: stores that are up to date have nothing left to do.
+/// A second run continues: stores that are up to date have no pending migrations.
 final class MigrationFleet {
-    /// How the fleet is migrated.
+    /// The options for migrating many stores.
     struct Options {
-        /// The number of stores to migrate at a time.
+        /// The number of stores to migrate at the same time.
         var jobs = 1
-        /// The number of stores that must succeed before the others begin.
+        /// The number of stores that must succeed before the other stores start.
         var canaries = 0
-        /// The number of failures after which no other store begins; nil for any number.
+        /// The number of failures after which no other store starts; nil for no limit.
         var mostFailures: Int?
-        /// Reports each store on standard error.
+        /// Whether to report each store on standard error.
         var showsProgress = true
     }
 
-    /// The outcome for a store.
+    /// The outcome of migrating a store.
     private enum State: String {
         case notStarted = "not_started"
         case running
         case migrated
         case upToDate = "up_to_date"
         case failed
-        /// The command was stopped, and the store's migration was rolled back.
+        /// The command was stopped, and the migration of the store was rolled back.
         case interrupted
     }
 
@@ -49,9 +49,10 @@ final class MigrationFleet {
         self.options = options
     }
 
-    /// Migrates the stores; the summary for programs and people, and the exit code.
+    /// Migrates the stores; returns the reports for programs and people, and the exit code.
     ///
-    /// Ctrl-C and SIGTERM stop the processes of the stores, which roll back; stores that were not started stay as they are.
+    /// Ctrl-C and SIGTERM stop the processes of the stores, which roll back; stores that have not started remain
+    /// unchanged.
     func migrateStores(_ context: ScriptContext) throws -> MigrationSession.Result {
         guard let program = ChildProcesses.thisProgram else {
             throw StoreError(.invalidArgument, "the path of the running program is unknown")
@@ -61,7 +62,7 @@ final class MigrationFleet {
         }
         let canaries = min(options.canaries, members.count)
         do {
-            // The canaries first, one after the other; the others begin only if all of them have succeeded.
+            // The canaries run first, one after the other; the other stores start only if all canaries have succeeded.
             let rounds = [
                 (end: canaries, jobs: 1, limit: Optional(1)),
                 (end: members.count, jobs: options.jobs, limit: options.mostFailures),
@@ -84,7 +85,7 @@ final class MigrationFleet {
         return result(exitCode: count(.failed) == 0 ? 0 : 1)
     }
 
-    /// The index of the next store to start, below a bound; nil if no other is to be started.
+    /// Starts the next store below an index; returns the index of the store, or nil if no store may start.
     private func start(before end: Int, failureLimit: Int?) -> Int? {
         let failures = count(.failed)
         guard failureLimit.map({ failures < $0 }) ?? true,
@@ -157,7 +158,7 @@ private struct ChildReport {
 
     init(_ output: [UInt8]) {
         let tape = JSONTape()
-        // A process that was killed has written no report, or only its beginning.
+        // A process that was killed has written no report, or only the beginning of one.
         guard (try? JSONText.read(output, onto: tape)) != nil else { return }
         JSONNode(tape).forEachMember { name, member in
             switch name {

@@ -6,25 +6,25 @@ import ScriptHost
 import StoreBindings
 import Synchronization
 
-/// Runs the work of a migration command on a script's thread, because migrations run Lua code.
+/// Runs a migration command on a script's thread, because migrations run Lua code.
 ///
-/// Ctrl-C and SIGTERM stop that code and roll back its transaction. Output of migrations goes to standard error, so
+/// Ctrl-C and SIGTERM stop this code and roll back its transaction. Output of migrations goes to standard error, so
 /// that standard output contains only the report.
 enum MigrationSession {
     /// The final report of a command.
     struct Result {
-        /// For programs.
+        /// The report for programs.
         var report: ReportValue
-        /// For people; empty if the lines were written already.
+        /// The lines for people; empty if they were already printed.
         var lines: [String] = []
         var exitCode: Int32 = 0
-        /// Whether the lines are in a requested format and come before the report.
+        /// Whether the lines are in a requested format and precede the report.
         var isFormatted = false
     }
 
     /// Runs the work and ends the process with the exit code.
     ///
-    /// An error is printed and counts as `failure`.
+    /// An error is printed, and the exit code is `failure`.
     static func perform(
         json: Bool, failure: Int32 = 1, notice: WaitNotice? = nil,
         _ work: @escaping @Sendable (ScriptContext) throws -> Result
@@ -32,7 +32,7 @@ enum MigrationSession {
         var configuration = ScriptConfiguration(name: "migrate")
         configuration.prepare = { context in
             InspectFunction.install(in: context)
-            // Because it only assigns globals, which can fail only without memory, and then the script ends anyway.
+            // because it only assigns globals, which fails only without memory, and then the script fails anyway
             _ = try? context.state.run(redirection)
         }
         let jobs: [ScriptRunner.Job] = [
@@ -65,7 +65,7 @@ enum MigrationSession {
             })
     }
 
-    /// Does the work as code that a script has called, so that Ctrl-C and SIGTERM are noticed in all of its phases.
+    /// Runs the work inside a call from the script, so that Ctrl-C and SIGTERM interrupt all of its phases.
     private static func interruptible(
         _ context: ScriptContext, _ work: @escaping () throws -> Result
     ) throws -> Result {
@@ -75,13 +75,13 @@ enum MigrationSession {
                 outcome = Swift.Result { try work() }
             }
         } catch  where outcome != nil {
-            // What was done counts, and not that the stop came too late.
+            // The work has finished, so a late interruption is ignored.
         }
         guard let outcome else { throw LuaInterrupted() }
         return try outcome.get()
     }
 
-    /// Does the work with each store; the exit code is the highest.
+    /// Runs the work with each store; the exit code is the highest one.
     static func each(
         _ stores: [String], _ work: (String) throws -> Result
     ) throws -> Result {
@@ -109,7 +109,7 @@ enum MigrationSession {
             report: .members(["stores": .array(reports)]), lines: lines, exitCode: code)
     }
 
-    /// Returns the JSON for an invalid command line.
+    /// Returns the JSON of an error in the command line.
     static func report(usage message: String) -> String {
         ReportValue.members([
             "error": .members(["code": .text("invalid_argument"), "message": .text(message)]),
@@ -146,7 +146,7 @@ enum MigrationSession {
     /// The exit code after SIGTERM or Ctrl-C.
     static var interruptedExitCode: Int32 { ScriptRunner.isTerminated ? 143 : 130 }
 
-    /// `print` and `io.write` go to standard error.
+    /// A Lua chunk that redirects `print` and `io.write` to standard error.
     private static let redirection = """
         local stderr, tostring, select = io.stderr, tostring, select
         print = function(...)
@@ -161,7 +161,7 @@ enum MigrationSession {
         """
 }
 
-/// Reports, once, that the command waits for another process.
+/// Reports once that the command waits for another process.
 final class WaitNotice: Sendable {
     private enum State { case idle, waiting, due, shown }
     private let state = Mutex(State.idle)
@@ -170,12 +170,12 @@ final class WaitNotice: Sendable {
     /// Creates a notice for a store.
     init(_ store: String) { self.store = store }
 
-    /// Called by the waiting thread, before and after the wait.
+    /// Records the start or the end of a wait; the waiting thread calls it.
     func note(isWaiting: Bool) {
         state.withLock { state in if state != .shown { state = isWaiting ? .waiting : .idle } }
     }
 
-    /// Called at intervals by another thread: a wait that lasts from one call to the next is reported.
+    /// Reports a wait that has lasted since the previous call; another thread calls it at intervals.
     func look() {
         let isDue = state.withLock { state in
             defer {

@@ -4,11 +4,11 @@ import ObjectStore
 import Reference
 import Transfer
 
-/// The first migration of a folder, with the schema of a Realm file.
+/// Creates the first migration of a folder from the schema of a Realm file.
 enum RealmMigration {
-    /// Writes the migration and returns its path.
+    /// Writes the migration file and returns its path.
     ///
-    /// Throws `invalid_argument` if the folder has migrations.
+    /// Throws `invalid_argument` if the folder already contains migrations.
     static func write(_ realm: String, _ options: RealmOptions, in folder: String) throws -> String
     {
         guard RealmCopy.isRealm(realm) else {

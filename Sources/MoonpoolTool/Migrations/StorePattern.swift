@@ -1,7 +1,7 @@
 import EventLoops
 import ObjectStore
 
-/// The stores that an argument names: one path, or all files that match a pattern such as `tenants/*.moonpool`.
+/// An argument that selects stores: one path, or a pattern such as `tenants/*.moonpool` for several files.
 struct StorePattern {
     /// The paths in order; the argument itself if it contains no `*` or `?`.
     let paths: [String]
@@ -25,7 +25,7 @@ struct StorePattern {
         paths = names.sorted().map { prefix + $0 }
     }
 
-    /// The paths; throws `invalid_argument` if no file matches the pattern.
+    /// Returns the paths; throws `invalid_argument` if no file matches the pattern.
     func requirePaths() throws -> [String] {
         guard !paths.isEmpty else {
             throw StoreError(.invalidArgument, "no store matches '\(text)'")
@@ -41,7 +41,7 @@ struct StorePattern {
         )
     }
 
-    /// Whether a name matches a pattern of `*` and `?`.
+    /// Returns whether a name matches a pattern with `*` and `?`.
     static func matches(_ name: [Character], _ pattern: [Character]) -> Bool {
         var (index, place) = (0, 0)
         var star: (pattern: Int, name: Int)?

@@ -4,7 +4,7 @@ import EventLoops
 import ObjectStore
 import Replication
 
-/// `moonpool follow ADDRESS STORE`.
+/// The command `moonpool follow ADDRESS STORE`.
 struct FollowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "follow",

@@ -4,7 +4,7 @@ import EventLoops
 import ObjectStore
 import Replication
 
-/// How commands connect to NATS.
+/// The options for connecting to NATS.
 struct NatsOptionGroup: ParsableArguments {
     @Option(help: "The name of the stream.")
     var stream: String?
@@ -34,9 +34,9 @@ struct NatsOptionGroup: ParsableArguments {
     @Option(help: "A file with the key of --tls-cert.", completion: .file())
     var tlsKey: String?
 
-    /// The stream's name.
+    /// Returns the name of the stream.
     ///
-    /// Throws `invalid_argument` if none is given.
+    /// Throws `invalid_argument` if the option is missing.
     func streamName() throws -> String {
         guard let stream else {
             throw StoreError(.invalidArgument, "add --stream NAME")
@@ -44,7 +44,7 @@ struct NatsOptionGroup: ParsableArguments {
         return stream
     }
 
-    /// The options for servers in one text, separated by commas.
+    /// Returns the connection options for servers, which are separated by commas.
     func options(_ servers: String) throws -> NatsOptions {
         guard (tlsCert == nil) == (tlsKey == nil) else {
             throw StoreError(.invalidArgument, "--tls-cert and --tls-key need each other")
@@ -60,14 +60,14 @@ struct NatsOptionGroup: ParsableArguments {
     }
 }
 
-/// Runs replication for commands.
+/// Runs replication commands and reports their events.
 enum ReplicationCommand {
     /// Reports an event on standard error.
     static func report(_ text: String) { ProcessServices.writeError("moonpool: \(text)\n") }
 
     /// Runs the work.
     ///
-    /// An error prints a line on standard error and exits with code 1.
+    /// After an error, prints a line on standard error and exits with code 1.
     static func shown(_ work: () throws -> Void) throws {
         do {
             try CommandFailure.shown(work)

@@ -5,7 +5,7 @@ import ObjectStore
 import Replication
 import Transfer
 
-/// `moonpool publish STORE ADDRESS`.
+/// The command `moonpool publish STORE ADDRESS`.
 struct PublishCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "publish",

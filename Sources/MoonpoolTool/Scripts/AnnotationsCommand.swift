@@ -4,7 +4,7 @@ import EventLoops
 import ObjectStore
 import Reference
 
-/// `moonpool luals [STORE]`.
+/// The command `moonpool luals [STORE]`.
 struct AnnotationsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "luals",
@@ -55,7 +55,7 @@ struct AnnotationsCommand: ParsableCommand {
         ProcessServices.writeOutput("\(path)\n")
     }
 
-    /// Returns the file name of a store without folder and extension.
+    /// Returns the file name of a store, without folder and extension.
     private static func name(of store: String) -> String {
         let file = store.split(separator: "/").last.map(String.init) ?? store
         return file.hasSuffix(".moonpool") ? String(file.dropLast(".moonpool".count)) : file

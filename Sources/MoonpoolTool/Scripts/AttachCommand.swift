@@ -2,7 +2,7 @@ import ArgumentParser
 import EventLoops
 import REPL
 
-/// `moonpool attach PID|SOCKET`: a prompt inside a running process.
+/// The command `moonpool attach PID|SOCKET`: a prompt inside a running process.
 struct AttachCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "attach",

@@ -3,7 +3,7 @@ import LuaHost
 import Reference
 import ScriptHost
 
-/// A data file in place of a store: `moonpool people.csv` imports it into an in-memory store.
+/// A data file that takes the place of a store: `moonpool people.csv` imports the file into an in-memory store.
 struct DataFile: Sendable {
     private static let extensions = [
         "csv", "tsv", "json", "jsonl", "ndjson", "sqlite", "sqlite3", "db",
@@ -12,12 +12,12 @@ struct DataFile: Sendable {
     private let path: String
     /// The name of the file without folder and extension.
     private let name: String
-    /// The class of all rows; nil if the file names its classes.
+    /// The class of all rows; nil if the file contains the class names.
     private let className: String?
 
     /// Creates a data file.
     ///
-    /// Returns nil if there is no file, or if its extension is not one of a data format.
+    /// Returns nil if the file does not exist, or if its extension is not the one of a data format.
     init?(_ path: String) {
         let file = path.split(separator: "/").last.map(String.init) ?? path
         let parts = file.split(separator: ".")
@@ -29,7 +29,7 @@ struct DataFile: Sendable {
         switch ending {
         case "csv", "tsv": className = Self.className(for: name)
         case "json", "jsonl", "ndjson":
-            // Exports of stores name the class of each row.
+            // Exports of stores contain the class name of each row.
             let start = ProcessServices.read(path, limit: 1 << 16) ?? []
             let text = String(decoding: start, as: UTF8.self)
             let namesClasses = ["\"$class\"", "\"$schema\""].contains { text.contains($0) }
@@ -38,7 +38,7 @@ struct DataFile: Sendable {
         }
     }
 
-    /// Returns a class name for a file name: `People` for `people`, `MyData` for `my-data`.
+    /// Returns the class name for a file name: `People` for `people`, `MyData` for `my-data`.
     static func className(for name: String) -> String {
         let words = name.split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }
         let joined = words.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()

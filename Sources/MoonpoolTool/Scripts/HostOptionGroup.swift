@@ -1,9 +1,9 @@
 import ArgumentParser
 import ScriptHost
 
-/// The options that restrict scripts, as command options.
+/// The command options that restrict scripts.
 ///
-/// The host parses them, as it does before a script's name.
+/// The script host parses them, as in a command line of `lua`.
 struct HostOptionGroup: ParsableArguments {
     @Flag(help: "Deny access to files, programs and C modules; limit memory to 256M.")
     var sandbox = false
@@ -48,9 +48,9 @@ struct HostOptionGroup: ParsableArguments {
         completion: .file())
     var socket: String?
 
-    /// The options, parsed by the host.
+    /// Returns the options, parsed by the script host.
     ///
-    /// Throws a validation error that names the wrong option.
+    /// Throws a validation error with the name of the invalid option.
     var options: HostOptions {
         get throws {
             var words: [String] = []

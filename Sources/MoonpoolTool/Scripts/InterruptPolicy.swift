@@ -1,9 +1,10 @@
 import EventLoops
 import ScriptHost
 
-/// Handles Ctrl-C while scripts run: the first interrupts them, a second within one second ends the process.
+/// Handles Ctrl-C while scripts run: the first one interrupts the scripts, and a second one within a second ends the
+/// process.
 ///
-/// A long-running C function cannot be interrupted. After one second, a message says so, and from then on the next
+/// A long-running C function cannot be interrupted. After one second, a message reports this, and from then on the next
 /// Ctrl-C ends the process.
 final class InterruptPolicy {
     private let loop: EventLoop
@@ -24,7 +25,7 @@ final class InterruptPolicy {
         watch = try SignalWatch(Self.signal, on: loop) { [weak self] in self?.interrupt() }
     }
 
-    /// Lets SIGTERM do what Ctrl-C does, and calls the handler first.
+    /// Makes SIGTERM interrupt the scripts like Ctrl-C, after calling the handler.
     func includeTermination(_ handler: @escaping () -> Void) throws(LoopError) {
         termination = try SignalWatch(15, on: loop) { [weak self] in
             handler()
@@ -32,7 +33,7 @@ final class InterruptPolicy {
         }
     }
 
-    /// Adds a script to interrupt.
+    /// Adds a script that Ctrl-C interrupts.
     func add(_ script: Script) { scripts.append(script) }
 
     /// Restores the default effect of Ctrl-C.

@@ -4,7 +4,7 @@ import EventLoops
 import ObjectStore
 import Reference
 
-/// `moonpool lint script.lua …`.
+/// The command `moonpool lint script.lua …`.
 struct LintCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lint",
@@ -60,7 +60,7 @@ struct LintCommand: ParsableCommand {
         }
     }
 
-    /// `script.lua:12:8: message`, a line each.
+    /// Returns the findings with one line for each: `script.lua:12:8: message`.
     private static func text(_ found: [(script: String, findings: [LintFinding])]) -> String {
         found.flatMap { script, findings in
             findings.map { "\(script):\($0.line):\($0.column): \($0.message)\n" }

@@ -1,9 +1,9 @@
 import EventLoops
 import ObjectStore
 
-/// Asks before the prompt creates a store, because the name can be misspelled.
+/// Asks for confirmation before the prompt creates a store, because the name can be misspelled.
 enum NewStore {
-    /// Returns whether to open the prompt on a path: the file exists, or the user wants to create it.
+    /// Returns whether to open the prompt on a path: the file exists, or the user confirms that it should be created.
     static func isWanted(at path: String) -> Bool {
         guard ProcessServices.size(of: path) == nil else { return true }
         let near = nearest(to: path).map { "; did you mean '\($0)'?" } ?? ""

@@ -1,7 +1,7 @@
 import REPL
 import ScriptHost
 
-/// The prompt at a terminal.
+/// Starts the prompt at a terminal.
 enum Prompt {
     /// Runs the prompt on a store file, or on an in-memory store.
     ///

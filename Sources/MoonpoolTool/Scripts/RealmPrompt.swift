@@ -5,20 +5,21 @@ import ObjectStore
 import ScriptHost
 import Transfer
 
-/// `moonpool app.realm [--key KEY] [--to FILE]`: a prompt, or standard input, on a copy of a Realm file.
+/// The command line `moonpool app.realm [--key KEY] [--to FILE]`: a prompt, or standard input, on a copy of a Realm
+/// file.
 struct RealmPrompt: Sendable {
     private let path: String
     private let options: RealmOptions
     private let target: String?
 
-    /// The words after the file.
+    /// The arguments after the file.
     private struct Words: ParsableArguments {
         @OptionGroup var realm: RealmOptionGroup
         @Option(help: "Keep the copy in this new store instead of memory.")
         var to: String?
     }
 
-    /// Parses the words after the file; on an error it prints the message and ends the process.
+    /// Parses the arguments after the file; after an error, prints the message and ends the process.
     init(_ path: String, _ words: [String]) {
         let parsed = Words.parseOrExit(words)
         self.path = path
@@ -28,7 +29,7 @@ struct RealmPrompt: Sendable {
 
     /// Imports the file and opens the copy as the global `store`.
     ///
-    /// A copy in memory is read-only, because changes to it would be lost at the end.
+    /// An in-memory copy is read-only, because changes to it would be lost when the process ends.
     func open(in context: ScriptContext) throws {
         do {
             if let target, ProcessServices.size(of: target) ?? 0 > 0 {
@@ -48,7 +49,7 @@ struct RealmPrompt: Sendable {
                 options["read_only"] = .boolean(true)
                 filled = try CommandStore.openInMemory(named: label)
             }
-            // An in-memory store exists while at least one instance is open.
+            // An in-memory store exists while at least one instance of it is open.
             defer { filled.close() }
             let report = try RealmCopy.read(path, into: filled, self.options)
             for note in report.notes { ProcessServices.writeError("note: \(note)\n") }

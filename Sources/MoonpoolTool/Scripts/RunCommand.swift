@@ -16,7 +16,7 @@ enum RunCommand {
             line.source = .none
             store = path
         } else if case .file(let path) = line.source, StoreFile.isStore(path) {
-            // A store instead of a script: options and a script may follow.
+            // The argument is a store instead of a script; options and a script can follow.
             store = path
             try line.readAfterSource()
         } else if case .file(let path) = line.source, let found = DataFile(path) {
@@ -29,7 +29,7 @@ enum RunCommand {
         }
         let hasNothingElse =
             line.source == .none && !line.hasChunks && (store != nil || !line.showsVersion)
-        // The output can be a pipe, as in `moonpool | tee log`.
+        // Output can go to a pipe, as in `moonpool | tee log`, so only the input is checked.
         let isAtTerminal = ProcessServices.isTerminal(0)
         if isAtTerminal, line.isInteractive || hasNothingElse {
             if let store, data == nil, realm == nil, !NewStore.isWanted(at: store) { return 1 }
@@ -69,7 +69,7 @@ enum RunCommand {
             ])
     }
 
-    /// Returns the error for a word that is neither a file nor a command but similar to a command.
+    /// Returns the error for an argument that is not a file or a command, but similar to a command.
     private static func unknownCommand(_ word: String) -> String? {
         guard !word.contains("/"), !word.contains("."), ProcessServices.size(of: word) == nil,
             let near = MoonpoolCommand.nearest(to: word)

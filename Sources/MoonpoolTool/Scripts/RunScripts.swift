@@ -3,7 +3,7 @@ import EventLoops
 import REPL
 import ScriptHost
 
-/// `moonpool run a.lua b.lua`: several scripts at once, each on its own thread.
+/// The command `moonpool run a.lua b.lua`: several scripts at the same time, each on its own thread.
 struct RunScripts: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",

@@ -3,7 +3,7 @@ import REPL
 import ScriptHost
 import Synchronization
 
-/// Runs scripts on their threads while the main thread waits for them and for Ctrl-C.
+/// Runs scripts on their own threads while the main thread waits for them and for Ctrl-C.
 enum ScriptRunner {
     typealias Job = (
         configuration: ScriptConfiguration, main: @Sendable (ScriptContext) throws -> Int32
@@ -11,10 +11,9 @@ enum ScriptRunner {
 
     /// Runs all scripts until they end.
     ///
-    /// Returns the first exit code that is not 0, in the given order.
-    ///
-    /// `rollingBackOnTermination` lets SIGTERM interrupt the scripts as Ctrl-C does. If `host` allows it, other
-    /// processes of the same user may attach to the scripts.
+    /// Returns the first exit code that is not 0, in the given order. With `rollingBackOnTermination`, SIGTERM
+    /// interrupts the scripts like Ctrl-C. If `host` permits it, other processes of the same user can attach to the
+    /// scripts.
     static func run(
         host: HostOptions = HostOptions(), _ jobs: [Job], rollingBackOnTermination: Bool = false,
         watch: (EventLoop) -> AnyObject? = { _ in nil }

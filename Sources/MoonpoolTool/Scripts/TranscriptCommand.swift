@@ -2,7 +2,7 @@ import ArgumentParser
 import EventLoops
 import REPL
 
-/// `moonpool transcript FILE …`.
+/// The command `moonpool transcript FILE …`.
 struct TranscriptCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "transcript",

@@ -3,7 +3,7 @@ import EventLoops
 import ObjectStore
 import Transfer
 
-/// `moonpool check STORE`: verifies a store.
+/// The command `moonpool check STORE`: verifies a store.
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
@@ -26,7 +26,8 @@ struct CheckCommand: ParsableCommand {
                 return ProcessServices.writeOutput("\(store) is empty\n")
             }
             if RealmCopy.isRealm(store) { return try checkRealm() }
-            // Before opening: LMDB trusts the pages that it maps, and a damaged page would crash the process.
+            // This happens before opening the store: LMDB trusts the pages that it maps, and a damaged page would crash
+            // the process.
             try report(StoreFiles.verifyPages(store))
             let opened = try CommandStore.open(store, isReadOnly: true)
             defer { opened.close() }
@@ -58,7 +59,7 @@ struct CheckCommand: ParsableCommand {
                 + "object\(report.objectCount == 1 ? "" : "s")\n")
     }
 
-    /// Throws `file_corrupt` if there are faults.
+    /// Throws `file_corrupt` if there are any faults.
     private func report(_ faults: [StoreFault]) throws {
         guard !faults.isEmpty else { return }
         for fault in faults { ProcessServices.writeOutput("\(fault)\n") }

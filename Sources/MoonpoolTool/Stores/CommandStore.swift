@@ -9,7 +9,7 @@ enum CommandStore {
     ///
     /// Throws `invalid_argument` if a read-only file does not exist.
     static func open(_ path: String, isReadOnly: Bool) throws -> Store {
-        // Opening it would create a store, which a reading command must not do.
+        // Opening a missing file would create a store, which a reading command must not do.
         if isReadOnly { try StoreFiles.requireStore(path) }
         return try Store(
             StoreConfiguration(.file(path), isReadOnly: isReadOnly), scheduler: UnwokenThread())
@@ -21,17 +21,17 @@ enum CommandStore {
     }
 }
 
-/// Ends a command on files immediately on Ctrl-C.
+/// Handles Ctrl-C in commands on files by ending the process immediately.
 ///
-/// Nothing has to be undone: an uncommitted write transaction has no effect, and output files appear under their names
-/// only when they are complete. Only unfinished temporary files are removed.
+/// No rollback is necessary: an uncommitted write transaction has no effect, and output files get their names only when
+/// they are complete. Only unfinished temporary files are removed.
 enum CommandInterruption {
     /// Installs the handler.
     ///
     /// Call it before the first thread starts.
     static func begin() {
         ProcessServices.onTermination { signal in
-            // The message comes first: after the files are removed, no thread may have time to create more.
+            // The message is written first, so that no thread has time to create more files after the removal.
             ProcessServices.writeError("moonpool: interrupted\n")
             UnfinishedFiles.remove()
             StoreFiles.removeUnfinishedCopies()
@@ -40,14 +40,14 @@ enum CommandInterruption {
     }
 }
 
-/// A thread without an event loop.
+/// A scheduler for a thread without an event loop.
 private struct UnwokenThread: Scheduler {
     private struct Never: Wakeup {
         func wake() {}
         func cancel() {}
     }
 
-    // A command's store never leaves the main thread.
+    // A command uses its store only on the main thread.
     var isOnThread: Bool { true }
     var canDeliver: Bool { false }
     func isSame(as other: any Scheduler) -> Bool { other is UnwokenThread }
@@ -58,7 +58,7 @@ private struct UnwokenThread: Scheduler {
 enum CommandFailure {
     /// Runs the work.
     ///
-    /// An error prints a line on standard error and exits with code 1.
+    /// After an error, prints a line on standard error and exits with code 1.
     static func shown<Result>(_ work: () throws -> Result) throws -> Result {
         let message: String
         do {

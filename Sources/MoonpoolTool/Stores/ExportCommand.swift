@@ -4,7 +4,7 @@ import EventLoops
 import ObjectStore
 import Transfer
 
-/// `moonpool export STORE FILE`.
+/// The command `moonpool export STORE FILE`.
 struct ExportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",

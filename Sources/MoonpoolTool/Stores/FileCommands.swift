@@ -2,7 +2,7 @@ import ArgumentParser
 import EventLoops
 import ObjectStore
 
-/// `moonpool compact STORE`.
+/// The command `moonpool compact STORE`.
 struct CompactCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "compact",
@@ -23,7 +23,7 @@ struct CompactCommand: ParsableCommand {
     }
 }
 
-/// `moonpool backup STORE FILE`.
+/// The command `moonpool backup STORE FILE`.
 struct BackupCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup",
@@ -52,7 +52,7 @@ struct BackupCommand: ParsableCommand {
 
 /// Formats file sizes.
 enum FileReport {
-    /// `12.3 MiB`.
+    /// Returns a size such as `12.3 MiB`.
     static func size(_ bytes: Int) -> String {
         guard bytes >= 1 << 20 else { return "\((bytes + 1023) >> 10) KiB" }
         let tenths = (bytes * 10 + 1 << 19) >> 20

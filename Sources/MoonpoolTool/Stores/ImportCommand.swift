@@ -4,7 +4,7 @@ import EventLoops
 import ObjectStore
 import Transfer
 
-/// `moonpool import STORE FILE`.
+/// The command `moonpool import STORE FILE`.
 struct ImportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
@@ -231,11 +231,11 @@ struct ReadingOptions: ParsableArguments {
     }
 }
 
-/// Options of one character.
+/// Parses option values of one character.
 enum CSVOption {
-    /// Returns the character that a text names.
+    /// Returns the character of an option value.
     ///
-    /// Throws `invalid_argument` for other texts.
+    /// Throws `invalid_argument` for other values.
     static func character(_ text: String, _ option: String) throws -> Character {
         guard let character = CSVFormat.character(text), character.isASCII, !character.isNewline
         else {
@@ -246,11 +246,11 @@ enum CSVOption {
     }
 }
 
-/// Options of the form `name=value`.
+/// Parses option values of the form `name=value`.
 enum OptionPair {
-    /// Splits at the first `=`.
+    /// Splits a value at the first `=`.
     ///
-    /// Throws `invalid_argument` if there is none.
+    /// Throws `invalid_argument` if there is no `=`.
     static func split(_ text: String, _ option: String, _ form: String) throws -> (String, String) {
         guard let equals = text.firstIndex(of: "=") else {
             throw StoreError(.invalidArgument, "\(option) takes \(form), got '\(text)'")

@@ -7,7 +7,7 @@ struct ImportSummary {
     let report: ImportReport
     let isDryRun: Bool
 
-    /// Lines for people.
+    /// The summary as lines for people.
     var text: String {
         var lines: [String] = []
         for classSchema in report.newSchema {
@@ -32,7 +32,7 @@ struct ImportSummary {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// One JSON object on one line.
+    /// The summary as a JSON object on one line.
     var json: String {
         var json = JSONWriter()
         json.beginObject()

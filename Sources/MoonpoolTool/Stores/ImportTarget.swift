@@ -2,7 +2,7 @@ import DataFormats
 import EventLoops
 import ObjectStore
 
-/// The store that a command imports into: an import that fails leaves no new file behind.
+/// The store of an import; a failed import leaves no new file behind.
 struct ImportTarget {
     private let path: String
     private let store: Store
@@ -18,7 +18,7 @@ struct ImportTarget {
             return
         }
         isNew = !exists
-        // Batches that were committed before an interruption stay.
+        // Batches that were committed before an interruption are kept.
         if isNew, !isBatched { UnfinishedFiles.add(Self.files(path)) }
         do {
             store = try CommandStore.open(path, isReadOnly: false)
@@ -34,7 +34,7 @@ struct ImportTarget {
         do {
             return try work(store)
         } catch {
-            // With batches, something may have been committed.
+            // With batches, some data may have been committed.
             let isEmpty = store.view.schema.classes.isEmpty
             store.close()
             if isNew, isEmpty { Self.files(path).forEach(ProcessServices.remove) }
@@ -42,7 +42,7 @@ struct ImportTarget {
         }
     }
 
-    /// The files of a store.
+    /// Returns the paths of the files that belong to a store.
     private static func files(_ path: String) -> [String] {
         ["", "-lock", "-log"].map { path + $0 }
     }

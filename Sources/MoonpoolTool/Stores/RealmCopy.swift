@@ -4,7 +4,7 @@ import EventLoops
 import ObjectStore
 import Transfer
 
-/// How a command reads a Realm file; ignored for stores.
+/// The options for reading a Realm file; ignored for stores.
 struct RealmOptionGroup: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -23,7 +23,8 @@ struct RealmOptionGroup: ParsableArguments {
         help: "Swap the byte order of UUIDs that .NET wrote until 2022.")
     var dotNetGUIDs = false
 
-    /// The columns that identify objects of a PostgreSQL database, by table; an empty name is for every table.
+    /// Returns the columns that identify objects of a PostgreSQL database, by table; an empty name applies to every
+    /// table.
     func keyColumns() throws -> [String: String] {
         var columns: [String: String] = [:]
         for part in key?.split(separator: ",") ?? [] {
@@ -46,7 +47,7 @@ struct RealmOptionGroup: ParsableArguments {
 enum RealmCopy {
     private static let mark = Array("T-DB".utf8)
 
-    /// Whether a file is a Realm file, by its content, or by its name if it may be encrypted.
+    /// Returns whether a file is a Realm file, by its content; an encrypted file, by its name.
     static func isRealm(_ path: String) -> Bool {
         guard let bytes = ProcessServices.read(path, limit: 20), !bytes.isEmpty else {
             return false
@@ -55,7 +56,7 @@ enum RealmCopy {
         return path.lowercased().hasSuffix(".realm") && !StoreFile.isStore(path)
     }
 
-    /// Opens a store for reading, or a copy in memory of a Realm file.
+    /// Opens a store for reading, or an in-memory copy of a Realm file.
     static func open(_ path: String, _ options: RealmOptions) throws -> Store {
         guard isRealm(path) else { return try CommandStore.open(path, isReadOnly: true) }
         let copy = try CommandStore.openInMemory()
@@ -64,7 +65,7 @@ enum RealmCopy {
         return copy
     }
 
-    /// Opens a store for reading its schema, or an empty store in memory with the schema of a Realm file.
+    /// Opens a store for reading its schema, or an empty in-memory store with the schema of a Realm file.
     static func openSchema(_ path: String, _ options: RealmOptions) throws -> Store {
         guard isRealm(path) else { return try CommandStore.open(path, isReadOnly: true) }
         let copy = try CommandStore.openInMemory()

@@ -3,7 +3,7 @@ import EventLoops
 import ObjectStore
 import Reference
 
-/// `moonpool schema STORE`.
+/// The command `moonpool schema STORE`.
 struct SchemaCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schema",

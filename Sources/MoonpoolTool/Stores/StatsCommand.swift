@@ -5,7 +5,7 @@ import ObjectStore
 import Replication
 import Transfer
 
-/// `moonpool stats STORE`.
+/// The command `moonpool stats STORE`.
 struct StatsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stats",

@@ -7,7 +7,7 @@ enum StoreFile {
 
     /// Returns whether the file is a store.
     ///
-    /// An empty or missing file counts as one if its name ends in `.moonpool`.
+    /// An empty or missing file counts as a store if its name ends in `.moonpool`.
     static func isStore(_ path: String) -> Bool {
         guard let bytes = ProcessServices.read(path, limit: 20), !bytes.isEmpty else {
             return path.hasSuffix(".moonpool")

@@ -4,7 +4,7 @@ import ObjectStore
 import ScriptHost
 import Transfer
 
-/// `moonpool watch STORE [QUERY]`: prints changes.
+/// The command `moonpool watch STORE [QUERY]`: prints changes.
 struct WatchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
@@ -73,7 +73,7 @@ private final class WatchSession {
         lines = ChangeLines(oldValues: !command.noOldValues)
         loop = try EventLoop()
         loop.attach()
-        // Watching all changes needs no write access; a query is observed like those of a script.
+        // Watching all changes requires no write access; a query is observed like the queries of a script.
         followed = try FollowedStore(
             StoreConfiguration(.file(path), isReadOnly: command.query == nil), on: loop)
         results = try command.query.map { [followed] text in
@@ -154,7 +154,7 @@ private final class WatchSession {
     }
 
     private func fail(_ error: any Error) {
-        // One error can end several handlers.
+        // Several handlers can fail with the same error, which is reported once.
         guard status == 0 else { return }
         ProcessServices.writeError(
             "moonpool: \((error as? StoreError)?.scriptMessage ?? "\(error)")\n")
