@@ -1,7 +1,7 @@
 import CDecimal
 
-// Every result is rounded to 34 digits, ties to even. Overflow gives infinity, division by zero gives infinity or
-// not-a-number, as with binary floating point.
+// Every result is rounded to 34 digits, ties to even. Overflow returns infinity; division by zero returns infinity or
+// not-a-number, as in binary floating point.
 extension DecimalValue {
     /// Returns the sum.
     public static func + (left: DecimalValue, right: DecimalValue) -> DecimalValue {
@@ -46,11 +46,11 @@ extension DecimalValue {
     public func floorDivided(by divisor: DecimalValue) -> DecimalValue {
         let quotient = self / divisor
         guard quotient.isFinite, divisor.isFinite else {
-            // A finite number is less than infinity.
+            // The result is -1 for a nonzero number and an infinity of the opposite sign.
             return quotient.isFinite && isFinite && self != .zero
                 && isNegative != divisor.isNegative ? DecimalValue(Int64(-1)) : quotient
         }
-        // The quotient may have been rounded up to a whole number; the difference divides evenly.
+        // The quotient may have been rounded up to a whole number; the difference is divisible without a remainder.
         let whole = (self - modulo(divisor)) / divisor
         return DecimalValue(shim_decimal_rounded(whole.forLibrary))
     }
@@ -91,7 +91,7 @@ extension DecimalValue {
         if isNotANumber { self = .notANumber }
     }
 
-    /// Creates the decimal that a single-precision number is written as: 0.1 gives 0.1.
+    /// Creates the decimal with the shortest text of a single-precision number: 0.1 becomes 0.1.
     public init(_ number: Float) {
         if number.isFinite, number.rounded() != number, let decimal = DecimalValue("\(number)") {
             self = decimal
@@ -106,23 +106,23 @@ extension DecimalValue {
     /// Whether the value has nonzero digits after the point.
     package var hasFraction: Bool { isFinite && shortest.exponent < 0 }
 
-    /// The largest double that is not above the value, and whether it equals the value; NaN for NaN.
+    /// The largest double that is not greater than the value, and whether it equals the value; NaN for NaN.
     package var floorDouble: (value: Double, isExact: Bool) {
         if isNotANumber { return (.nan, true) }
         let bound = shim_decimal_floor_to_double(forLibrary)
         return (bound.value, bound.is_exact != 0)
     }
 
-    /// The largest 64-bit integer that is not above the value, and whether it equals the value.
+    /// The largest 64-bit integer that is not greater than the value, and whether it equals the value.
     ///
-    /// Nil if there is none, and for values of 2^63 and more.
+    /// Nil if there is no such integer, and for values of 2^63 and more.
     package var floorInt: (value: Int64, isExact: Bool)? {
         guard isFinite else { return nil }
         let bound = shim_decimal_floor_to_int(forLibrary)
         return bound.is_inside != 0 ? (bound.value, bound.is_exact != 0) : nil
     }
 
-    /// The value as a 64-bit integer; nil for fractions and for numbers outside that range.
+    /// The value as a 64-bit integer; nil for fractions and for numbers outside the range.
     public var exactInt: Int64? {
         guard isFinite else { return nil }
         let (coefficient, exponent) = shortest

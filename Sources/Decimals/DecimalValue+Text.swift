@@ -1,7 +1,7 @@
 import CDecimal
 
 extension DecimalValue: CustomStringConvertible {
-    /// The number as it was written where possible: `12.30`, `1E+40`, `-Infinity`, `NaN`.
+    /// The text of the number, with its decimal places: `12.30`, `1E+40`, `-Infinity`, `NaN`.
     public var description: String {
         var text: [UInt8] = []
         text.reserveCapacity(48)
@@ -17,7 +17,7 @@ extension DecimalValue: CustomStringConvertible {
         }
         let start = text.count
         var (rest, digits) = (small, 0)
-        // From the last digit to the first, with at least one digit before the point.
+        // The digits are written from the last to the first, with at least one digit before the point.
         repeat {
             if digits == -exponent, digits > 0 { text.append(UInt8(ascii: ".")) }
             text.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
@@ -33,7 +33,7 @@ extension DecimalValue: CustomStringConvertible {
         text[start...].reverse()
     }
 
-    /// The description of any value.
+    /// The description, computed for any value.
     private var longDescription: String {
         if isNotANumber { return "NaN" }
         let sign = isNegative ? "-" : ""
@@ -54,9 +54,9 @@ extension DecimalValue: CustomStringConvertible {
         return "\(sign)\(digits.prefix(1))\(fraction)E\(leading < 0 ? "-" : "+")\(abs(leading))"
     }
 
-    /// Parses UTF-8 bytes of at most 34 digits, such as `12`, `-12.30` or `0.5`, which a decimal holds exactly.
+    /// Parses UTF-8 bytes with at most 34 digits, such as `12`, `-12.30` or `0.5`, which a decimal represents exactly.
     ///
-    /// Returns nil for any other text, also for other texts of a number. Faster than ``init(_:)``.
+    /// Returns nil for any other text, including other forms of numbers. Faster than ``init(_:)``.
     package init?(plain text: Span<UInt8>) {
         let start = text.isEmpty || text[0] != UInt8(ascii: "-") ? 0 : 1
         guard text.count > start, text.count - start <= Self.digits + 1 else { return nil }
@@ -89,11 +89,10 @@ extension DecimalValue: CustomStringConvertible {
         self.init(isNegative: start == 1, coefficient: coefficient, exponent: -places)
     }
 
-    /// Parses `12.30`, `-1.5e10`, `Infinity` or `NaN`, in any case.
+    /// Parses a text such as `12.30`, `-1.5e10`, `Infinity` or `NaN`, ignoring case.
     ///
-    /// Returns nil for any other text and for numbers too large for a decimal128.
-    ///
-    /// Digits beyond 34 are rounded, ties to even.
+    /// Returns nil for any other text and for numbers that are too large for a decimal128. More than 34 digits are
+    /// rounded, ties to even.
     public init?(_ text: some StringProtocol) {
         var scanner = NumberScanner(text)
         guard let number = scanner.scan() else { return nil }
@@ -112,7 +111,7 @@ private struct NumberScanner {
     enum Number {
         case notANumber
         case infinity(isNegative: Bool)
-        /// Digits and an exponent that the library reads without loss.
+        /// Digits and an exponent that the decimal library can parse exactly.
         case finite(String)
     }
 
@@ -132,14 +131,14 @@ private struct NumberScanner {
         guard let (digits, dropped) = mantissa(), let exponent = exponent(),
             position == bytes.count
         else { return nil }
-        // Far outside the range the result is zero or infinity whatever the exact exponent is.
+        // The result is zero or infinity for every exponent that is this far outside the range.
         let power = max(-20_000, min(20_000, exponent + dropped))
         return .finite("\(isNegative ? "-" : "")\(digits)E\(power)")
     }
 
-    /// Parses the digits without the point, and the power of ten that they are multiplied by.
+    /// Parses the digits without the point, and the power of ten of the last digit.
     ///
-    /// Of more than 40 digits, the rest only shows whether the number is above a rounding tie.
+    /// After 40 digits, the remaining ones only determine whether the number is above a rounding tie.
     private mutating func mantissa() -> (digits: String, power: Int)? {
         var digits: [UInt8] = []
         var power = 0

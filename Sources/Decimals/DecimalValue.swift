@@ -2,11 +2,11 @@ import CDecimal
 
 /// An IEEE 754 decimal128: 34 decimal digits and an exponent, so 0.1 is exactly 0.1.
 ///
-/// A value keeps its number of decimal places (12.30 prints as 12.30). Equality and order ignore that number: 12.30
-/// equals 12.3. NaN equals itself and comes before all other numbers, so that values can be sorted and put into sets.
+/// A value keeps its number of decimal places (12.30 prints as 12.30), but equality and order ignore it: 12.30 equals
+/// 12.3. NaN equals itself and is ordered before all other numbers, so that values can be sorted and stored in sets.
 /// ``order(_:_:)`` compares as IEEE 754 does, where NaN has no order.
 public struct DecimalValue: Sendable {
-    /// The sign, the exponent and the upper digits, in the standard's binary encoding.
+    /// The sign, the exponent and the upper digits, in the binary encoding of IEEE 754.
     let high: UInt64
     /// The lower digits.
     let low: UInt64
@@ -16,7 +16,7 @@ public struct DecimalValue: Sendable {
         self.low = low
     }
 
-    /// Creates a value from the two halves of a decimal128 in the standard's binary encoding.
+    /// Creates a value from the two halves of a decimal128 in the binary encoding of IEEE 754.
     package init(decimal128High high: UInt64, low: UInt64) {
         self.init(high: high, low: low)
     }
@@ -36,18 +36,18 @@ extension DecimalValue {
     static let greatestCoefficient: UInt128 = 9_999_999_999_999_999_999_999_999_999_999_999
     static let exponentBias = 6176
 
-    /// The value that is not a number.
+    /// The value NaN (not a number).
     public static let notANumber = DecimalValue(high: 0x7C00_0000_0000_0000, low: 0)
     /// The value greater than any number.
     public static let infinity = DecimalValue(high: 0x7800_0000_0000_0000, low: 0)
     /// Zero without decimal places.
     public static let zero = DecimalValue(isNegative: false, coefficient: 0, exponent: 0)
 
-    /// Whether the sign is minus.
+    /// Whether the sign is negative.
     ///
-    /// Zeros have signs too.
+    /// Zero has a sign too.
     public var isNegative: Bool { high >> 63 == 1 }
-    /// Whether the value is not a number.
+    /// Whether the value is NaN (not a number).
     public var isNotANumber: Bool { high >> 58 & 0x1F == 0x1F }
     /// Whether the value is positive or negative infinity.
     public var isInfinite: Bool { high >> 58 & 0x1F == 0x1E }
@@ -56,14 +56,14 @@ extension DecimalValue {
 
     /// The digits and the power of ten of a finite value.
     var parts: (coefficient: UInt128, exponent: Int) {
-        // The other form of the encoding holds coefficients that are too large; they count as zero.
+        // The alternative encoding has coefficients that are too large, which count as zero.
         if high >> 61 & 3 == 3 { return (0, Int(high >> 47 & 0x3FFF) - Self.exponentBias) }
         let coefficient = UInt128(high & 0x1_FFFF_FFFF_FFFF) << 64 | UInt128(low)
         let exponent = Int(high >> 49 & 0x3FFF) - Self.exponentBias
         return (coefficient <= Self.greatestCoefficient ? coefficient : 0, exponent)
     }
 
-    /// Creates a value from parts that are in range.
+    /// Creates a value from parts that are within their ranges.
     init(isNegative: Bool, coefficient: UInt128, exponent: Int) {
         let sign: UInt64 = isNegative ? 1 << 63 : 0
         high =
@@ -140,7 +140,7 @@ extension DecimalValue {
         }
     }
 
-    /// Creates the value that 16 bytes represent, without a copy of them.
+    /// Creates the value that 16 bytes represent, without copying them.
     ///
     /// Returns nil for any other number of bytes.
     package init?(bytes: RawSpan) {
@@ -162,7 +162,7 @@ extension DecimalValue {
         low = bytes.dropFirst(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// 16 bytes that sort like the values and are equal for equal numbers.
+    /// The 16 bytes whose order is the order of the values; equal numbers have equal bytes.
     public var orderedBytes: [UInt8] {
         let code: UInt128
         let sign: UInt128 = 1 << 127
@@ -171,7 +171,8 @@ extension DecimalValue {
         } else if isInfinite {
             code = isNegative ? 1 : .max
         } else {
-            // One sign bit, 14 bits for the power of ten of the first digit, 113 bits of digits.
+            // The bytes consist of one sign bit, 14 bits for the power of ten of the first digit, and 113 bits of
+            // digits.
             var (coefficient, exponent) = parts
             if coefficient == 0 {
                 code = sign

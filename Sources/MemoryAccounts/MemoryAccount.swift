@@ -1,22 +1,22 @@
 import Synchronization
 
-// MemoryAccounts: one limit for all memory that a script takes, wherever it is allocated.
+// MemoryAccounts: one limit for all memory of a script, including memory outside of Lua.
 //
-// Code that allocates for a script charges its account before, and releases the bytes after. Lua's allocator, the pages of
-// stores in memory, decoded documents, observers and timers all share one sum, so that none of them can take what
-// another one was refused.
+// Code that allocates memory for a script charges the script's account first, and releases the charge when it frees the
+// memory. Lua's allocator, the pages of in-memory stores, decoded documents, observers and timers share one sum, so
+// memory that is refused in one place is not available in another.
 //
-// Threads: all members may be used on any thread. `MemoryAccount.current` is the account of the script that the calling
-// thread runs; modules that know no script find the account there.
+// Threads: all members are usable on any thread. `MemoryAccount.current` is the account of the script that the calling
+// thread runs, for modules that do not depend on scripts.
 //
-// Charges of Swift objects are estimates that include headers and rounding, and err upwards. An eighth of each limit is
-// kept for what they miss, such as pieces of freed memory that nothing fits in. Where a process runs a single script, its
-// account also measures the process now and then, and charges what the estimates have missed.
+// Charges for Swift objects are estimates that include headers and rounding, and err upwards. An eighth of each limit
+// is reserved for memory that the estimates miss, such as fragmentation. If a process runs a single script, its account
+// also measures the memory of the process periodically and charges what the estimates have missed.
 
-/// The memory of one script: a limit, and the bytes that are charged against it.
+/// The memory account of one script: a limit, and the bytes charged against it.
 ///
-/// The sum of what ``charge(_:)`` granted never exceeds the ``capacity``. What cannot be refused any more is noted by
-/// ``record(_:)``; until as much was released, the account grants nothing.
+/// The sum of the bytes that ``charge(_:)`` has granted never exceeds the ``capacity``. Allocations that can no longer
+/// be refused are added by ``record(_:)``; the account then grants nothing until enough bytes were released.
 ///
 /// ```swift
 /// let account = MemoryAccount(limit: 64 << 20)
@@ -24,30 +24,31 @@ import Synchronization
 /// defer { account.release(4096) }
 /// ```
 package final class MemoryAccount: Sendable {
-    /// The account of the script that the calling thread runs; nil where nothing is limited.
+    /// The account of the script that the calling thread runs; nil without a limit.
     @TaskLocal package static var current: MemoryAccount?
 
-    /// The most bytes that the script may take.
+    /// The maximum memory of the script, in bytes.
     package let limit: Int
-    /// The most bytes that may be charged: the limit without what is kept for the imprecision of charges.
+    /// The maximum number of bytes that can be charged: the limit without the reserve for inaccurate charges.
     package let capacity: Int
     private let reserve: Int
     private let charged = Atomic(0)
-    /// Of it, the pages of files in memory.
+    /// The part of the charged bytes that are pages of files in memory.
     private let pages = Atomic(0)
     private let highest = Atomic(0)
     private let afterCollection = Atomic(0)
-    /// The memory of the process beyond the charges, at the last measurement.
+    /// The memory of the process in excess of the charges, at the last measurement.
     private let missed = Atomic(0)
     private let measure: (@Sendable () -> Int?)?
     private let measuredBefore = Atomic(0)
     private let measurementsDue = Atomic(0)
-    /// So many calls of ``needsCollection`` share one measurement.
+    /// The number of calls of ``needsCollection`` for each measurement.
     private static let callsPerMeasurement = 64
 
-    /// Creates an account that nothing is charged to.
+    /// Creates an account without charges.
     ///
-    /// `measure` returns the bytes of anonymous memory that the process has taken, or nil where the system does not say. Only for a process that runs a single script.
+    /// `measure` returns the anonymous memory of the process in bytes, or nil if the system does not provide it. Pass
+    /// it only for a process that runs a single script.
     package init(limit: Int, measure: (@Sendable () -> Int?)? = nil) {
         self.limit = max(limit, 1)
         reserve = self.limit / 8
@@ -55,16 +56,16 @@ package final class MemoryAccount: Sendable {
         self.measure = measure
     }
 
-    /// The bytes that are charged now; more than the capacity only by what was recorded or measured.
+    /// The bytes that are currently charged; only recorded or measured bytes can exceed the capacity.
     package var bytes: Int { charged.load(ordering: .relaxed) + missed.load(ordering: .relaxed) }
 
-    /// Notes what the process has taken before the script began, which does not count.
+    /// Records the memory that the process has used before the script starts, which does not count.
     package func beginMeasuring() {
         guard let now = measure?() else { return }
         measuredBefore.store(now - anonymous, ordering: .relaxed)
     }
 
-    /// Measures the process, and charges what the estimates have missed.
+    /// Measures the memory of the process and charges what the estimates have missed.
     private func remeasure() {
         guard let measure, let now = measure() else { return }
         let taken = now - measuredBefore.load(ordering: .relaxed)
@@ -75,23 +76,23 @@ package final class MemoryAccount: Sendable {
         charged.load(ordering: .relaxed) - pages.load(ordering: .relaxed)
     }
 
-    /// Notes how many more of the charged bytes, or fewer, are pages of files in memory.
+    /// Adds to the number of charged bytes that are pages of files in memory; negative to subtract.
     func notePages(_ bytes: Int) { pages.add(bytes, ordering: .relaxed) }
 
-    /// The most bytes that were ever charged at once.
+    /// The highest number of bytes charged at the same time.
     package var peak: Int { highest.load(ordering: .relaxed) }
 
-    /// Charges bytes that are about to be allocated.
+    /// Charges bytes before they are allocated.
     ///
-    /// Throws, and charges nothing, if the sum would exceed the capacity.
+    /// Throws, without charging them, if the sum would exceed the capacity.
     package func charge(_ bytes: Int) throws(MemoryLimitReached) {
         guard grants(bytes) else { throw MemoryLimitReached(limit: limit) }
     }
 
-    /// Charges bytes that are about to be allocated.
+    /// Charges bytes before they are allocated.
     ///
-    /// Returns false, and charges nothing, if the sum would exceed the capacity, or, with `beyondLimit`, exceed it by more than a
-    /// quarter of the reserve.
+    /// Returns false, without charging them, if the sum would exceed the capacity; with `beyondLimit`, if the sum would
+    /// exceed it by more than a quarter of the reserve.
     package func grants(_ bytes: Int, beyondLimit: Bool = false) -> Bool {
         let capacity = capacity + (beyondLimit ? reserve / 4 : 0)
         var sum = charged.load(ordering: .relaxed)
@@ -110,18 +111,20 @@ package final class MemoryAccount: Sendable {
         }
     }
 
-    /// Charges bytes that are allocated already, or that cannot be refused.
+    /// Charges bytes that are already allocated, or that cannot be refused.
     package func record(_ bytes: Int) {
         note(charged.add(bytes, ordering: .relaxed).newValue)
     }
 
-    /// Returns bytes that were charged or recorded.
+    /// Releases bytes that were charged or recorded.
     package func release(_ bytes: Int) {
         charged.subtract(bytes, ordering: .relaxed)
     }
 
-    /// Whether a garbage collection is worth its time: the account is three quarters full, and a good part of that was
-    /// charged after the last one.
+    /// Whether a garbage collection is worth its time.
+    ///
+    /// This is the case if more than three quarters of the capacity are charged, and more than a sixteenth of it was
+    /// charged after the last collection.
     package var needsCollection: Bool {
         if measure != nil,
             measurementsDue.add(1, ordering: .relaxed).newValue % Self.callsPerMeasurement == 0
@@ -133,7 +136,7 @@ package final class MemoryAccount: Sendable {
             && bytes - afterCollection.load(ordering: .relaxed) > capacity / 16
     }
 
-    /// Notes that garbage was collected.
+    /// Records that garbage was collected.
     package func didCollect() {
         remeasure()
         afterCollection.store(bytes, ordering: .relaxed)
@@ -144,18 +147,18 @@ package final class MemoryAccount: Sendable {
     }
 }
 
-/// A script has reached the limit of its memory.
+/// The error of a script that has reached its memory limit.
 package struct MemoryLimitReached: Error, Hashable, Sendable, CustomStringConvertible {
     /// The limit, in bytes.
     package let limit: Int
 
-    /// The error of an account with this limit.
+    /// Creates the error of an account with this limit.
     package init(limit: Int) { self.limit = limit }
 
     /// The message, with the limit.
     package var description: String { "not enough memory: the limit of \(size) was reached" }
 
-    /// The limit in the largest unit that shows it exactly, as `--memory` takes it.
+    /// The limit in the largest unit that represents it exactly, in the notation of `--memory`.
     private var size: String {
         for (shift, unit) in [(30, "GB"), (20, "MB"), (10, "KB")]
         where limit >= 1 << shift && limit % (1 << shift) == 0 {

@@ -1,17 +1,17 @@
-/// Bytes that are charged to an account for as long as this value lives.
+/// Bytes that are charged to an account while this value exists.
 ///
-/// Belongs to what takes the memory, which may live on any thread.
+/// Store it in the owner of the memory, on any thread.
 package struct MemoryCharge: ~Copyable, Sendable {
     private let account: MemoryAccount?
-    /// How many bytes are charged; 0 without an account.
+    /// The number of charged bytes; 0 without an account.
     package private(set) var bytes = 0
 
-    /// Charges nothing yet; without an account it never does.
+    /// Creates a charge of 0 bytes; without an account, it never charges bytes.
     package init(_ account: MemoryAccount? = .current) { self.account = account }
 
-    /// Charges bytes that are about to be allocated.
+    /// Charges bytes before they are allocated.
     ///
-    /// Throws if the account does not have them.
+    /// Throws if the account does not have enough bytes left.
     package init(
         _ bytes: Int, to account: MemoryAccount? = .current
     ) throws(MemoryLimitReached) {
@@ -21,7 +21,7 @@ package struct MemoryCharge: ~Copyable, Sendable {
         self.bytes = bytes
     }
 
-    /// Charges bytes that cannot be refused; computes them only if there is an account.
+    /// Charges bytes that cannot be refused; evaluates the number only if there is an account.
     package init(recording bytes: @autoclosure () -> Int, to account: MemoryAccount? = .current) {
         self.account = account
         guard let account else { return }
@@ -30,12 +30,12 @@ package struct MemoryCharge: ~Copyable, Sendable {
         self.bytes = bytes
     }
 
-    /// Whether anything is limited.
+    /// Whether there is an account, and therefore a limit.
     package var isLimited: Bool { account != nil }
 
-    /// Charges more bytes, or returns some, so that there are `wanted`.
+    /// Charges or releases bytes, so that `wanted` bytes are charged.
     ///
-    /// Throws, and changes nothing, if the account does not have them.
+    /// Throws, without a change, if the account does not have enough bytes left.
     package mutating func set(_ wanted: Int) throws(MemoryLimitReached) {
         guard let account else { return }
         if wanted > bytes {
@@ -46,7 +46,7 @@ package struct MemoryCharge: ~Copyable, Sendable {
         bytes = wanted
     }
 
-    /// The same where it cannot be refused.
+    /// Charges or releases bytes, so that `wanted` bytes are charged, even if this exceeds the capacity.
     package mutating func record(_ wanted: Int) {
         guard let account else { return }
         if wanted > bytes {

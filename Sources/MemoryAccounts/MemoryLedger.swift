@@ -1,6 +1,7 @@
 import Synchronization
 
-/// The shared memory of several scripts, such as a store in memory: the script that makes it grow is charged.
+/// The memory that several scripts share, such as an in-memory store; each growth is charged to the script that causes
+/// it.
 package final class MemoryLedger: Sendable {
     fileprivate struct Entry {
         let account: MemoryAccount?
@@ -17,9 +18,9 @@ package final class MemoryLedger: Sendable {
     /// Creates a ledger without a charge.
     package init() {}
 
-    /// Makes the sum `total`: charges the difference to the current account, or releases what was charged last.
+    /// Sets the sum to `total`: charges the difference to the current account, or releases the newest charges.
     ///
-    /// Returns false, and changes nothing, if the account does not have it.
+    /// Returns false, without a change, if the account does not have enough bytes left.
     package func grants(_ total: Int) -> Bool {
         state.withLock { state in
             if total > state.total {

@@ -6,14 +6,14 @@ import Synchronization
     import Darwin
 #endif
 
-/// Reports each access to a file: one thread of the process watches all files.
+/// Reports each access to watched files; one thread of the process watches all files.
 package final class AccessWatcher: Sendable {
     /// The watcher of the process.
     package static let shared = AccessWatcher()
 
     /// A watch of one file.
     ///
-    /// It ends with its last reference.
+    /// Releasing the last reference ends the watch.
     package final class Watch: Sendable {
         fileprivate let number: Int
         private let watcher: AccessWatcher
@@ -43,7 +43,7 @@ package final class AccessWatcher: Sendable {
 
     /// Calls `handler` on the watcher's thread after each access to a file by any process.
     ///
-    /// Returns nil if the system has no watches or threads left. The caller then has to check the file from time to time.
+    /// Returns nil if the system has no watches or threads left. The caller must then check the file periodically.
     package func watch(_ path: String, _ handler: @escaping @Sendable () -> Void) -> Watch? {
         let number: Int? = state.withLock { state in
             if state.file < 0 {

@@ -8,7 +8,7 @@
 package enum DetachedThread {
     /// Runs a function on a new thread.
     ///
-    /// Returns the error code of the system; 0 if the thread has started.
+    /// Returns 0 if the thread has started, otherwise the error code of the system.
     package static func start(_ run: @escaping @Sendable () -> Void) -> Int32 {
         let body = Unmanaged.passRetained(Body(run))
         #if canImport(Glibc)

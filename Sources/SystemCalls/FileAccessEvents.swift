@@ -4,10 +4,10 @@
     import Darwin
 #endif
 
-/// The calls of inotify(7) that report accesses to files: reads, and the closing of a file.
+/// The calls of inotify(7) for reports of accesses to files: reading and closing.
 ///
-/// A user may have few instances (often 128) and many watches in each, so share an instance. Linux only: elsewhere no
-/// instance can be opened. A negative result is the negated error code.
+/// A user can have only a few instances (often 128), but many watches in each, so share an instance. Linux only: on
+/// other systems no instance can be opened. A negative result is the negated error code.
 package enum FileAccessEvents {
     /// Opens an instance.
     ///
@@ -23,7 +23,7 @@ package enum FileAccessEvents {
 
     /// Adds a watch of a file to an instance.
     ///
-    /// Returns the number of the watch. Watches of the same file share a number.
+    /// Returns the number of the watch. Watches of the same file have the same number.
     package static func watch(_ path: String, in descriptor: Int32) -> Int32 {
         #if canImport(Glibc)
             let accesses = UInt32(IN_ACCESS | IN_CLOSE_WRITE | IN_CLOSE_NOWRITE)
@@ -41,9 +41,9 @@ package enum FileAccessEvents {
         #endif
     }
 
-    /// Reads pending events, and calls `body` with the number of the watch of each, or nil if events were lost.
+    /// Reads pending events and calls `body` for each, with the number of the watch, or nil if events were lost.
     ///
-    /// Waits for an event if the instance is blocking. Returns false if there was nothing to read, or reading failed.
+    /// Waits for an event if the instance is blocking. Returns false if no event is pending or reading failed.
     package static func read(from descriptor: Int32, _ body: (Int32?) -> Void) -> Bool {
         #if canImport(Glibc)
             withUnsafeTemporaryAllocation(byteCount: 16_384, alignment: 8) { buffer in

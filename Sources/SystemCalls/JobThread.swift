@@ -8,7 +8,8 @@ import Synchronization
 
 /// Runs jobs one after the other on one thread.
 ///
-/// After ``shutdown()`` the thread ends when its queue is empty. A later job starts a thread again, so that every job runs.
+/// After ``shutdown()``, the thread ends when its queue is empty. A later job starts a new thread, so that every job
+/// runs.
 package final class JobThread: Sendable {
     private struct State {
         var queue: [UnownedJob] = []
@@ -19,7 +20,7 @@ package final class JobThread: Sendable {
     private let name: String
     private let state = Mutex(State())
     private let work = Signal()
-    /// The thread's number; 0 without a thread.
+    /// The number of the running thread; 0 if no thread is running.
     private let thread = Atomic<UInt>(0)
 
     /// Creates the runner; its thread starts with the first job.
@@ -54,7 +55,7 @@ package final class JobThread: Sendable {
 
     private func start(_ run: @escaping @Sendable (UnownedJob) -> Void) {
         let code = DetachedThread.start { [self] in loop(run) }
-        // Jobs of an executor cannot be refused.
+        // An executor must run all its jobs, so this failure is fatal.
         guard code == 0 else {
             fatalError("the system cannot start a thread for '\(name)': error \(code)")
         }
@@ -84,7 +85,7 @@ package final class JobThread: Sendable {
 
 /// Counts notifications, and blocks a thread until the count has changed.
 private final class Signal: @unchecked Sendable {
-    // Unchecked because: the mutex guards the count, and both live on the heap until the end.
+    // Unchecked because the mutex protects the count, and both are heap-allocated until deinit.
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private var current: UInt64 = 0

@@ -8,8 +8,9 @@ package enum MainQueue {
         return key
     }()
 
-    /// Whether the calling code runs on the main queue, on whichever thread.
+    /// Whether the calling code runs on the main queue, on any thread.
     ///
-    /// Costs about 30 ns. The executor of the main actor cannot be asked: its `isIsolatingCurrentContext()` has no answer.
+    /// Costs about 30 ns. The executor of the main actor does not provide this: its `isIsolatingCurrentContext()`
+    /// returns nil.
     package static var isCurrent: Bool { DispatchQueue.getSpecific(key: mark) == true }
 }

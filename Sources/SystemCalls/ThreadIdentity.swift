@@ -4,14 +4,14 @@
     import Darwin
 #endif
 
-/// Identifies a running thread of the process.
+/// The identity of a running thread of the process.
 ///
 /// The system reuses the identity of a thread that has ended.
 package struct ThreadIdentity: Hashable, Sendable {
     /// The system's number of the thread, which is not 0.
     package let number: UInt
 
-    /// The calling thread.
+    /// The identity of the calling thread.
     ///
     /// Costs a few nanoseconds.
     package static var current: ThreadIdentity {
@@ -22,7 +22,7 @@ package struct ThreadIdentity: Hashable, Sendable {
         #endif
     }
 
-    /// Names the calling thread for debuggers; the system keeps 15 bytes.
+    /// Sets the name of the calling thread for debuggers; the system keeps 15 bytes.
     package static func nameCurrent(_ name: String) {
         #if canImport(Glibc)
             guard let file = fopen("/proc/thread-self/comm", "w") else { return }
