@@ -175,9 +175,7 @@ private struct TypeAnnotation {
 
     /// Splits a type into the type without its `?`, and the `?` for the name of the field.
     ///
-    /// The parser of LuaLS fails on some types in parentheses before a `?`, such as `("full"
-    /// "async"
-    /// "memory")?`.
+    /// The parser of LuaLS fails on some types in parentheses before a `?`, such as `("full"|"async"|"memory")?`.
     private static func withoutOptional(_ type: String) -> (type: String, mark: String) {
         guard type.last == "?" else { return (type, "") }
         let inner = type.dropLast()

@@ -77,8 +77,7 @@ final class DecimalBox {
         }
     }
 
-    /// Implements `moonpool.decimal(text
-    /// number)`.
+    /// Implements `moonpool.decimal(text | number)`.
     static func make(_ call: borrowing LuaCall) throws -> LuaAnswer {
         switch call[1] {
         case .string(let string):
