@@ -59,7 +59,7 @@ final class AccessReports {
         watchers.append((number, wakeup))
     }
 
-    /// Removes a wake-up; does nothing the second time.
+    /// Removes a wake-up; idempotent.
     func remove(_ wakeup: LoopWakeup) {
         guard let place = watchers.firstIndex(where: { $0.wakeup === wakeup }) else { return }
         let number = watchers.remove(at: place).number
@@ -68,7 +68,7 @@ final class AccessReports {
         }
     }
 
-    /// Reads the pending events and marks the watches they belong to, or all watches if events were lost.
+    /// Reads the pending events and marks the wake-ups of their watches, or all wake-ups if events were lost.
     private func take() {
         _ = FileAccessEvents.read(from: descriptor) { number in
             for watcher in watchers where number == nil || watcher.number == number {

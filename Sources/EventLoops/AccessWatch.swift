@@ -1,14 +1,14 @@
 /// Notifies the loop when a process reads from a file or closes it.
 ///
-/// Processes that have the same file open signal each other this way.
+/// Processes that have opened the same file notify each other this way.
 ///
 /// Reading a byte is the cheapest signal available: it needs no write permission and, apart from the access time,
 /// causes no disk writes. The kernel closes the files of a killed process, so a process that waits for a signal also
 /// notices the end of the other one.
 ///
-/// Several accesses before the next turn cause one call of the handler, which means "check". Accesses of this process
-/// count too; accesses through a memory map do not. A watch does not keep the loop alive. Use it on the loop's thread.
-/// Linux only.
+/// Several accesses before the next turn cause one call of the handler, which should check the file. Accesses of this
+/// process count too; accesses through a memory map do not. A watch does not keep the loop alive. Use it on the loop's
+/// thread. Linux only.
 package final class AccessWatch {
     private let reports: AccessReports
     private let wakeup: LoopWakeup
@@ -38,7 +38,7 @@ package final class AccessWatch {
 
     /// Stops watching.
     ///
-    /// Does nothing the second time or after the loop has ended.
+    /// Idempotent; has no effect after the loop has ended.
     package func cancel() {
         wakeup.cancel()
         reports.remove(wakeup)

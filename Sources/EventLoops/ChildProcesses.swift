@@ -6,7 +6,7 @@ import CUV
     import Darwin
 #endif
 
-/// Runs several programs at a time and collects their standard output.
+/// Runs several programs at the same time and collects their standard output.
 package enum ChildProcesses {
     /// The result of a program.
     package struct Outcome: Sendable {
@@ -24,14 +24,14 @@ package enum ChildProcesses {
         return String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// Runs commands in order, at most `jobs` at a time.
+    /// Runs commands in order, at most `jobs` at the same time.
     ///
     /// Each command is a program and its arguments.
     ///
-    /// `next` returns the index of the next command to start; nil means that no further one starts.
-    /// `didEnd` receives each outcome, on the calling thread. Children share the process group, so that Ctrl-C reaches
-    /// them. `whileWaiting` is called about ten times a second. An error of any of the functions ends those that still
-    /// run with SIGTERM, and waits for them.
+    /// `next` returns the index of the next command to start, or nil to start no more commands. `didEnd` receives each
+    /// outcome, on the calling thread. Children share the process group, so that Ctrl-C reaches them. `whileWaiting` is
+    /// called about ten times a second. If one of these functions throws, the running children receive SIGTERM, and the
+    /// call waits for their end.
     package static func run(
         _ commands: [[String]], jobs: Int, next: () throws -> Int?,
         didEnd: (Int, Outcome) throws -> Void, whileWaiting: () throws -> Void
@@ -62,7 +62,8 @@ package enum ChildProcesses {
         }
     }
 
-    /// Waits for a moment until children have written something or have ended; their indexes, ascending.
+    /// Waits up to 100 ms for output or the end of a child, and returns the indexes of these children in ascending
+    /// order.
     private static func readyChildren(_ children: [Child]) -> [Int] {
         var polled = children.map { pollfd(fd: $0.output, events: Int16(POLLIN), revents: 0) }
         guard !polled.isEmpty else { return [] }
@@ -81,7 +82,7 @@ private final class Child {
 
     init?(_ command: [String], index: Int) {
         var pipe: [Int32] = [-1, -1]
-        // libuv sets close-on-exec, so other programs started at this moment do not inherit these pipes.
+        // libuv sets close-on-exec, so other programs that start at the same time do not inherit these pipes.
         guard uv_pipe(&pipe, 0, 0) == 0 else { return nil }
         defer { close(pipe[1]) }
         guard let process = Self.start(command, output: pipe[1]) else {
@@ -103,7 +104,7 @@ private final class Child {
         return count == 0 || (count < 0 && errno != EINTR)
     }
 
-    /// Waits until the program, whose output has ended, exits.
+    /// Waits until the program exits, after the end of its output.
     func outcome() -> ChildProcesses.Outcome {
         let status = wait()
         let signal = status & 0x7F
@@ -111,10 +112,10 @@ private final class Child {
         return ChildProcesses.Outcome(exitCode: code, output: collected)
     }
 
-    /// Asks the program to end.
+    /// Requests the program to end.
     func terminate() { kill(process, SIGTERM) }
 
-    /// Waits for the end of the program; its status.
+    /// Waits for the end of the program and returns its status.
     func wait() -> Int32 {
         var status: Int32 = 0
         while waitpid(process, &status, 0) < 0, errno == EINTR {}

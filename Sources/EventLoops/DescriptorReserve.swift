@@ -4,19 +4,19 @@
     import Darwin
 #endif
 
-/// The descriptors that an event loop opens when it is created.
+/// Checks that an event loop can open its file descriptors.
 enum DescriptorReserve {
-    /// More than the first loop of a process opens.
+    /// More descriptors than the first loop of a process opens.
     private static let count = 6
 
-    /// Throws if the process cannot open them: libuv ends the process where its first loop finds none.
+    /// Throws if the process cannot open these descriptors, because libuv aborts the process if its first loop cannot.
     static func require() throws(LoopError) {
         var opened: [Int32] = []
         defer { for descriptor in opened { close(descriptor) } }
         for _ in 0..<count {
             let descriptor = dup(STDERR_FILENO)
             guard descriptor >= 0 else {
-                // Without standard error, only the loop can find out.
+                // Standard error is closed, so this check is impossible; the loop reports the error itself.
                 if errno == EBADF { return }
                 throw LoopError(number: errno, call: "cannot start an event loop", path: nil)
             }

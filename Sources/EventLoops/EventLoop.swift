@@ -1,31 +1,30 @@
 import CUV
 import Synchronization
 
-// One thread's event loop over libuv.
+// EventLoops: an event loop for one thread, based on libuv.
 //
-// Purpose: a script, its stores and its observers live on one thread. Every external event (a commit of another thread
-// or process, a job of the prompt, a timer) becomes a call on that thread, one at a time.
-//
-// The loop knows neither Lua nor stores, and it never runs two calls at once.
+// Purpose: a script, its stores and its observers belong to one thread. Every external event (a commit of another
+// thread or process, a job of the prompt, a timer) becomes a call on that thread, one at a time. The loop does not
+// depend on Lua or on stores.
 //
 // Threads: `post`, `stop`, `LoopWakeup.wake` and `LoopHold.release` may be called on any thread. Everything else
 // belongs to the loop's thread, which is the first thread that calls `attach()` or `run()`, and traps elsewhere.
 //
-// A turn, in this order: jobs posted before the turn began (first come, first served), wake-ups (in the order of their
-// creation), guests, timers that are due (by time, then by age). Then the loop waits for the kernel. libuv's callbacks
-// only record events; `turn` calls every handler outside of `uv_run`. Therefore handlers may call `wait(until:)`
-// (`uv_run` itself may not be nested).
+// The order of a turn: jobs that were posted before the turn (in order of arrival), wake-ups (in order of creation),
+// guests, due timers (by time, then in order of creation). Then the loop waits for the kernel. libuv's callbacks only
+// record events; `turn` calls every handler outside of `uv_run`. Therefore handlers can call `wait(until:)` (`uv_run`
+// itself cannot be nested).
 //
 // Caveats:
 // * `run` returns when nothing keeps the loop alive: no queued job, no active timer with `keepsAlive`, no `LoopHold`,
 //   no referenced libuv handle of other code. Wake-ups and file watches never keep it alive.
-// * A timer's handler that waits inside is not called again before it has returned; other handlers are.
-// * `close` must be the last call, on the loop's thread. Jobs posted later are dropped.
+// * A timer is not called again while its handler waits; other handlers are called meanwhile.
+// * `close` must be the last call, on the loop's thread. Jobs that are posted later are dropped.
 
-/// One thread's jobs, timers and wake-ups, run one at a time.
+/// The jobs, timers and wake-ups of one thread, which run one at a time.
 package final class EventLoop: @unchecked Sendable {
-    // Unchecked because: `shared` is guarded by its mutex, `signal` and `owner` are atomic, and everything else is used
-    // only on the loop's thread, which `preconditionOnLoop` checks.
+    // Unchecked because: a mutex protects `shared`, `signal` and `owner` are atomic, and everything else is used only
+    // on the loop's thread, which `preconditionOnLoop` checks.
 
     struct Shared {
         var jobs = JobQueue()
@@ -38,12 +37,12 @@ package final class EventLoop: @unchecked Sendable {
     private let owner = Atomic<UInt>(0)
     private let isStopping = Atomic<Bool>(false)
 
-    /// Called at the end of each turn, before the loop decides whether to continue.
+    /// Runs at the end of each turn, before the loop decides whether to continue.
     ///
-    /// Hosts may acquire or release a hold in it.
+    /// Hosts can acquire or release a hold in it.
     package var didTurn: (() -> Void)?
 
-    /// The clock that timers and deadlines read.
+    /// The clock of timers and deadlines.
     package let clock: any LoopClock
 
     let handle: UnsafeMutablePointer<uv_loop_t>
@@ -56,9 +55,9 @@ package final class EventLoop: @unchecked Sendable {
     private var depth = 0
     private var isPolling = false
 
-    /// Creates a loop that belongs to no thread yet.
+    /// Creates a loop that does not belong to a thread yet.
     ///
-    /// Jobs may be posted immediately.
+    /// Jobs can be posted immediately.
     ///
     /// Throws the system's error if no file descriptors are left.
     package init(clock: any LoopClock = SystemClock()) throws(LoopError) {
@@ -84,7 +83,7 @@ package final class EventLoop: @unchecked Sendable {
     }
 
     deinit {
-        // No other thread can reach the loop any more, so this thread may do the work of the loop's thread.
+        // No other thread has a reference to the loop, so this thread can do the work of the loop's thread.
         releaseHandles()
     }
 
@@ -103,14 +102,14 @@ package final class EventLoop: @unchecked Sendable {
     /// Whether the caller is on the loop's thread.
     package var isOnLoop: Bool { owner.load(ordering: .acquiring) == currentThreadIdentity() }
 
-    /// Traps when the caller is not on the loop's thread.
+    /// Traps if the caller is not on the loop's thread.
     package func preconditionOnLoop(_ what: StaticString = #function) {
         precondition(isOnLoop, "\(what) belongs to the event loop's thread")
     }
 
-    /// Runs the job on the loop's thread in its next turn.
+    /// Runs the job on the loop's thread in its next turn; returns false if the loop is closed.
     ///
-    /// Any thread; returns false when the loop is closed.
+    /// Usable on any thread.
     @discardableResult  // a caller may not care whether the loop has ended
     package func post(_ job: sending @escaping () -> Void) -> Bool {
         let job = Job(run: job)
@@ -125,13 +124,13 @@ package final class EventLoop: @unchecked Sendable {
 
     /// Ends `run` and every `wait` after the current handler.
     ///
-    /// Any thread.
+    /// Usable on any thread.
     package func stop() {
         isStopping.store(true, ordering: .releasing)
         signal.send()
     }
 
-    /// Whether a stop was requested that no `run` has honored yet.
+    /// Whether a stop was requested that has not ended a `run` yet.
     package var isStopped: Bool { isStopping.load(ordering: .acquiring) }
 
     // MARK: - Running
@@ -140,7 +139,7 @@ package final class EventLoop: @unchecked Sendable {
     ///
     /// Attaches the calling thread.
     ///
-    /// An earlier `stop` ends this run immediately. When the outermost run returns, the stop is cleared.
+    /// An earlier `stop` ends this run immediately. The request is cleared when the outermost run returns.
     package func run() {
         attach()
         depth += 1
@@ -155,12 +154,11 @@ package final class EventLoop: @unchecked Sendable {
         }
     }
 
-    /// Runs turns inside a handler until the condition holds, the time is over, or `stop` is called.
+    /// Runs turns inside a handler until the condition holds, the time has passed, or `stop` is called.
     ///
-    /// Returns whether the condition held.
-    ///
-    /// The condition is checked before the first turn, after each turn, and at least every `recheck`, because it may
-    /// depend on state that wakes no loop. If it throws, the error propagates and the loop is unchanged.
+    /// Returns whether the condition holds. The condition is checked before the first turn, after each turn, and at
+    /// least every `recheck`, because it can depend on state that does not wake the loop. Errors of the condition are
+    /// rethrown; the loop remains usable.
     package func wait<Failure: Error>(
         for timeout: Duration? = nil, recheck: Duration? = nil,
         until condition: () throws(Failure) -> Bool
@@ -183,14 +181,14 @@ package final class EventLoop: @unchecked Sendable {
         }
     }
 
-    /// Runs one turn without waiting, for tests on a manual clock and for hosts that must not block.
+    /// Runs one turn without waiting, for tests with a manual clock and for hosts that must not block.
     package func runOnce() {
         attach()
         poll(waiting: false, until: nil)
         turn()
     }
 
-    /// Whether something would keep `run` running.
+    /// Whether anything keeps `run` from returning.
     package var isAlive: Bool {
         ownsWork || uv_loop_alive(handle) != 0 || guests.contains(where: \.isAlive)
     }
@@ -226,12 +224,12 @@ package final class EventLoop: @unchecked Sendable {
     }
 
     private func poll(waiting: Bool = true, until limit: Duration?) {
-        // A libuv callback of other code (a C module) may have called this function; then kernel events have to wait.
+        // A libuv callback of other code (a C module) may have called this function; kernel events must then wait.
         if isPolling { return }
         isPolling = true
         defer { isPolling = false }
         var mode = UV_RUN_ONCE
-        // A `wait` whose condition held may have consumed the signal of a wake-up that no turn has processed yet.
+        // A `wait` that has ended may have consumed the signal of a wake-up that no turn has processed yet.
         let hasWork =
             shared.withLock { !$0.jobs.isEmpty } || wakeups.contains(where: \.isAwaited)
         if !waiting || hasWork { mode = UV_RUN_NOWAIT }
@@ -255,23 +253,23 @@ package final class EventLoop: @unchecked Sendable {
     }
 
     private func arm(after delay: Duration) {
-        // libuv counts whole milliseconds from the loop's cached time: update it, and round up so that a timer is due
-        // on return.
+        // libuv counts whole milliseconds from the cached time of the loop, so the time is updated first, and rounded
+        // up so that a timer is due on return.
         uv_update_time(handle)
         let (seconds, attoseconds) = max(delay, .zero).components
         let milliseconds = UInt64(clamping: seconds).multipliedReportingOverflow(by: 1000)
         let rest = UInt64((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
         let total = milliseconds.overflow ? UInt64(Int64.max) : milliseconds.partialValue + rest
-        // libuv runs due callbacks before it waits, and would then wait without a timeout; the timer prevents that.
+        // libuv runs due callbacks before it waits, and would then wait without a timeout; the timer prevents this.
         uv_timer_start(
             alarm, { alarm in if let loop = alarm?.pointee.loop { uv_stop(loop) } }, total, 0)
     }
 
     // MARK: - The end
 
-    /// Ends the loop: drops jobs, timers and wake-ups and releases its handles.
+    /// Ends the loop: drops jobs, timers and wake-ups, and releases its handles.
     ///
-    /// Nothing runs on it afterwards.
+    /// No code runs on the loop afterwards.
     package func close() {
         attach()
         precondition(depth == 0, "an event loop cannot be closed while it runs")
@@ -287,7 +285,8 @@ package final class EventLoop: @unchecked Sendable {
             return (shared.isClosed, shared.jobs)
         }
         if alreadyClosed { return }
-        // Released here, outside of the lock, because captures of a closure may post in their deinit.
+        // The jobs are released here, outside of the lock, because the captures of a closure can post jobs in their
+        // deinit.
         _ = dropped
         didTurn = nil
         timers.removeAll()

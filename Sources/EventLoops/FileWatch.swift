@@ -2,14 +2,14 @@ import CUV
 
 /// Notifies the loop when a file, or the contents of a folder, may have changed.
 ///
-/// Several changes before the next turn cause one call. Changes of this process count too, and a call means "check",
-/// not "changed". A watch does not keep the loop alive. Use it on the loop's thread.
+/// Several changes before the next turn cause one call. Changes of this process count too. The handler should check the
+/// file, because it may be unchanged. A watch does not keep the loop alive. Use it on the loop's thread.
 package final class FileWatch {
     private weak var loop: EventLoop?
     private var handle: UnsafeMutablePointer<uv_fs_event_t>?
     private let wakeup: LoopWakeup
 
-    /// The watched file.
+    /// The path of the watched file or folder.
     package let path: String
 
     /// Starts watching.
@@ -43,7 +43,7 @@ package final class FileWatch {
 
     /// Stops watching.
     ///
-    /// Does nothing the second time or after the loop has ended.
+    /// Idempotent; has no effect after the loop has ended.
     package func cancel() {
         guard let handle else { return }
         self.handle = nil

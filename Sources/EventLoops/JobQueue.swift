@@ -1,10 +1,10 @@
-/// A job in transit from one thread to another.
+/// A job that one thread passes to another.
 struct Job: @unchecked Sendable {
     // Unchecked because: created from a `sending` closure, so the sender keeps no reference to it.
     let run: () -> Void
 }
 
-/// Jobs in order of arrival, removed one by one so that a nested run also takes the oldest first.
+/// The jobs in order of arrival; a nested run also removes the oldest job first.
 struct JobQueue {
     private var jobs: [Job?] = []
     private var head = 0

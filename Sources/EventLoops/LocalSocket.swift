@@ -20,7 +20,7 @@ package final class LocalSocket: Sendable {
 
     /// Connects to a socket.
     ///
-    /// Throws if no process listens there or it belongs to another user.
+    /// Throws if no process listens on the socket, or if the socket belongs to another user.
     package static func connect(to path: String) throws(LoopError) -> LocalSocket {
         let descriptor = shim_local_connect(path)
         try LoopError.check(descriptor, "connect", path: path)
@@ -31,7 +31,7 @@ package final class LocalSocket: Sendable {
         return socket
     }
 
-    /// Whether the process at the other end runs for the same user.
+    /// Whether the process at the other end belongs to the same user.
     package var isOfThisUser: Bool {
         var user: UInt32 = 0
         return shim_local_peer(descriptor, &user) == 0 && user == geteuid()
@@ -49,7 +49,8 @@ package final class LocalSocket: Sendable {
 
     /// Writes all bytes.
     ///
-    /// Returns false if the peer is gone or has read nothing within the time limit, which ends the connection.
+    /// Returns false if the peer has disconnected, or has not read anything within the time limit, which ends the
+    /// connection.
     @discardableResult  // the reading side notices the end as well
     package func write(_ bytes: [UInt8]) -> Bool {
         writing.withLock { _ in
@@ -69,7 +70,7 @@ package final class LocalSocket: Sendable {
         }
     }
 
-    /// Limits how long a write waits for the peer to read.
+    /// Limits the time that a write waits for the peer to read.
     ///
     /// Without a limit, writes wait indefinitely.
     func limitWrites(to patience: Duration) {
@@ -83,7 +84,7 @@ package final class LocalSocket: Sendable {
 
     /// Closes the connection in both directions.
     ///
-    /// Blocked readers see the end of the stream.
+    /// Blocked readers receive the end of the stream.
     package func end() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 }
 
@@ -93,9 +94,9 @@ package final class LocalListener: Sendable {
     package let path: String
     private let descriptor: Int32
 
-    /// Creates the socket, accessible to its owner only.
+    /// Creates the socket with access for its owner only.
     ///
-    /// Replaces a socket left behind by a process that has ended. Throws if anything else exists at the path.
+    /// Replaces a socket of a process that has ended. Throws if any other file exists at the path.
     package init(path: String) throws(LoopError) {
         var descriptor = shim_local_listen(path)
         if descriptor == -EADDRINUSE, Self.isLeftBehind(path) {
@@ -118,9 +119,8 @@ package final class LocalListener: Sendable {
 
     /// Waits for the next connection, of any user.
     ///
-    /// Returns nil when the listener has ended.
-    ///
-    /// The connection ends if the peer reads nothing for `patience`, so that it cannot block the server.
+    /// Returns nil when the listener has ended. The connection ends if the peer reads nothing for `patience`, so that
+    /// it cannot block the server.
     package func accept(patience: Duration = .seconds(5)) -> LocalSocket? {
         while true {
             let client = shim_local_accept(descriptor)
@@ -150,9 +150,10 @@ extension ProcessServices {
     /// The process ID of this process.
     package static var identifier: Int32 { getpid() }
 
-    /// Returns a folder for sockets that no other user can enter: `$XDG_RUNTIME_DIR/moonpool`, otherwise one in `/tmp`.
+    /// Returns a folder for sockets without access for other users: `$XDG_RUNTIME_DIR/moonpool`, otherwise a folder in
+    /// `/tmp`.
     ///
-    /// Creates it if it is missing. Throws if something else has that name or if other users have access to it.
+    /// Creates the folder if it is missing. Throws if it is not a folder, or if other users have access to it.
     package static func socketFolder() throws(LoopError) -> String {
         let runtime = environment("XDG_RUNTIME_DIR").flatMap { $0.hasPrefix("/") ? $0 : nil }
         let folder = runtime.map { $0 + "/moonpool" } ?? "/tmp/moonpool-\(geteuid())"

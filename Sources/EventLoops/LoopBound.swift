@@ -1,16 +1,15 @@
-/// A value that may be passed to any thread, but can be used only on its loop's thread.
+/// A value that can be passed to any thread, but is usable only on its loop's thread.
 ///
-/// Access traps elsewhere.
-///
-/// The value is also released on that thread: dropping the last reference elsewhere posts the value to the loop. If the
-/// loop has ended, no race is possible and the value is released where it is.
+/// Access on another thread traps. The value is also released on the loop's thread: if the last reference is released
+/// elsewhere, the value is posted to the loop. If the loop has ended, no race is possible, and the value is released on
+/// the current thread.
 package final class LoopBound<Value>: @unchecked Sendable {
     // Unchecked because: the value is accessible only through `value`, which checks the thread.
     private let loop: EventLoop
-    // Nil only at the end, when the value is being posted to the loop.
+    // Nil only during deinit, when the value is being posted to the loop.
     private var stored: Value?
 
-    /// Wraps a value on the loop's thread.
+    /// Creates a reference to a value, on the loop's thread.
     package init(_ value: Value, on loop: EventLoop) {
         loop.preconditionOnLoop()
         self.loop = loop
@@ -26,7 +25,7 @@ package final class LoopBound<Value>: @unchecked Sendable {
 
     /// The value.
     ///
-    /// Traps off the loop's thread.
+    /// Traps on other threads than the loop's.
     package var value: Value {
         get {
             loop.preconditionOnLoop()

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// A source of time for timers: monotonic, from an arbitrary origin.
+/// A source of time for timers: monotonic, with an arbitrary origin.
 package protocol LoopClock: Sendable {
     /// Returns the current time.
     func now() -> Duration
-    /// Whether time passes by itself. Otherwise loops wait until the clock reports an advance.
+    /// Whether time advances by itself; otherwise, loops wait until the clock reports an advance.
     var isReal: Bool { get }
-    /// Registers a handler to call whenever a manual clock is advanced.
+    /// Registers a handler that runs whenever a manual clock is advanced.
     func whenAdvanced(_ handler: @escaping @Sendable () -> Void)
 }
 
@@ -19,7 +19,7 @@ package struct SystemClock: LoopClock {
 
     /// Returns the time since the machine was started.
     package func now() -> Duration { monotonicTime() }
-    /// True.
+    /// True, because time advances by itself.
     package var isReal: Bool { true }
     /// Does nothing, because real time advances by itself.
     package func whenAdvanced(_ handler: @escaping @Sendable () -> Void) {}
@@ -37,19 +37,19 @@ package final class ManualClock: LoopClock {
     /// Creates a clock at zero.
     package init() {}
 
-    /// Returns the time that the clock was advanced to.
+    /// Returns the current time of the clock.
     package func now() -> Duration { state.withLock { $0.now } }
-    /// False.
+    /// False, because time advances only on request.
     package var isReal: Bool { false }
 
-    /// Registers a loop that has to check its timers.
+    /// Registers a handler that runs whenever the clock is advanced.
     package func whenAdvanced(_ handler: @escaping @Sendable () -> Void) {
         state.withLock { $0.handlers.append(handler) }
     }
 
     /// Advances the time and wakes the loops that use this clock.
     ///
-    /// Any thread.
+    /// Usable on any thread.
     package func advance(by step: Duration) {
         let handlers = state.withLock { state in
             state.now += step

@@ -12,20 +12,20 @@ package struct LoopError: Error, Hashable, Sendable, CustomStringConvertible {
     package let number: Int32
     /// The call that failed.
     package let call: String
-    /// The file that the call was about, if any.
+    /// The file of the failed call; nil if there is none.
     package let path: String?
 
-    /// The call, the file and the system's message in one sentence.
+    /// One sentence with the call, the file and the system's message.
     package var description: String {
         let reason = String(cString: uv_strerror(-number))
         return "\(call)\(path.map { " '\($0)'" } ?? ""): \(reason)"
     }
 
-    /// The `number` for a socket on which no process listens.
+    /// The ``number`` of the error for a socket without a listening process.
     package static let refused = ECONNREFUSED
-    /// The `number` for a missing file.
+    /// The ``number`` of the error for a missing file.
     package static let missing = ENOENT
-    /// The `number` for a socket of another user.
+    /// The ``number`` of the error for a socket of another user.
     package static let notPermitted = EPERM
 
     static func check(_ status: Int32, _ call: String, path: String? = nil) throws(LoopError) {

@@ -5,15 +5,15 @@ import CUV
 /// The guest needs a descriptor that becomes readable when it has work, such as an epoll descriptor. All functions are
 /// called on the loop's thread, in its turns.
 package struct LoopGuest {
-    /// Becomes readable when the guest has something to do.
+    /// A descriptor that becomes readable when the guest has work.
     package let descriptor: Int32
-    /// How long the guest may wait for its next call; nil without a limit.
+    /// Returns the maximum time until the guest's next call; nil without a limit.
     package let timeout: () -> Duration?
-    /// Whether the guest has something that keeps the loop running.
+    /// Returns whether the guest keeps the loop running.
     package let isAlive: () -> Bool
-    /// Does the work that is due, without waiting.
+    /// Runs the guest's due work, without waiting.
     package let run: () -> Void
-    /// Called after the loop has waited: time has passed.
+    /// Called after the loop has waited, because time has passed.
     package let didWait: () -> Void
 
     /// Creates a guest from its functions.
@@ -53,7 +53,7 @@ final class HostedGuest {
     /// Whether the guest keeps the loop running.
     var isAlive: Bool { guest.isAlive() }
 
-    /// Runs the guest's part of a turn; does nothing while the guest is already running.
+    /// Runs the guest's part of a turn; has no effect while the guest is already running.
     func takeTurn() {
         guard !isRunning, guest.isAlive() else { return }
         isRunning = true
@@ -61,9 +61,9 @@ final class HostedGuest {
         isRunning = false
     }
 
-    /// Returns how long the loop may wait for the kernel; nil without a limit.
+    /// Returns the maximum time that the loop can wait for the kernel; nil without a limit.
     ///
-    /// While the guest itself waits inside one of its calls, nothing would process its events.
+    /// While the guest itself waits inside one of its calls, its events are not processed.
     func prepareToWait() -> Duration? {
         watch(!isRunning)
         return isRunning || !guest.isAlive() ? nil : guest.timeout()
@@ -79,7 +79,7 @@ final class HostedGuest {
         }
     }
 
-    /// Stops using the descriptor, which the guest is about to close.
+    /// Stops using the descriptor, before the guest closes it.
     func end() {
         guard let handle else { return }
         self.handle = nil

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Keeps a loop running until it is released or dropped.
+/// Keeps a loop running until the hold is released.
 ///
-/// Valid tokens, running workers and queued writes own a hold. Release is idempotent and may happen on any thread.
+/// Valid tokens, running workers and queued writes have a hold. Releasing it is idempotent and possible on any thread.
 package final class LoopHold: Sendable {
     private let loop: EventLoop
     private let isHeld = Atomic<Bool>(true)
@@ -16,7 +16,7 @@ package final class LoopHold: Sendable {
 
     /// Releases the hold.
     ///
-    /// `run` can return after the last hold is released.
+    /// `run` can return after the last hold was released.
     package func release() {
         guard isHeld.exchange(false, ordering: .acquiringAndReleasing) else { return }
         loop.shared.withLock { $0.holds -= 1 }
@@ -28,6 +28,6 @@ package final class LoopHold: Sendable {
 extension EventLoop {
     /// Keeps `run` from returning until the hold is released.
     ///
-    /// Any thread.
+    /// Usable on any thread.
     package func hold() -> LoopHold { LoopHold(loop: self) }
 }

@@ -3,11 +3,11 @@ import Synchronization
 
 /// The one libuv handle that other threads and signal handlers may use.
 ///
-/// Outlives the loop: a wake-up may still be sent after the loop has ended, which then does nothing. `send` takes no
-/// lock and allocates nothing, so signal handlers may call it.
+/// Outlives the loop: sending a signal after the loop has ended has no effect. `send` takes no lock and allocates no
+/// memory, so signal handlers can call it.
 final class LoopSignal: @unchecked Sendable {
-    // Unchecked because: `uv_async_send` is libuv's one thread-safe call, and the two atomics ensure that no call is in
-    // progress when the handle is closed.
+    // Unchecked because: `uv_async_send` is libuv's only thread-safe call, and the two atomics ensure that no call is
+    // in progress when the handle is closed.
     private let handle: UnsafeMutablePointer<uv_async_t>
     private let senders = Atomic<Int>(0)
     private let isOpen = Atomic<Bool>(true)
@@ -23,7 +23,7 @@ final class LoopSignal: @unchecked Sendable {
 
     /// Makes the loop's thread check its queues.
     ///
-    /// Any thread, including signal handlers.
+    /// Usable on any thread and in signal handlers.
     func send() {
         senders.add(1, ordering: .sequentiallyConsistent)
         if isOpen.load(ordering: .sequentiallyConsistent) { uv_async_send(handle) }
@@ -35,7 +35,7 @@ final class LoopSignal: @unchecked Sendable {
         if keepsAlive { uv_ref(handle) } else { uv_unref(handle) }
     }
 
-    /// Waits until the last `send` in progress has returned; afterwards no call reaches libuv.
+    /// Waits until the last call of `send` has returned; later calls do not reach libuv.
     ///
     /// The loop closes the handle itself.
     func close() {
@@ -50,6 +50,6 @@ final class LoopSignal: @unchecked Sendable {
 }
 
 extension UnsafeMutablePointer<uv_handle_t> {
-    /// Excludes the handle from the handles that keep `uv_run` running.
+    /// Keeps this handle from keeping `uv_run` running.
     func unreference() { uv_unref(self) }
 }

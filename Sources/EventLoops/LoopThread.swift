@@ -3,19 +3,19 @@ import Synchronization
 
 /// A thread with its own event loop, on which one script runs.
 ///
-/// The body is called on the thread with the attached loop and decides when to run it. After the body returns, the loop
-/// is closed and the thread ends. SIGINT and the other terminal signals are blocked on it, because they belong to the
-/// main thread. The stack has 16 MiB, twice that of a main thread: Lua stops a recursion through C at 200 levels, and a
-/// level through a binding, an observer and a write has about ten Swift frames.
+/// The body is called on the thread with the attached loop, and decides when to run the loop. After the body returns,
+/// the loop is closed and the thread ends. SIGINT and the other terminal signals are blocked, because they belong to
+/// the main thread. The stack has 16 MiB, twice the size of a main thread's: Lua stops a recursion through C at 200
+/// levels, and a level through a binding, an observer and a write has about ten Swift frames.
 package final class LoopThread: Sendable {
     /// The default stack size of a thread, in bytes.
     package static let defaultStackSize = 16 << 20
 
     /// The full name; the kernel shows its first 15 bytes.
     package let name: String
-    /// The thread's loop.
+    /// The loop of the thread.
     ///
-    /// Jobs may be posted immediately.
+    /// Jobs can be posted immediately.
     package let loop: EventLoop
 
     private struct State {
@@ -53,12 +53,12 @@ package final class LoopThread: Sendable {
         state.withLock { $0.thread = started }
     }
 
-    /// The name of the calling thread as the system's tools show it.
+    /// The name of the calling thread in the system's tools.
     package static var currentKernelName: String { kernelNameOfCurrentThread() }
 
     /// Calls the body with SIGINT unblocked on this thread, for programs that the body starts.
     ///
-    /// A child inherits the signal mask of the thread that starts it, and must remain interruptible.
+    /// A child inherits the signal mask of the thread that starts it, and must be interruptible.
     package static func allowingInterrupts<Result, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -69,7 +69,7 @@ package final class LoopThread: Sendable {
 
     /// Waits for the thread to end.
     ///
-    /// Returns immediately if the thread has been joined already. Never call it on the thread itself.
+    /// Returns immediately if the thread was already joined. Never call it on the thread itself.
     package func join() {
         let thread = state.withLock { state in
             defer { state.thread = nil }
@@ -81,7 +81,7 @@ package final class LoopThread: Sendable {
     }
 
     deinit {
-        // No thread will join it: the system cleans up when it ends.
+        // The thread will not be joined, so the system releases it when it ends.
         if let thread = state.withLock({ $0.thread }) { detach(thread) }
     }
 }

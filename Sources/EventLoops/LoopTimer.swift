@@ -1,7 +1,7 @@
 /// A call at a later time, once or repeatedly, on the loop's thread.
 ///
-/// The loop retains the timer while it is active; `cancel` ends it. A repeating timer keeps its rhythm by the clock,
-/// skips missed calls, and is not called while its own handler still runs (in a nested `wait`).
+/// The loop retains the timer while it is active; `cancel` ends it. A repeating timer keeps its interval by the clock,
+/// skips missed calls, and is not called while its own handler runs (in a nested `wait`).
 package final class LoopTimer {
     private unowned let loop: EventLoop
     private var handler: (() -> Void)?
@@ -27,14 +27,12 @@ package final class LoopTimer {
         self.handler = handler
     }
 
-    /// Whether the timer will be called again (or repeats and is being called now).
+    /// Whether the timer will be called again; true for a repeating timer while its handler runs.
     package var isActive: Bool { handler != nil && (!isFiring || interval != nil) }
 
     /// Ends the timer, also inside its own handler.
     ///
-    /// The handler's captures are released.
-    ///
-    /// Does nothing the second time.
+    /// Releases the captures of the handler. Idempotent.
     package func cancel() {
         guard handler != nil else { return }
         loop.preconditionOnLoop()
@@ -46,14 +44,14 @@ package final class LoopTimer {
         guard let handler else { return }
         isFiring = true
         if interval == nil { self.handler = nil }
-        // A repeating timer keeps its handler, because it may cancel the timer, or wait in the loop itself.
+        // A repeating timer keeps its handler, because the handler can cancel the timer or wait in the loop.
         handler()
         isFiring = false
         guard let interval, self.handler != nil else { return }
         let current = loop.clock.now()
         deadline += interval
         if deadline <= current {
-            // Missed calls are skipped, not made up: the next one is in the future.
+            // Missed calls are skipped: the next call is in the future.
             deadline = interval > .zero ? current + interval : current
         }
         loop.timers.insert(self)
@@ -68,12 +66,10 @@ package final class LoopTimer {
 }
 
 extension EventLoop {
-    /// Calls the handler after a delay, and then every `interval` if one is given.
+    /// Calls the handler after a delay, and then repeatedly if `interval` is given.
     ///
-    /// On the loop's thread.
-    ///
-    /// Delays below zero count as zero; the first call happens in the next turn at the earliest. A timer without
-    /// `keepsAlive` does not keep `run` from returning.
+    /// Call it on the loop's thread. Delays below zero count as zero; the first call occurs in the next turn at the
+    /// earliest. A timer without `keepsAlive` does not keep `run` from returning.
     @discardableResult  // a one-shot timer need not be cancelled
     package func timer(
         after delay: Duration, every interval: Duration? = nil, keepsAlive: Bool = true,

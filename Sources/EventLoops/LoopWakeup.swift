@@ -1,11 +1,10 @@
 import Synchronization
 
-/// A handler that other threads can ask the loop to call.
+/// A handler on the loop's thread that other threads can request to run.
 ///
-/// Several requests before the call result in one call.
-///
-/// Created on the loop's thread. `wake` may be called from any thread and from a signal handler. The loop keeps the
-/// handler until `cancel` or until the loop ends; dropping the value does not cancel.
+/// Several requests before the call result in one call. Create it on the loop's thread. `wake` can be called on any
+/// thread and in a signal handler. The loop keeps the handler until `cancel` or until the loop ends; releasing the
+/// value does not cancel it.
 package final class LoopWakeup: @unchecked Sendable {
     // Unchecked because: the flags are atomic, and the handler is used only on the loop's thread.
     private let isPending = Atomic<Bool>(false)
@@ -20,9 +19,9 @@ package final class LoopWakeup: @unchecked Sendable {
         self.handler = handler
     }
 
-    /// Requests one call of the handler in a coming turn.
+    /// Requests one call of the handler in a later turn.
     ///
-    /// Any thread; does nothing after `cancel` or the loop has ended.
+    /// Usable on any thread; has no effect after `cancel` or after the loop has ended.
     package func wake() {
         if isCancelled.load(ordering: .relaxed) { return }
         if !isPending.exchange(true, ordering: .acquiringAndReleasing) { signal.send() }
@@ -30,12 +29,12 @@ package final class LoopWakeup: @unchecked Sendable {
 
     /// Requests a call from a libuv callback on the loop's thread.
     ///
-    /// The loop checks afterwards anyway and needs no signal.
+    /// No signal is necessary, because the loop checks its wake-ups after its callbacks.
     func note() { isPending.store(true, ordering: .releasing) }
 
-    /// Cancels the wake-up, from any thread.
+    /// Cancels the wake-up, on any thread.
     ///
-    /// A call in progress on the loop's thread completes.
+    /// A running call on the loop's thread completes.
     package func cancel() {
         if isCancelled.exchange(true, ordering: .acquiringAndReleasing) { return }
         guard let loop else { return }
@@ -63,9 +62,9 @@ package final class LoopWakeup: @unchecked Sendable {
 }
 
 extension EventLoop {
-    /// Registers a handler that any thread can request.
+    /// Registers a handler that any thread can request to run.
     ///
-    /// On the loop's thread.
+    /// Call it on the loop's thread.
     package func makeWakeup(_ handler: @escaping () -> Void) -> LoopWakeup {
         attach()
         let wakeup = LoopWakeup(loop: self, handler: handler)

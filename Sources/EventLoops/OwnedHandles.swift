@@ -10,13 +10,13 @@ extension EventLoop {
 
     /// Closes and frees an owned handle whose data is no longer used.
     ///
-    /// Does nothing if the loop has done so already.
+    /// Has no effect if the loop has already closed the handle.
     func closeHandle<Handle>(_ handle: UnsafeMutablePointer<Handle>) {
         preconditionOnLoop()
         guard owned.remove(UnsafeMutableRawPointer(handle)) != nil else { return }
         let closing = UnsafeMutableRawPointer(handle).assumingMemoryBound(to: uv_handle_t.self)
         closing.pointee.data = nil
-        // libuv releases a handle in a later turn; its memory must stay until then.
+        // libuv releases a handle in a later turn, so its memory is freed then.
         uv_close(closing, { UnsafeMutableRawPointer($0)?.deallocate() })
     }
 }

@@ -23,9 +23,9 @@ func monotonicTime() -> Duration {
     return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
 }
 
-/// Names the calling thread.
+/// Sets the name of the calling thread.
 ///
-/// On Linux the name is cut to 15 bytes, at a character boundary.
+/// On Linux the name is truncated to 15 bytes, at a character boundary.
 func nameCurrentThread(_ name: String) {
     var short = name
     while short.utf8.count > 15 { short.removeLast() }
@@ -39,7 +39,7 @@ func kernelNameOfCurrentThread() -> String {
     return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
 }
 
-/// Calls the body with the signals of the main thread blocked, so that threads started in it inherit the mask.
+/// Calls the body with the signals of the main thread blocked, so that threads that it starts inherit this mask.
 func withMainThreadSignalsBlocked<Result>(_ body: () -> Result) -> Result {
     var blocked = sigset_t()
     var before = sigset_t()
@@ -61,7 +61,7 @@ func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ count
     read(descriptor, buffer, count)
 }
 
-/// Writes all bytes, and waits while the descriptor accepts no more.
+/// Writes all bytes, and waits while the descriptor is not writable.
 ///
 /// Returns 0 or an `errno`.
 func systemWriteAll(_ descriptor: Int32, _ bytes: [UInt8]) -> Int32 {

@@ -11,11 +11,10 @@ extension ProcessServices {
         try? beginning(of: path, limit)
     }
 
-    /// Reads all of a file at once.
+    /// Reads a whole file.
     ///
-    /// Never truncates: a truncated script could run as if it were complete.
-    ///
-    /// `limit` is in bytes, some MiB. Throws if the file cannot be read or is longer.
+    /// Never returns a part of the file, because a truncated script could run as if it were complete. Throws if the
+    /// file cannot be read or is longer than `limit` bytes, which is 64 MiB by default.
     package static func readWhole(
         _ path: String, limit: Int = 64 << 20
     ) throws(UnreadFile) -> [UInt8] {
@@ -46,7 +45,7 @@ extension ProcessServices {
 
     /// Writes a file, or appends to it.
     ///
-    /// Returns the system's message if that fails.
+    /// Returns the system's message after a failure.
     package static func write(_ text: String, to path: String, appending: Bool = false) -> String? {
         let flags = O_WRONLY | O_CREAT | O_CLOEXEC | (appending ? O_APPEND : O_TRUNC)
         let file = open(path, flags, 0o644)
@@ -58,12 +57,12 @@ extension ProcessServices {
 
     /// Creates a folder in an existing one, unless it exists.
     ///
-    /// Returns the system's message if that fails.
+    /// Returns the system's message after a failure.
     package static func makeFolder(_ path: String) -> String? {
         mkdir(path, 0o777) == 0 || errno == EEXIST ? nil : String(cString: strerror(errno))
     }
 
-    /// Returns the modification time of a file in nanoseconds and its length, to detect changes.
+    /// Returns the modification time of a file in nanoseconds and its length, for detecting changes.
     package static func stamp(of path: String) -> String? {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
@@ -75,21 +74,21 @@ extension ProcessServices {
         return "\(time.tv_sec).\(time.tv_nsec) \(status.st_size) \(status.st_ino)"
     }
 
-    /// Returns the size of a file in bytes; nil if there is none.
+    /// Returns the size of a file in bytes; nil if the file does not exist.
     package static func size(of path: String) -> Int? {
         var status = stat()
         return stat(path, &status) == 0 ? Int(status.st_size) : nil
     }
 
-    /// Whether a file may exist at the path.
+    /// Returns whether a file may exist at the path.
     ///
-    /// True also where this process has no permission to check.
+    /// Also returns true if this process has no permission to check.
     package static func exists(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 || (errno != ENOENT && errno != ENOTDIR)
     }
 
-    /// Returns the names in a folder, unordered, without `.` and `..`; nil if it cannot be read.
+    /// Returns the names in a folder, unordered, without `.` and `..`; nil if the folder cannot be read.
     package static func names(in folder: String) -> [String]? {
         guard let directory = opendir(folder) else { return nil }
         defer { closedir(directory) }

@@ -4,27 +4,25 @@
     import Darwin
 #endif
 
-// Signals, and how they end the process.
+// Signals and the end of the process.
 extension ProcessServices {
     /// Unblocks every signal, regardless of the inherited mask.
     ///
     /// A child inherits the signal mask of the thread that started it, and threads of a thread pool block all signals.
-    /// Without this call, a program started by such a thread could only be killed. Call it before other threads are
-    /// started.
+    /// Without this call, a program started by such a thread could only be killed. Call it before other threads start.
     package static func unblockSignals() {
         var none = sigset_t()
         sigemptyset(&none)
         pthread_sigmask(SIG_SETMASK, &none, nil)
     }
 
-    /// Makes a write past the system's limit on file size fail instead of ending the process.
+    /// Makes a write that exceeds the system's file size limit fail instead of ending the process.
     package static func ignoreFileSizeSignal() { signal(SIGXFSZ, SIG_IGN) }
 
-    /// Calls the handler, which ends the process, when the process receives a termination signal: from Ctrl-C, a closed
-    /// terminal, or `kill`.
+    /// Calls the handler when the process receives a termination signal: from Ctrl-C, a closed terminal, or `kill`.
     ///
-    /// The handler runs on its own thread, whatever the other threads do. Call it before other threads are started,
-    /// which must not receive these signals.
+    /// The handler must end the process. It runs on its own thread, independently of the other threads. Call this
+    /// before other threads start, because these must not receive the signals.
     package static func onTermination(_ handler: @escaping @Sendable (Int32) -> Void) {
         var signals = sigset_t()
         sigemptyset(&signals)
@@ -38,7 +36,7 @@ extension ProcessServices {
         }
     }
 
-    /// Starts a thread that lives as long as the process.
+    /// Starts a thread that runs until the process ends.
     private static func startThread(_ body: @escaping @Sendable () -> Void) {
         final class Body: Sendable {
             let run: @Sendable () -> Void

@@ -8,18 +8,18 @@ import CUV
 
 // Standard input, output and error.
 extension ProcessServices {
-    /// Writes all of the text to standard error, without buffering.
+    /// Writes a text to standard error, without buffering.
     package static func writeError(_ text: String) {
         _ = systemWriteAll(2, Array(text.utf8))
     }
 
-    /// Writes all of the text to standard output, without buffering.
+    /// Writes a text to standard output, without buffering.
     package static func writeOutput(_ text: String) {
         _ = systemWriteAll(1, Array(text.utf8))
     }
 
-    /// Writes to the C library's standard output in one piece and flushes it, so output of other threads cannot
-    /// interleave.
+    /// Writes to the C library's standard output in one piece and flushes it, so that output of other threads does not
+    /// mix with it.
     package static func print(_ bytes: [UInt8]) {
         bytes.withUnsafeBytes { shim_print($0.baseAddress, $0.count) }
     }
@@ -27,10 +27,11 @@ extension ProcessServices {
     /// Flushes the C library's output buffers.
     package static func flushOutput() { fflush(nil) }
 
-    /// Whether a standard descriptor (0, 1, 2) is a terminal.
+    /// Returns whether a standard descriptor (0, 1, 2) is a terminal.
     package static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
-    /// The number of columns of the terminal at a standard descriptor; nil if it is not a terminal or does not know.
+    /// Returns the number of columns of the terminal at a standard descriptor; nil if it is unknown or there is no
+    /// terminal.
     package static func columns(of descriptor: Int32) -> Int? {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
@@ -39,10 +40,10 @@ extension ProcessServices {
 
     /// Writes bytes to standard output.
     ///
-    /// Returns false if no process reads it any more.
+    /// Returns false if the reader has closed it.
     package static func output(_ bytes: [UInt8]) -> Bool { systemWriteAll(1, bytes) == 0 }
 
-    /// Whether standard output is a pipe or a terminal whose other end is gone.
+    /// Whether standard output is a pipe or a terminal whose other end is closed.
     package static var isOutputClosed: Bool {
         var state = pollfd(fd: 1, events: 0, revents: 0)
         return poll(&state, 1, 0) > 0 && Int32(state.revents) & (POLLERR | POLLHUP | POLLNVAL) != 0

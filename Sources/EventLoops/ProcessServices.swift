@@ -6,7 +6,7 @@
 
 /// Process functions that script hosts need, without pointers in their signatures.
 ///
-/// They are here because the modules that use them are built without unsafe code.
+/// They are in this module because the modules that use them are built without unsafe code.
 package enum ProcessServices {
     /// Returns an environment variable; nil if it is not set or not UTF-8.
     package static func environment(_ name: String) -> String? {
@@ -24,7 +24,7 @@ package enum ProcessServices {
         #endif
     }
 
-    /// Ends the process immediately, without flushing or `atexit` handlers, as a second Ctrl-C requests.
+    /// Ends the process immediately, without flushing buffers or running `atexit` handlers, as after a second Ctrl-C.
     package static func exitNow(_ status: Int32) -> Never { _exit(status) }
 
     /// The peak memory of the process in bytes.
@@ -43,7 +43,7 @@ package enum ProcessServices {
 
     /// The anonymous memory of the process, such as its heap and stacks, in bytes.
     ///
-    /// Nil where the system does not say. Costs some microseconds.
+    /// Nil if the system does not provide it. Costs some microseconds.
     package static var anonymousMemory: Int? {
         #if canImport(Glibc)
             let file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
@@ -52,7 +52,7 @@ package enum ProcessServices {
             return withUnsafeTemporaryAllocation(byteCount: 256, alignment: 1) { buffer in
                 let count = Glibc.read(file, buffer.baseAddress, buffer.count)
                 guard count > 0 else { return nil }
-                // Numbers of pages: all, resident, and of these those of files.
+                // The numbers are page counts: all pages, resident pages, and resident pages of files.
                 var numbers = [0]
                 for byte in buffer[..<count] where numbers.count < 4 {
                     if byte == UInt8(ascii: " ") {

@@ -2,8 +2,8 @@ import CUV
 
 /// Calls a handler on the loop's thread when the process receives a signal.
 ///
-/// The signal's default action is disabled while a watch exists. A watch does not keep the loop alive. The signal is
-/// unblocked on the loop's thread.
+/// A watch disables the default action of the signal and unblocks the signal on the loop's thread. A watch does not
+/// keep the loop alive.
 package final class SignalWatch {
     private weak var loop: EventLoop?
     private var handle: UnsafeMutablePointer<uv_signal_t>?
@@ -11,7 +11,7 @@ package final class SignalWatch {
 
     /// Starts watching a signal by its number.
     ///
-    /// On the loop's thread.
+    /// Call it on the loop's thread.
     package init(_ signal: Int32, on loop: EventLoop, _ handler: @escaping () -> Void)
         throws(LoopError)
     {
@@ -35,15 +35,15 @@ package final class SignalWatch {
         UnsafeMutableRawPointer(handle).assumingMemoryBound(to: uv_handle_t.self).unreference()
         if started != 0 { cancel() }
         try LoopError.check(started, "uv_signal_start")
-        // A process inherits its mask, and some parents start processes with everything blocked.
+        // A process inherits its signal mask, and some parents block all signals.
         unblockSignal(signal)
     }
 
     deinit { cancel() }
 
-    /// Restores the signal's earlier action.
+    /// Restores the previous action of the signal.
     ///
-    /// Does nothing the second time.
+    /// Idempotent.
     package func cancel() {
         guard let handle else { return }
         self.handle = nil

@@ -1,6 +1,6 @@
 import CUV
 
-/// An event that happens once, which threads can wait for without a loop.
+/// An event that occurs once, for which threads can wait without a loop.
 package final class ThreadLatch: @unchecked Sendable {
     // Unchecked because: `isOpened` is used only under the mutex, and libuv's two handles are thread-safe.
     private let mutex: UnsafeMutablePointer<uv_mutex_t>
@@ -24,7 +24,7 @@ package final class ThreadLatch: @unchecked Sendable {
 
     /// Opens the latch permanently.
     ///
-    /// Any thread. Does nothing the second time.
+    /// Usable on any thread. Idempotent.
     package func open() {
         uv_mutex_lock(mutex)
         isOpened = true
@@ -37,7 +37,7 @@ package final class ThreadLatch: @unchecked Sendable {
     /// Returns whether it is open.
     package func wait(atMost time: Duration) -> Bool {
         let (seconds, attoseconds) = max(time, .zero).components
-        // One day is sufficient: callers wait again.
+        // Limiting the wait to one day is harmless, because callers wait again.
         let nanoseconds =
             UInt64(min(seconds, 86_400)) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
         uv_mutex_lock(mutex)

@@ -1,7 +1,7 @@
 /// The active timers of one loop, earliest first; equal deadlines in order of creation.
 ///
-/// A binary heap in which every timer knows its index, so that adding, removing and cancelling take logarithmic time.
-/// New timers wait outside of the heap until `settle`, because a turn must not call timers that were created during it.
+/// A binary heap in which every timer knows its index, so that adding, removing and canceling take logarithmic time.
+/// New timers are not in the heap until `settle`, because a turn must not call timers that were created during it.
 struct TimerQueue {
     private var heap: [LoopTimer] = []
     private var incoming: [LoopTimer?] = []  // nil if one was cancelled meanwhile

@@ -8,10 +8,10 @@
 package enum UnreadFile: Error {
     /// The system's error number (`errno`).
     case system(Int32)
-    /// The file has more bytes than this.
+    /// The file is larger than this number of bytes.
     case tooLong(Int)
 
-    /// The system's message, or that the file is too long: "No such file or directory".
+    /// The system's message, such as "No such file or directory", or the message that the file is too long.
     package var reason: String {
         switch self {
         case .system(let number): String(cString: strerror(number))
