@@ -6,26 +6,26 @@
 package struct CSVFormat: Sendable, Equatable {
     /// The character between fields: ASCII, except a quote and a line break.
     package var separator: Character = ","
-    /// Encloses fields; nil for files in which quotes have no meaning.
+    /// The character around quoted fields; nil for files in which quotes have no meaning.
     package var quote: Character? = "\""
     /// Whether the first record names the columns.
     package var hasHeader = true
     /// The number of lines before the header.
     package var skippedLines = 0
-    /// Unquoted fields that mean nil, besides empty ones.
+    /// Unquoted texts that represent nil, in addition to the empty field.
     package var nulls: [String] = []
 
-    /// Creates a format with commas between fields and double quotes where needed.
+    /// Creates a format with commas between fields, and double quotes.
     package init() {}
 
-    /// Tab-separated values.
+    /// The format of tab-separated values.
     package static var tabs: CSVFormat {
         var format = CSVFormat()
         format.separator = "\t"
         return format
     }
 
-    /// A description of what is wrong with the format; nil if it is valid.
+    /// A description of the error in the format; nil if the format is valid.
     package var fault: String? {
         guard let byte = separator.asciiValue, byte != 0x0A, byte != 0x0D, byte != 0x22 else {
             return "the separator must be one ASCII character, such as ';' or a tab"
@@ -37,7 +37,7 @@ package struct CSVFormat: Sendable, Equatable {
         return nil
     }
 
-    /// Returns the character that a text names: the text itself, or a tab for `\t` and `tab`; nil for other texts.
+    /// Returns the character for an option value: the text itself, or a tab for `\t` and `tab`; nil for other texts.
     package static func character(_ text: String) -> Character? {
         switch text {
         case "\\t", "tab": "\t"

@@ -1,14 +1,14 @@
 /// Reads comma-separated values (RFC 4180), one record at a time.
 ///
-/// Fields may be quoted, with line breaks and doubled quotes inside; lines end in LF, CR LF or CR. A byte order mark at
-/// the start is skipped. An empty field without quotes is nil, one with quotes is the empty text. Memory use depends on
-/// the largest record. Confined to one thread.
+/// Fields can be quoted, with line breaks and doubled quotes inside; lines end with LF, CR LF or CR. A byte order mark
+/// at the start is skipped. An empty field without quotes is nil; an empty field with quotes is the empty text. Memory
+/// use depends on the largest record. Confined to one thread.
 ///
 ///     let reader = CSVReader(try FileReader("dogs.csv"))
 ///     while try reader.next() { print(reader.line, reader.fields) }
 package final class CSVReader {
     private struct Field {
-        /// Offsets in the record, or in the text without doubled quotes.
+        /// The start as an offset in the record, or in the unescaped text of fields with doubled quotes.
         var start: Int
         var end: Int
         var isQuoted = false
@@ -16,14 +16,14 @@ package final class CSVReader {
     }
 
     private enum Outcome {
-        /// A record, its length, and its length with the line's end.
+        /// A record, its length, and its length including the line break.
         case record(Int, Int)
         case incomplete
     }
 
-    /// The line on which the record begins, from 1.
+    /// The line on which the record begins, starting at 1.
     package private(set) var line = 1
-    /// The error that makes the record unreadable; in that case the record ends at the end of its line.
+    /// The error of an invalid record, which ends at the end of its line; nil for a valid record.
     package private(set) var fault: String?
     /// The number of columns.
     ///
@@ -40,7 +40,7 @@ package final class CSVReader {
     private var fieldCapacity = 64
     /// The number of fields in the record.
     package private(set) var count = 0
-    /// The bytes of fields with doubled quotes, after unescaping.
+    /// The unescaped bytes of the fields with doubled quotes.
     private var unescaped: [UInt8] = []
     private var recordLength = 0
     private var consumed = 0
@@ -63,9 +63,9 @@ package final class CSVReader {
 
     // MARK: Records
 
-    /// Reads the next record; false at the end of the file.
+    /// Reads the next record; returns false at the end of the file.
     ///
-    /// An invalid record has a ``fault``; reading continues at the next line.
+    /// An invalid record has a ``fault``; reading continues on the next line.
     package func next() throws -> Bool {
         if !hasStarted { try start() }
         while true {
@@ -114,7 +114,7 @@ package final class CSVReader {
         }
     }
 
-    /// The bytes of the record as they are in the file, without the line's end.
+    /// The bytes of the record in the file, without the line break.
     package var record: [UInt8] { Array(buffer.bytes.prefix(recordLength)) }
 
     // MARK: Scanning
@@ -160,7 +160,7 @@ package final class CSVReader {
 
     /// Adds a quoted field.
     ///
-    /// Returns the offset after its closing quote, or nil if the bytes end before.
+    /// Returns the offset after its closing quote, or nil if the bytes end before the quote.
     private func scanQuoted(
         _ bytes: UnsafeBufferPointer<UInt8>, _ start: Int, _ quote: UInt8
     ) -> Int? {
@@ -171,7 +171,7 @@ package final class CSVReader {
             while next < bytes.count, bytes[next] != quote { next &+= 1 }
             guard next < bytes.count else { return nil }
             guard next + 1 < bytes.count else {
-                // The quote may be the first of two.
+                // The quote could be the first of two.
                 guard buffer.isWhole else { return nil }
                 break
             }
@@ -192,7 +192,7 @@ package final class CSVReader {
         return next + 1
     }
 
-    /// Reports an invalid record, which ends at the end of its line.
+    /// Records an error in the record, which then ends at the end of its line.
     private func failed(_ bytes: UnsafeBufferPointer<UInt8>, _ reason: String) -> Outcome {
         guard let end = bytes.firstIndex(of: 0x0A) else {
             guard buffer.isWhole else { return .incomplete }
@@ -239,7 +239,7 @@ package final class CSVReader {
         }
     }
 
-    /// Whether a field is nil: empty or a text that means nil, and not in quotes.
+    /// Returns whether a field is nil: without quotes, and empty or one of the texts for nil.
     package func isNil(_ index: Int) -> Bool {
         let field = field(at: index)
         if field.isQuoted { return false }
@@ -276,7 +276,7 @@ package final class CSVReader {
         try withBytes(index) { try body(RawSpan(_unsafeBytes: UnsafeRawBufferPointer($0))) }
     }
 
-    /// Calls the body with the bytes of a field, one by one.
+    /// Calls the body with the bytes of a field, as a sequence.
     package func withUTF8<Result>(
         _ index: Int, _ body: (Span<UInt8>) throws -> Result
     ) rethrows -> Result {
@@ -289,13 +289,13 @@ package final class CSVReader {
     /// Returns a field as a double that holds it exactly; nil for any other field.
     package func double(_ index: Int) -> Double? { withBytes(index, NumberText.exactDouble) }
 
-    /// Returns the kinds of numbers that write a field back unchanged.
+    /// Returns the number types that reproduce the text of a field exactly.
     package func notation(_ index: Int) -> NumberNotation {
         withBytes(index, NumberNotation.init)
     }
 
-    /// Returns the column of a field in its line, from 1, for messages; nil if the field is not on the record's first
-    /// line.
+    /// Returns the column of a field in its line, starting at 1, for messages; nil if the field is not on the first
+    /// line of the record.
     package func column(_ index: Int) -> Int? {
         guard index < count, fault == nil else { return nil }
         return index + 1

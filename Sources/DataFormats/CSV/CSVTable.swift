@@ -1,7 +1,7 @@
 /// The records of a CSV file, accessible by column name.
 ///
-/// The header names the columns; a column without a name, and those of a file without a header, are called `column_1` and so
-/// on. Confined to one thread.
+/// The header contains the column names. Columns without a name, and all columns of a file without a header, are called
+/// `column_1` and so on. Confined to one thread.
 ///
 ///     let table = try CSVTable(try FileReader("dogs.csv"))
 ///     while try table.next() {
@@ -9,18 +9,18 @@
 ///         print(table.names, try table.text(0) ?? "nil")
 ///     }
 package final class CSVTable {
-    /// Reads the fields of the current record.
+    /// The reader, with the fields of the current record.
     package let reader: CSVReader
     /// The names of the columns.
     package let names: [String]
-    /// The bytes of the file up to the first record, without the line's end; empty if there is no header.
+    /// The bytes of the file before the first record, without the last line break; empty if there is no header.
     package let header: [UInt8]
-    /// Whether the first record has been read, to count the columns.
+    /// Whether the first record has already been read, in order to count the columns.
     private var isAhead = false
 
     /// Reads the header.
     ///
-    /// Throws a `FormatError` for an empty file and for a header that cannot be read.
+    /// Throws a `FormatError` for an empty file and for an invalid header.
     package init(_ file: FileReader, _ format: CSVFormat = CSVFormat()) throws {
         if let fault = format.fault { throw FormatError(fault) }
         let reader = CSVReader(file, format)
@@ -66,7 +66,7 @@ package final class CSVTable {
 
     /// Returns the text of a field in the current record; nil if the field is nil.
     ///
-    /// Throws a `FormatError` that names the column if it is not UTF-8.
+    /// Throws a `FormatError` with the column if the text is not UTF-8.
     package func text(_ index: Int) throws -> String? {
         do {
             return try reader.text(index)
@@ -77,7 +77,8 @@ package final class CSVTable {
         }
     }
 
-    /// Throws a `FormatError` if the current record is invalid, or has more or fewer fields than there are columns.
+    /// Throws a `FormatError` if the current record is invalid, or if its number of fields differs from the number of
+    /// columns.
     package func check() throws {
         if let fault = reader.fault { throw FormatError(line: reader.line, fault) }
         guard reader.count != names.count else { return }

@@ -1,16 +1,16 @@
 /// Writes comma-separated values (RFC 4180) into bytes.
 ///
-/// A record of one nil is an empty line, which ``CSVReader`` reads back as such in files of one column.
+/// A record with a single nil is an empty line. In files of one column, ``CSVReader`` reads it as such a record.
 package struct CSVWriter: Sendable {
     /// The bytes written so far.
     package private(set) var bytes: [UInt8] = []
     private let separator: UInt8
     private var isFirst = true
 
-    /// Creates an empty text; the separator is an ASCII character.
+    /// Creates a writer without content; the separator must be an ASCII character.
     package init(separator: Character = ",") { self.separator = separator.asciiValue ?? 0x2C }
 
-    /// Writes a field: nothing at all for nil, `""` for the empty text, quotes where they are needed.
+    /// Writes a field: no characters for nil, `""` for the empty text, quotes where they are necessary.
     package mutating func field(_ text: String?) {
         guard var text else { return separate() }
         text.withUTF8 { field($0) }
@@ -21,12 +21,12 @@ package struct CSVWriter: Sendable {
         text.withUnsafeBytes { field($0.bindMemory(to: UInt8.self)) }
     }
 
-    /// Writes a field without quotes and line breaks, such as a number or a date, which `append` adds to the bytes.
+    /// Writes a field that needs no quotes, such as a number or a date; `append` adds it to the bytes.
     package mutating func field(plain append: (inout [UInt8]) -> Void) {
         separate()
         let start = bytes.count
         append(&bytes)
-        // Any character can be the separator, also one of numbers.
+        // The separator can be any character, including one that occurs in numbers.
         guard bytes[start...].contains(separator) else { return }
         bytes.insert(0x22, at: start)
         bytes.append(0x22)
@@ -59,6 +59,6 @@ package struct CSVWriter: Sendable {
         isFirst = true
     }
 
-    /// Removes the written bytes, after the caller has stored them.
+    /// Removes the written bytes, after the caller has used them.
     package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
 }

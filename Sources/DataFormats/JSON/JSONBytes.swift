@@ -1,13 +1,13 @@
-/// The inner loops of string parsing.
+/// The inner loops of parsing strings.
 enum JSONBytes {
-    /// Returns the first byte from `start` on that needs special handling in a string: a quote, a backslash, a control
-    /// character, or a non-ASCII byte.
+    /// Returns the index of the first byte at or after `start` that needs special handling in a string: a quote, a
+    /// backslash, a control character, or a non-ASCII byte.
     @inline(__always)
     static func plainEnd(_ bytes: UnsafePointer<UInt8>, _ start: Int, _ count: Int) -> Int {
         var next = start
         while next &+ 8 <= count {
             let word = UnsafeRawPointer(bytes + next).loadUnaligned(as: UInt64.self)
-            // Bit 7 of a byte is set where the byte matches; a borrow can only reach bytes after a match.
+            // Bit 7 of each matching byte is set; a borrow can only affect bytes after a match.
             let control = word &- 0x2020_2020_2020_2020
             let quote = (word ^ 0x2222_2222_2222_2222) &- 0x0101_0101_0101_0101
             let backslash = (word ^ 0x5C5C_5C5C_5C5C_5C5C) &- 0x0101_0101_0101_0101
@@ -22,7 +22,7 @@ enum JSONBytes {
         return next
     }
 
-    /// Returns the length of the UTF-8 sequence at an offset, whose first byte is not ASCII; 0 if it is invalid.
+    /// Returns the length of the UTF-8 sequence at an offset with a non-ASCII byte; 0 if the sequence is invalid.
     static func sequenceLength(
         _ bytes: UnsafePointer<UInt8>, _ start: Int, _ count: Int
     ) -> Int {

@@ -2,6 +2,6 @@
 package enum JSONLimits {
     /// The maximum nesting depth of containers.
     package static let depth = 400
-    /// The largest text of one value, in bytes.
+    /// The maximum size of the text of one value, in bytes.
     package static let size = 1 << 31
 }

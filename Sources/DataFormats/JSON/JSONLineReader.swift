@@ -10,15 +10,15 @@
 ///         print(JSONNode(reader.tape).description)
 ///     }
 package final class JSONLineReader {
-    /// The value of the line that was parsed last.
+    /// The value of the line that was last parsed.
     package let tape = JSONTape()
     private let lines: LineReader
     private var current = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
 
-    /// The lines of a file.
+    /// Creates a reader for the lines of a file.
     package init(_ file: FileReader) { lines = LineReader(file) }
 
-    /// The number of the current line, from 1.
+    /// The number of the current line, starting at 1.
     package var line: Int { lines.line }
 
     /// Advances to the next line that is not blank.
@@ -29,7 +29,7 @@ package final class JSONLineReader {
         while isBlank {
             guard
                 try lines.nextLine({ bytes in
-                    // Valid until the next line is read.
+                    // The bytes are valid until the next line is read.
                     current = bytes
                     isBlank = bytes.allSatisfy(JSONText.isSpace)
                 })
@@ -46,7 +46,7 @@ package final class JSONLineReader {
     /// The bytes of the current line.
     package var record: [UInt8] { Array(current) }
 
-    /// The line and column of an offset in the current line.
+    /// Returns the line and the column of an offset in the current line.
     package func location(_ offset: Int) -> (line: Int, column: Int) {
         TextPosition.location(current, offset, line: line, column: 1)
     }

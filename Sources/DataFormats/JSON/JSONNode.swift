@@ -1,17 +1,17 @@
-/// A node of a tape, for code that reads trees.
+/// A node on a tape, for code that traverses values as trees.
 package struct JSONNode {
-    /// The tape that holds it.
+    /// The tape that contains the node.
     package let tape: JSONTape
-    /// The index of its first token.
+    /// The index of the first token of the node.
     package let index: Int
 
-    /// The node at an index; the whole row at 0.
+    /// Creates the node at an index; the index 0 is the whole value.
     package init(_ tape: JSONTape, _ index: Int = 0) {
         self.tape = tape
         self.index = index
     }
 
-    /// Its kind.
+    /// The kind of the node.
     package var kind: JSONTape.Kind { tape.kind(index) }
     /// The text of a string, or of a number that is not an `int`.
     package var text: String { tape.text(index) }
@@ -70,7 +70,7 @@ extension JSONNode {
         case .falsehood: json.bool(false)
         case .int: json.int(tape.int(index))
         case .real:
-            // Lua source has numbers that JSON represents as text.
+            // Values of Lua source such as infinity are numbers that JSON represents as text.
             let isFinite = text.utf8.last.map { $0 &- 0x30 < 10 } ?? false
             if isFinite { json.number(text) } else { json.double(Double(text) ?? .nan) }
         case .string: json.string(text)

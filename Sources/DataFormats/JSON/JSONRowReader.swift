@@ -5,13 +5,14 @@
 ///     let reader = JSONRowReader(try FileReader("dogs.json"))
 ///     while try reader.next() { print(JSONNode(reader.tape).description) }
 package final class JSONRowReader {
-    /// The row that was read last.
+    /// The row that was last read.
     package let tape = JSONTape()
-    /// The name of the list that holds the row; nil for a list at the top, and for a list selected by its path.
+    /// The name of the list that contains the row; nil for a top-level list, and for a list that was selected by its
+    /// path.
     package private(set) var section: String?
     /// Whether the rows are features of a GeoJSON collection.
     package private(set) var isGeoJSON = false
-    /// The line on which the row begins, from 1.
+    /// The line on which the row begins, starting at 1.
     package private(set) var line = 1
 
     private enum State {
@@ -26,39 +27,39 @@ package final class JSONRowReader {
     private let buffer: InputBuffer
     private var state = State.start
     private var path: [String]?
-    /// The number of objects around the current position.
+    /// The number of enclosing objects at the current position.
     private var depth = 0
     private var hasFound = false
     private var column = 1
-    /// The bytes of the row, which are still in the buffer.
+    /// The length of the row in bytes; the bytes are still in the buffer.
     private var rowLength = 0
 
     /// Creates a reader for the rows of a text.
     ///
-    /// Without a path, the rows are the elements of the list at the top. For an object at the top they are the elements
-    /// of its lists, and the object under `$schema`. With a path such as `["data", "items"]`, they are the elements of
-    /// the list at that path, or the one object.
+    /// Without a path, the rows are the elements of a top-level list. For a top-level object, the rows are the elements
+    /// of its lists, and the object in `$schema`. With a path such as `["data", "items"]`, the rows are the elements of
+    /// the list at that path, or the single object there.
     package init(_ file: FileReader, path: [String]? = nil) {
         buffer = InputBuffer(file)
         self.path = path
     }
 
-    /// Reads the features of a GeoJSON collection.
+    /// Creates a reader for the features of a GeoJSON collection.
     package static func features(_ file: FileReader) -> JSONRowReader {
         let reader = JSONRowReader(file, path: ["features"])
         reader.isGeoJSON = true
         return reader
     }
 
-    /// The bytes of the row as they are in the text.
+    /// The bytes of the row in the text.
     package var record: [UInt8] { Array(buffer.bytes.prefix(rowLength)) }
 
-    /// The line and column of an offset in the row.
+    /// Returns the line and the column of an offset in the row.
     package func location(_ offset: Int) -> (line: Int, column: Int) {
         TextPosition.location(buffer.bytes, offset, line: line, column: column)
     }
 
-    /// Reads the next row; false after the last one.
+    /// Reads the next row; returns false after the last one.
     ///
     /// Throws a `FormatError` with line and column.
     package func next() throws -> Bool {
@@ -99,7 +100,7 @@ package final class JSONRowReader {
             depth = 1
             state = .members(isFirst: true)
         default:
-            // A text that is not JSON at all has its own error.
+            // A text that is not JSON at all produces its own error.
             try scan()
             throw fault(
                 path == nil
@@ -107,7 +108,7 @@ package final class JSONRowReader {
         }
     }
 
-    /// Whether the member is a row.
+    /// Reads up to the next member of an object; returns whether the member is a row.
     private func member(_ isFirst: Bool) throws -> Bool {
         guard let byte = try peek() else { throw fault("the text ends too early") }
         if byte == 0x7D {
@@ -148,7 +149,7 @@ package final class JSONRowReader {
         return true
     }
 
-    /// Whether a member of an object of lists is a row.
+    /// Reads a member of an object of lists; returns whether the member is a row.
     private func section(_ name: String) throws -> Bool {
         let first = try peek()
         if first == 0x5B {
@@ -175,7 +176,7 @@ package final class JSONRowReader {
                 + "as in --records data.items")
     }
 
-    /// Whether there is another element.
+    /// Reads up to the next element; returns whether there is one.
     private func element(_ isFirst: Bool) throws -> Bool {
         guard let byte = try peek() else { throw fault("the text ends too early") }
         if byte == 0x5D {
@@ -215,7 +216,7 @@ package final class JSONRowReader {
 
     // MARK: Bytes
 
-    /// Skips white space and returns the next byte; nil at the end of the text.
+    /// Skips whitespace and returns the next byte; nil at the end of the text.
     private func peek() throws -> UInt8? {
         while true {
             let bytes = buffer.bytes
@@ -228,7 +229,7 @@ package final class JSONRowReader {
         }
     }
 
-    /// Scans the value at the current position, or after white space.
+    /// Scans the value at the current position, after whitespace.
     private func scan() throws {
         _ = try peek()
         while true {
@@ -240,7 +241,8 @@ package final class JSONRowReader {
                 return
             case .fault(let offset, let reason): throw fault(reason, offset)
             case .incomplete:
-                // Doubles the amount each time, so that a large value is not scanned again for every piece of a pipe.
+                // The amount doubles each time, so that a large value is not scanned again for every piece that arrives
+                // from a pipe.
                 let wanted = 2 * bytes.count
                 repeat { guard try buffer.fill() else { break } } while buffer.bytes.count < wanted
             }

@@ -1,15 +1,15 @@
 /// Parses one JSON value, strictly by RFC 8259, from memory onto a tape.
 ///
-/// No library fits: yajl accepts lone surrogates and cannot resume after an error, simdjson is C++ with exceptions, and
-/// Foundation's parser does not distinguish integers from doubles.
+/// No library is suitable: yajl accepts lone surrogates and cannot resume after an error, simdjson is C++ with
+/// exceptions, and Foundation's parser does not distinguish integers from doubles.
 struct JSONScanner {
     /// The result of a scan.
     enum Outcome {
         /// A value, and the offset of the byte after it.
         case value(end: Int)
-        /// The bytes end inside the value, and more may follow.
+        /// The bytes end inside the value, and more bytes may follow.
         case incomplete
-        /// A fault, and its offset.
+        /// An error and its offset.
         case fault(Int, String)
     }
 
@@ -20,11 +20,11 @@ struct JSONScanner {
     private let isWhole: Bool
     private let tape: UnsafeMutablePointer<TapeBuffer>
     private var position: Int
-    /// Payloads of open containers link to their parents.
+    /// The index of the innermost open container, whose payload is the index of its parent.
     private var container: Int64 = -1
     private var depth = 0
 
-    /// Scans from an offset; `isWhole` means that no bytes follow.
+    /// Scans a value at an offset; `isWhole` means that no bytes follow.
     static func scan(
         _ bytes: UnsafeBufferPointer<UInt8>, from start: Int, isWhole: Bool,
         onto tape: UnsafeMutablePointer<TapeBuffer>
@@ -140,7 +140,7 @@ struct JSONScanner {
 
     // MARK: Scalars
 
-    /// Returns nil after adding a value.
+    /// Adds a number, `true`, `false` or `null`; returns nil after success.
     @inline(__always)
     private mutating func scalar(_ byte: UInt8) -> Outcome? {
         switch byte {

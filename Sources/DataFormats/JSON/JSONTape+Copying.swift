@@ -17,7 +17,7 @@ extension JSONTape {
         }
     }
 
-    /// Turns this tape into an object with the members that the body appends, each as a name and a value.
+    /// Replaces the content of the tape with an object whose members the body appends, each as a name and a value.
     package func becomeObject(_ body: () -> Void) {
         clear()
         add(.object)

@@ -1,12 +1,13 @@
 /// One JSON value as a flat list of tokens, in the order of the text.
 ///
-/// One tape is reused for many rows, so reading a million rows allocates little. Numbers other than 64-bit integers
-/// keep their text and can become decimals without loss. A node is identified by the index of its first token.
+/// One tape is reused for many rows, so that reading a million rows allocates little memory. Numbers other than 64-bit
+/// integers keep their text, so that they can become decimals without loss. A node is identified by the index of its
+/// first token.
 package final class JSONTape {
     /// The kind of a token.
     package enum Kind: UInt8, Sendable {
         case null, falsehood, truth
-        /// A whole number of 64 bits.
+        /// A 64-bit integer.
         case int
         /// Any other number.
         case real
@@ -18,7 +19,7 @@ package final class JSONTape {
 
     let buffer: UnsafeMutablePointer<TapeBuffer>
 
-    /// An empty tape.
+    /// Creates an empty tape.
     package init() {
         buffer = .allocate(capacity: 1)
         buffer.initialize(to: TapeBuffer())
@@ -35,7 +36,7 @@ package final class JSONTape {
     /// Returns the kind of the node at an index.
     package func kind(_ index: Int) -> Kind { buffer.pointee[index].kind }
 
-    /// Returns the index after a node: of its next sibling, or of the end of its container.
+    /// Returns the index after a node, which is that of its next sibling or of the end of its container.
     package func after(_ index: Int) -> Int {
         let token = buffer.pointee[index]
         switch token.kind {
@@ -47,7 +48,7 @@ package final class JSONTape {
     /// Returns the value of an `int`.
     package func int(_ index: Int) -> Int64 { buffer.pointee[index].payload }
 
-    /// Returns the text of a string or a `real`; empty for anything else.
+    /// Returns the text of a string or a `real`; empty for other kinds.
     package func text(_ index: Int) -> String { String(decoding: utf8(index), as: UTF8.self) }
 
     /// Returns the number of bytes in the text of a string or a `real`.
@@ -56,7 +57,7 @@ package final class JSONTape {
     /// Returns the first byte of a string; nil for an empty one.
     package func firstByte(_ index: Int) -> UInt8? { utf8(index).first }
 
-    /// Whether a string has these bytes; does not create a string.
+    /// Returns whether a string has these bytes, without creating a string.
     package func equals(_ index: Int, _ other: [UInt8]) -> Bool {
         let token = buffer.pointee[index]
         return other.withUnsafeBufferPointer { buffer.pointee.equals(token, $0) }
@@ -69,7 +70,7 @@ package final class JSONTape {
         try body(RawSpan(_unsafeBytes: UnsafeRawBufferPointer(utf8(index))))
     }
 
-    /// Calls the body with the bytes of a string or a `real`, one by one.
+    /// Calls the body with the bytes of a string or a `real`, as a sequence.
     package func withUTF8<Result>(
         _ index: Int, _ body: (Span<UInt8>) throws -> Result
     ) rethrows -> Result {
@@ -86,7 +87,7 @@ package final class JSONTape {
         let token = buffer.pointee[index]
         if token.kind == .int { return Double(exactly: token.payload) }
         if let value = NumberText.exactDouble(buffer.pointee.text(of: token)) { return value }
-        // Lua source has values that JSON does not have.
+        // Lua source contains values that JSON cannot represent.
         switch text(index) {
         case "inf": return .infinity
         case "-inf": return -.infinity
@@ -103,7 +104,8 @@ package final class JSONTape {
         return exactDouble(index).flatMap { $0.isFinite ? nil : Float($0) }
     }
 
-    /// Returns an `int` or a `real` as an integer, such as 5 for `5.0`; nil for a fraction and outside of 64 bits.
+    /// Returns an `int` or a `real` as an integer, such as 5 for `5.0`; nil for fractions and numbers outside of 64
+    /// bits.
     package func exactInt(_ index: Int) -> Int64? {
         let token = buffer.pointee[index]
         if token.kind == .int { return token.payload }
@@ -119,7 +121,7 @@ package final class JSONTape {
     }
 }
 
-// For readers of texts.
+// The functions for readers of texts.
 extension JSONTape {
     package func clear() { buffer.pointee.clear() }
 

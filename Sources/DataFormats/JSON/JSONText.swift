@@ -6,9 +6,7 @@
 package enum JSONText {
     /// Reads a text with exactly one value, strictly by RFC 8259.
     ///
-    /// A byte order mark is skipped.
-    ///
-    /// The tape is cleared first. Throws a `FormatError` with line and column.
+    /// A byte order mark is skipped. The tape is cleared first. Throws a `FormatError` with line and column.
     package static func read(_ text: [UInt8], onto tape: JSONTape) throws {
         try text.withUnsafeBufferPointer { try read($0, onto: tape) }
     }
@@ -37,7 +35,7 @@ package enum JSONText {
         }
     }
 
-    /// Returns the line and column of an offset in a text, from 1.
+    /// Returns the line and column of an offset in a text, starting at 1.
     package static func location(_ text: [UInt8], _ offset: Int) -> (line: Int, column: Int) {
         text.withUnsafeBufferPointer { TextPosition.location($0, offset, line: 1, column: 1) }
     }
@@ -49,7 +47,7 @@ package enum JSONText {
         return FormatError(line: place.line, column: place.column, "not JSON: \(reason)")
     }
 
-    /// Whether JSON allows a byte between values.
+    /// Returns whether JSON allows a byte between values.
     @inline(__always)
     static func isSpace(_ byte: UInt8) -> Bool {
         byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09

@@ -1,16 +1,16 @@
-/// Writes JSON into bytes, or the same values in Lua syntax.
+/// Writes values as JSON, or in Lua syntax, into bytes.
 ///
 /// The writer adds commas and colons; the caller is responsible for nesting.
 package struct JSONWriter: Sendable {
     /// The syntax of values.
     package enum Syntax: Sendable {
-        /// `{"name":"Rex","toys":[null]}`.
+        /// JSON: `{"name":"Rex","toys":[null]}`.
         case json
-        /// `{name = "Rex", toys = {nil}}`.
+        /// Lua: `{name = "Rex", toys = {nil}}`.
         case lua
     }
 
-    /// An encoded name for objects.
+    /// An encoded name of an object member.
     package struct Key: Sendable {
         fileprivate let bytes: [UInt8]
     }
@@ -20,7 +20,7 @@ package struct JSONWriter: Sendable {
     private let isLua: Bool
     private var needsComma = false
 
-    /// Creates an empty text.
+    /// Creates a writer without content.
     package init(_ syntax: Syntax = .json) { isLua = syntax == .lua }
 
     /// Begins an object.
@@ -82,7 +82,7 @@ package struct JSONWriter: Sendable {
         separate()
         needsComma = true
         if isLua, value == .min {
-            // Lua would read the digits as a float and negate it.
+            // Lua would parse the digits as a float and negate it.
             return bytes.append(contentsOf: "0x8000000000000000".utf8)
         }
         if value < 0 { bytes.append(0x2D) }
@@ -102,11 +102,10 @@ package struct JSONWriter: Sendable {
         }
     }
 
-    /// Writes a number in the shortest form that reads back as the same number.
+    /// Writes a number in the shortest form that is parsed as the same number.
     ///
-    /// In JSON, infinities and NaN become text.
-    ///
-    /// An integral value keeps a `.0`, so that readers that distinguish integers from doubles see a double.
+    /// In JSON, infinities and NaN become text. An integral value keeps a `.0`, so that readers that distinguish
+    /// integers from doubles parse a double.
     package mutating func double(_ value: Double) {
         guard value.isFinite else {
             if isLua { return plain(value.isNaN ? "(0/0)" : value < 0 ? "-1e999" : "1e999") }
@@ -115,7 +114,7 @@ package struct JSONWriter: Sendable {
         plain(value.description)
     }
 
-    /// Writes a text that is already a JSON number.
+    /// Writes a text that is a valid JSON number.
     package mutating func number(_ text: String) { plain(text) }
 
     /// Writes a text, escaped.
@@ -163,7 +162,7 @@ package struct JSONWriter: Sendable {
         bytes.append(contentsOf: repeatElement(0x20, count: spaces))
     }
 
-    /// Removes the written bytes, after the caller has stored them.
+    /// Removes the written bytes, after the caller has used them.
     package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
 
     private mutating func begin(_ byte: UInt8) {
@@ -212,7 +211,7 @@ package struct JSONWriter: Sendable {
         case 0x09: bytes.append(0x74)
         case 0x22, 0x5C: bytes.append(byte)
         case _ where isLua:
-            // Three digits, so that a following digit is not read as part of the escape.
+            // Three digits, so that a following digit is not a part of the escape sequence.
             bytes.append(contentsOf: [0x30, 0x30 + byte / 10, 0x30 + byte % 10])
         default:
             bytes.append(contentsOf: [0x75, 0x30, 0x30])

@@ -1,9 +1,9 @@
-/// Finds the index of a row's member in a list of names.
+/// Looks up the index of a row's member in a list of names.
 ///
-/// Most rows have their members in the same order, so the name at the same index in the last row is tried first.
+/// Most rows have their members in the same order, so the lookup first tries the name that followed in the last row.
 /// Confined to one thread.
 package final class MemberNames {
-    // Uses pointers, because a look-up would otherwise spend more on checks and reference counting than on comparing.
+    // Pointers avoid checks and reference counting, which would cost more than the comparisons.
     private let names: UnsafeMutableBufferPointer<UnsafeBufferPointer<UInt8>>
     private let order: UnsafeMutableBufferPointer<Int>
     private let lastRow: UnsafeMutableBufferPointer<UInt64>
@@ -16,10 +16,10 @@ package final class MemberNames {
         var repeated: Int?
     }
 
-    /// Creates the names in the order of their positions; nil if a position has no name that a member could have.
+    /// Creates the lookup for names in the order of their indexes; nil for an index without a name.
     package init(_ texts: [String?]) {
         names = .allocate(capacity: texts.count)
-        // A row may have members outside of the names, such as its class.
+        // A row can have members that are not in the list, such as its class.
         order = .allocate(capacity: texts.count + 4)
         order.initialize(repeating: -1)
         lastRow = .allocate(capacity: texts.count)
@@ -52,10 +52,10 @@ package final class MemberNames {
         state.pointee.repeated = nil
     }
 
-    /// The position of a name that occurred twice in the row; nil if there is none.
+    /// The index of a name that occurs twice in the row; nil if there is none.
     package var repeated: Int? { state.pointee.repeated }
 
-    /// Returns the position of the name at an index of a tape; nil if it is not one of the names.
+    /// Returns the index of the name at an index of a tape; nil if the list does not contain the name.
     ///
     /// Look up members in the order of the row. An empty name is never found.
     package func position(_ tape: JSONTape, _ index: Int) -> Int? {

@@ -6,15 +6,15 @@
 
 /// The memory of a tape: tokens, and the bytes of their texts.
 ///
-/// A struct behind a pointer, because every token passes through it: class properties would be checked for exclusive
-/// access each time, which costs more than the work itself.
+/// The buffer is a struct behind a pointer, because it is used for every token: Swift would check class properties for
+/// exclusive access each time, which costs more than the work itself.
 struct TapeBuffer {
     struct Token {
         /// The value of an integer, the start of a text, or the index after a container's end.
         var payload: Int64
         /// The number of bytes in the text.
         var length: UInt32
-        /// The offset of the token in the text that was read.
+        /// The offset of the token in the source text.
         var offset: UInt32
         var kind: JSONTape.Kind
     }
@@ -36,7 +36,7 @@ struct TapeBuffer {
         text.deallocate()
     }
 
-    /// The token at an index, which must exist.
+    /// The token at an existing index.
     subscript(index: Int) -> Token {
         @inline(__always) get {
             precondition(index >= 0 && index < count, "the token is outside the tape")
@@ -44,13 +44,13 @@ struct TapeBuffer {
         }
     }
 
-    /// The bytes of a token's text, valid until the next one is added.
+    /// Returns the bytes of a token's text, which are valid until the next token is added.
     @inline(__always)
     func text(of token: Token) -> UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(start: text + Int(token.payload), count: Int(token.length))
     }
 
-    /// Whether a token's text has these bytes.
+    /// Returns whether a token's text has these bytes.
     @inline(__always)
     func equals(_ token: Token, _ other: UnsafeBufferPointer<UInt8>) -> Bool {
         guard Int(token.length) == other.count, let start = other.baseAddress else {
@@ -103,7 +103,7 @@ struct TapeBuffer {
         textCount &+= 1
     }
 
-    /// Adds a token whose text has been appended from `start` on.
+    /// Adds a token whose text is the bytes that were appended since `start`.
     @inline(__always)
     mutating func add(_ kind: JSONTape.Kind, textFrom start: Int, offset: Int) {
         add(kind, Int64(start), length: textCount &- start, offset: offset)
@@ -118,7 +118,7 @@ struct TapeBuffer {
     /// Ends the container that began at an index.
     ///
     /// Returns its former payload.
-    @discardableResult  // because readers that recurse need no link to the parent
+    @discardableResult  // because recursive readers do not need the link to the parent
     mutating func close(_ start: Int, offset: Int = 0) -> Int64 {
         add(.end, offset: offset)
         precondition(start >= 0 && start < count, "the token is outside the tape")

@@ -4,7 +4,7 @@ final class ByteStream {
     private var buffer: [UInt8] = []
     private var position = 0
     private var isAtEnd = false
-    /// The line of the current byte, from 1.
+    /// The line of the current byte, starting at 1.
     private(set) var line = 1
 
     init(_ file: FileReader) { self.file = file }
@@ -29,7 +29,7 @@ final class ByteStream {
         position += 1
     }
 
-    /// Returns the next byte and consumes it.
+    /// Consumes and returns the next byte; nil at the end.
     @inline(__always)
     func next() throws -> UInt8? {
         guard let byte = try peek() else { return nil }
@@ -37,9 +37,9 @@ final class ByteStream {
         return byte
     }
 
-    /// Consumes this text if it comes next.
+    /// Consumes a text if it comes next.
     ///
-    /// Otherwise returns false and consumes nothing.
+    /// Otherwise returns false and consumes no bytes.
     func skip(_ text: [UInt8]) throws -> Bool {
         while buffer.count - position < text.count, try more() {}
         guard buffer[position...].starts(with: text) else { return false }
@@ -55,7 +55,7 @@ final class ByteStream {
         return !isAtEnd
     }
 
-    /// Reads more bytes and keeps those that have not been consumed.
+    /// Reads more bytes and keeps those that were not consumed.
     private func more() throws -> Bool {
         guard !isAtEnd else { return false }
         let bytes = try file.read()

@@ -1,12 +1,12 @@
 /// Reads rows from Lua source that contains only data, without running it.
 ///
-/// Understands the form of ``LuaDataText``, rows as calls (`Dog {id = 1, name = "Rex"}`), and a file that returns a
-/// table: a list of rows, or a list of rows for each name. Values are literals and tables of them; anything else is an
+/// Accepts the form of ``LuaDataText``, rows as calls (`Dog {id = 1, name = "Rex"}`), and a file that returns a table:
+/// a list of rows, or a list of rows for each name. Values are literals and tables of literals; anything else is an
 /// error. Memory use depends on the largest row. Confined to one thread.
 package final class LuaDataReader {
-    /// The row that was read last.
+    /// The row that was last read.
     package let tape: JSONTape
-    /// The name of the row's list, `$schema` for a schema; nil for a row of a plain list.
+    /// The name of the list that contains the row, or `$schema` for a schema; nil for a row of an unnamed list.
     package private(set) var section: String?
 
     private let bytes: ByteStream
@@ -15,7 +15,7 @@ package final class LuaDataReader {
 
     /// Creates a reader that calls `onRow` for each row.
     ///
-    /// The row is on the tape only during the call.
+    /// The row is valid only during the call.
     package init(_ file: FileReader, onRow: @escaping (LuaDataReader) throws -> Void) {
         bytes = ByteStream(file)
         values = LuaValueReader(bytes)
@@ -23,12 +23,12 @@ package final class LuaDataReader {
         self.onRow = onRow
     }
 
-    /// The current line, from 1.
+    /// The current line, starting at 1.
     package var line: Int { bytes.line }
 
     /// Reads all rows.
     ///
-    /// Throws a `FormatError` for anything but data, and errors of `onRow`.
+    /// Throws a `FormatError` for source that is not data, and the errors of `onRow`.
     package func read() throws {
         _ = try bytes.skip(Array("\u{FEFF}".utf8))
         if try bytes.peek() == 0x23 {
@@ -39,7 +39,7 @@ package final class LuaDataReader {
 
     /// Reads a statement.
     ///
-    /// Returns false at the end.
+    /// Returns false at the end of the file.
     private func statement() throws -> Bool {
         try values.skipSpace()
         guard let byte = try bytes.peek() else { return false }
@@ -95,7 +95,7 @@ package final class LuaDataReader {
 
     private func returned() throws {
         if try bytes.peek() != 0x7B {
-            // The last line of the form with calls.
+            // `return data` is the last line in the form with calls.
             guard try values.name() == "data" else { throw refusal("a table") }
             return
         }
@@ -134,12 +134,12 @@ package final class LuaDataReader {
     }
 }
 
-/// The fixed parts of data as Lua source, between the rows.
+/// The fixed parts of a Lua data file, between the rows.
 ///
-/// In Lua, such a file returns its rows by class: each row is a call of a function that collects them. A function
-/// contains at most a thousand rows, because Lua limits the number of constants in a function.
+/// In Lua, such a file returns its rows by class: each row is a call of a function that collects the rows. The calls
+/// are in functions with at most a thousand rows each, because Lua limits the number of constants in a function.
 package enum LuaDataText {
-    /// The number of rows in a function.
+    /// The maximum number of rows in a function.
     package static let rowsInPart = 1000
 
     /// The beginning of a file.

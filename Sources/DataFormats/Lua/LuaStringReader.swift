@@ -1,4 +1,4 @@
-/// Reads Lua strings: in quotes with escapes, or long strings in brackets.
+/// Reads Lua strings: quoted strings with escapes, and long strings in brackets.
 struct LuaStringReader {
     private let bytes: ByteStream
 
@@ -10,9 +10,9 @@ struct LuaStringReader {
 
     // MARK: Quotes
 
-    /// Returns the bytes of a string in quotes.
+    /// Returns the bytes of a quoted string.
     ///
-    /// Returns nil and consumes nothing if there is none.
+    /// Returns nil, without consuming bytes, if no quoted string comes next.
     func quoted() throws -> [UInt8]? {
         guard let quote = try bytes.peek(), quote == 0x22 || quote == 0x27 else { return nil }
         bytes.advance()
@@ -60,7 +60,7 @@ struct LuaStringReader {
         }
     }
 
-    /// Reads `{XXX}` after `\\u`.
+    /// Reads `{XXX}` after `\u`.
     private func scalar(_ text: inout [UInt8]) throws {
         guard try bytes.next() == 0x7B else { throw badEscape() }
         var code: UInt32 = 0
@@ -83,7 +83,7 @@ struct LuaStringReader {
 
     // MARK: Brackets
 
-    /// Whether a long string comes next.
+    /// Returns whether a long string comes next.
     func isLong() throws -> Bool {
         guard try bytes.peek() == 0x5B, let second = try bytes.peekSecond() else { return false }
         return second == 0x5B || second == 0x3D
@@ -91,7 +91,7 @@ struct LuaStringReader {
 
     /// Returns the bytes of a long string.
     ///
-    /// Returns nil and consumes nothing if there is none.
+    /// Returns nil, without consuming bytes, if no long string comes next.
     func long() throws -> [UInt8]? {
         guard try isLong() else { return nil }
         bytes.advance()

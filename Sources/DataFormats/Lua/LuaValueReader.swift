@@ -1,10 +1,10 @@
-/// Reads values written as Lua literals onto a tape.
+/// Reads Lua literals onto a tape.
 final class LuaValueReader {
     let tape = JSONTape()
     private let bytes: ByteStream
     private let strings: LuaStringReader
     private var depth = 0
-    /// The first word of a value, if it had to be read to see that it is not a field name.
+    /// The first word of a value, if it was read to find out whether it is a field name.
     private var word: String?
 
     init(_ bytes: ByteStream) {
@@ -14,7 +14,7 @@ final class LuaValueReader {
 
     // MARK: Between values
 
-    /// Skips white space and comments.
+    /// Skips whitespace and comments.
     func skipSpace() throws {
         while let byte = try bytes.peek() {
             switch byte {
@@ -32,14 +32,14 @@ final class LuaValueReader {
         while let byte = try bytes.peek(), byte != 0x0A { bytes.advance() }
     }
 
-    /// Consumes one character and the space before it.
+    /// Consumes one character and the whitespace before it.
     func expect(_ byte: UInt8, _ shown: String) throws {
         try skipSpace()
         guard try bytes.peek() == byte else { throw fault("expected '\(shown)'") }
         bytes.advance()
     }
 
-    /// Returns a name or a keyword; empty if there is none.
+    /// Returns a name or a keyword; empty if the next token is neither.
     func name() throws -> String {
         var word: [UInt8] = []
         while let byte = try bytes.peek(), LuaWords.isPart(byte) {
@@ -49,7 +49,7 @@ final class LuaValueReader {
         return String(decoding: word, as: UTF8.self)
     }
 
-    /// Returns a text in quotes.
+    /// Returns the text of a quoted string.
     func string() throws -> String {
         guard let text = try strings.quoted() else { throw fault("expected a string") }
         return String(decoding: text, as: UTF8.self)
@@ -127,9 +127,9 @@ final class LuaValueReader {
         tape.close(start)
     }
 
-    /// Calls `body` at the value of each field of a table, with the field's name; `body` reads the value.
+    /// Calls `body` for each field of a table, with the name of the field; `body` must read the value.
     ///
-    /// The brace has been consumed.
+    /// The opening brace has been consumed.
     func forEachField(_ body: (String?) throws -> Void) throws {
         while true {
             try skipSpace()
@@ -209,11 +209,11 @@ final class LuaValueReader {
         if text.lowercased().hasPrefix("0x") {
             let digits = text.dropFirst(2)
             if let bits = UInt64(digits, radix: 16) {
-                // Integers wrap around in Lua.
+                // In Lua, hexadecimal integers wrap around.
                 let value = Int64(bitPattern: bits)
                 return tape.add(.int, isNegative ? 0 &- value : value)
             }
-            // Lua's hexadecimal floats need no exponent, Swift's do.
+            // Hexadecimal floats in Lua need no exponent, but those in Swift do.
             let float = digits.contains { $0 == "p" || $0 == "P" } ? text : text + "p0"
             guard let value = Double(float) else { throw malformed(text) }
             return add(real: sign + value.description)
@@ -226,7 +226,7 @@ final class LuaValueReader {
         if isWhole, let whole = Int64(sign + text), isNegative ? whole != .min : true {
             return tape.add(.int, whole)
         }
-        // The digits are kept for decimals; an integer that is too large is a float in Lua.
+        // The digits are kept for decimals. An integer that is too large is a float in Lua.
         add(real: sign + (isWhole || !value.isFinite ? value.description : text))
     }
 

@@ -6,18 +6,18 @@ import CPostgres
 ///     try server.run("CREATE TABLE dog (id bigint PRIMARY KEY)")
 ///     let names = try server.rows("SELECT name FROM dog WHERE id = $1", ["7"])
 ///
-/// Sessions use UTF-8, UTC, ISO dates and hexadecimal bytes. Confined to one thread.
+/// Sessions use UTF-8, UTC, ISO dates and hexadecimal notation for binary data. Confined to one thread.
 package final class PostgresConnection {
-    /// Whether the library that connections need is installed.
+    /// Whether libpq, which connections need, is installed.
     package static var isAvailable: Bool { PostgresLibrary.isInstalled }
 
     let functions: PostgresFunctions
     let handle: OpaquePointer
 
-    /// Connects to the server of an address: `postgres://user@host:5432/database` or `host=… dbname=…`.
+    /// Connects to the server at an address: `postgres://user@host:5432/database` or `host=… dbname=…`.
     ///
-    /// Blocks until the server answers, for at most ten seconds unless the address says otherwise. Throws a
-    /// `FormatError` with the server's reason.
+    /// Blocks until the server responds, for at most ten seconds unless the address specifies a timeout. Throws a
+    /// `FormatError` with the reason of the server.
     package init(_ address: String) throws {
         functions = try PostgresLibrary.functions()
         let parameters: [(String, String)] = [
@@ -55,7 +55,7 @@ package final class PostgresConnection {
         return handle
     }
 
-    /// Whether the connection is usable; false after the server has closed it.
+    /// Whether the connection is open; false after the server has closed it.
     package var isConnected: Bool { functions.status(handle) == Int32(POSTGRES_CONNECTED) }
 
     /// The version of the server, such as 150004 for 15.4.
@@ -63,18 +63,18 @@ package final class PostgresConnection {
 
     // MARK: Statements
 
-    /// Runs statements whose rows are not needed.
+    /// Runs statements and ignores their rows.
     ///
-    /// Throws a `FormatError` with the server's reason.
+    /// Throws a `FormatError` with the reason of the server.
     package func run(_ sql: String) throws {
         let result = functions.exec(handle, sql)
         defer { functions.clear(result) }
         _ = try check(result, [POSTGRES_COMMAND_OK, POSTGRES_TUPLES_OK, POSTGRES_EMPTY_QUERY])
     }
 
-    /// Runs one statement and returns its rows as text, nil for NULL.
+    /// Runs one statement and returns its rows as text, with nil for NULL.
     ///
-    /// `$1` is the first parameter. Throws a `FormatError` with the server's reason.
+    /// `$1` is the first parameter. Throws a `FormatError` with the reason of the server.
     package func rows(_ sql: String, _ parameters: [String?] = []) throws -> [[String?]] {
         let result = Self.withCStrings(parameters) { values in
             functions.exec_params(
@@ -91,17 +91,17 @@ package final class PostgresConnection {
         }
     }
 
-    /// Begins `COPY … FROM STDIN (FORMAT binary)`.
+    /// Starts `COPY … FROM STDIN (FORMAT binary)`.
     ///
-    /// No other statement may run before ``PostgresCopyWriter/finish()``.
+    /// No other statement can run before ``PostgresCopyWriter/finish()``.
     package func copyIn(_ sql: String) throws -> PostgresCopyWriter {
         try begin(sql, POSTGRES_COPY_IN)
         return PostgresCopyWriter(self)
     }
 
-    /// Begins `COPY … TO STDOUT (FORMAT binary)`.
+    /// Starts `COPY … TO STDOUT (FORMAT binary)`.
     ///
-    /// No other statement may run before the reader has returned its last row.
+    /// No other statement can run before the reader has returned its last row.
     package func copyOut(_ sql: String) throws -> PostgresCopyReader {
         try begin(sql, POSTGRES_COPY_OUT)
         return PostgresCopyReader(self)
@@ -113,7 +113,7 @@ package final class PostgresConnection {
         _ = try check(result, [status])
     }
 
-    /// Reads the end of a `COPY`.
+    /// Reads the result at the end of a `COPY`.
     func finishCopy() throws {
         var failure: (any Error)?
         while let result = functions.get_result(handle) {
@@ -129,7 +129,7 @@ package final class PostgresConnection {
 
     // MARK: Errors
 
-    /// Returns a result of one of these states.
+    /// Returns a result that has one of these states; throws for other states.
     private func check(_ result: OpaquePointer?, _ states: [Int]) throws -> OpaquePointer {
         guard let result else { throw connectionFailure() }
         guard states.contains(Int(functions.result_status(result))) else {
@@ -138,7 +138,7 @@ package final class PostgresConnection {
         return result
     }
 
-    /// The error of the connection.
+    /// Returns the error of the connection.
     func connectionFailure() -> FormatError {
         FormatError("PostgreSQL: \(Self.oneLine(Self.text(functions.error_message(handle))))")
     }
@@ -173,12 +173,12 @@ package final class PostgresConnection {
 
     // MARK: Text
 
-    /// A name as SQL writes it, whatever it contains.
+    /// Returns a name quoted for SQL, with any content.
     package static func quoted(_ name: String) -> String {
         "\"" + name.replacing("\"", with: "\"\"") + "\""
     }
 
-    /// A text as SQL writes it.
+    /// Returns a text as an SQL literal.
     package static func literal(_ text: String) -> String {
         "'" + text.replacing("'", with: "''") + "'"
     }
@@ -186,7 +186,7 @@ package final class PostgresConnection {
     private static func withCStrings<Result>(
         _ texts: [String?], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> Result
     ) -> Result {
-        // One buffer holds all texts; the pointers are taken when it no longer moves.
+        // One buffer contains all texts; the pointers are computed when it no longer moves.
         var bytes: [CChar] = []
         var offsets: [Int?] = []
         for text in texts {

@@ -17,7 +17,7 @@ package final class PostgresCopyReader {
 
     deinit { if !isAtEnd { drain() } }
 
-    /// Reads the rest, so that the connection can be used again.
+    /// Reads the remaining data, so that the connection can be used again.
     private func drain() {
         var data: UnsafeMutablePointer<CChar>?
         while connection.functions.get_copy_data(connection.handle, &data, 0) > 0 {
@@ -26,7 +26,7 @@ package final class PostgresCopyReader {
         try? connection.finishCopy()
     }
 
-    /// Goes to the next row; false after the last one.
+    /// Advances to the next row; returns false after the last one.
     package func next() throws -> Bool {
         while !isAtEnd {
             var data: UnsafeMutablePointer<CChar>?
@@ -44,12 +44,12 @@ package final class PostgresCopyReader {
         return false
     }
 
-    /// Finds the fields of a row; false for the trailer.
+    /// Parses the fields of a row; returns false for the trailer.
     private func parse() throws -> Bool {
         var offset = 0
         if isFirst {
             isFirst = false
-            // Signature, flags, and an extension whose length is given.
+            // The header consists of a signature, flags, and an extension with its length.
             offset = 19 + Int(read(15, as: UInt32.self))
         }
         guard row.count >= offset + 2 else { return false }
@@ -87,32 +87,32 @@ package final class PostgresCopyReader {
 
     // MARK: Fields
 
-    /// Whether a field is NULL.
+    /// Returns whether a field is NULL.
     package func isNull(_ column: Int) -> Bool { fields[column] == nil }
 
-    /// A `bigint`, or the microseconds since 2000 of a `timestamp`.
+    /// Returns a `bigint`, or the microseconds since 2000 of a `timestamp`.
     package func int(_ column: Int) -> Int64 {
         guard let field = fields[column], field.count == 8 else { return 0 }
         return Int64(bitPattern: read(field.lowerBound, as: UInt64.self))
     }
 
-    /// A `double precision`.
+    /// Returns a `double precision`.
     package func double(_ column: Int) -> Double {
         Double(bitPattern: UInt64(bitPattern: int(column)))
     }
 
-    /// A `real`.
+    /// Returns a `real`.
     package func float(_ column: Int) -> Float {
         guard let field = fields[column], field.count == 4 else { return 0 }
         return Float(bitPattern: read(field.lowerBound, as: UInt32.self))
     }
 
-    /// A `boolean`.
+    /// Returns a `boolean`.
     package func bool(_ column: Int) -> Bool {
         fields[column].map { !$0.isEmpty && row[$0.lowerBound] != 0 } ?? false
     }
 
-    /// A `text`.
+    /// Returns a `text`.
     package func text(_ column: Int) -> String {
         fields[column].map { String(decoding: row[$0], as: UTF8.self) } ?? ""
     }
@@ -123,10 +123,10 @@ package final class PostgresCopyReader {
         return row.withUnsafeBytes { body(RawSpan(_unsafeBytes: .init(rebasing: $0[field]))) }
     }
 
-    /// The bytes of a field.
+    /// Returns the bytes of a field.
     package func bytes(_ column: Int) -> [UInt8] { fields[column].map { Array(row[$0]) } ?? [] }
 
-    /// The elements of an array of one dimension, nil for NULL; nil if it has more dimensions.
+    /// Returns the elements of a one-dimensional array, with nil for NULL; nil for an array with more dimensions.
     package func elements(_ column: Int) -> [[UInt8]?]? {
         guard let field = fields[column] else { return [] }
         var offset = field.lowerBound

@@ -27,7 +27,7 @@ package final class PostgresCopyWriter {
 
     deinit { if isActive { cancel() } }
 
-    /// Begins a row of this many fields.
+    /// Begins a row with a number of fields.
     package func beginRow(columns: Int) {
         rowStart = buffer.count
         append(UInt16(truncatingIfNeeded: columns))
@@ -47,7 +47,7 @@ package final class PostgresCopyWriter {
         try connection.finishCopy()
     }
 
-    /// Abandons the rows; the transaction fails.
+    /// Abandons the rows, so that the transaction fails.
     package func cancel() {
         isActive = false
         _ = connection.functions.put_copy_end(connection.handle, "cancelled")
@@ -63,7 +63,7 @@ package final class PostgresCopyWriter {
         buffer.removeAll(keepingCapacity: true)
         guard sent == 1 else {
             isActive = false
-            // The server says more about what it refused than the connection does.
+            // The result of the server is more detailed than the error of the connection.
             try connection.finishCopy()
             throw connection.connectionFailure()
         }
@@ -71,40 +71,40 @@ package final class PostgresCopyWriter {
 
     // MARK: Fields
 
-    /// NULL.
+    /// Writes NULL.
     package func null() { append(UInt32.max) }
 
-    /// A `boolean`.
+    /// Writes a `boolean`.
     package func bool(_ value: Bool) {
         append(UInt32(1))
         buffer.append(value ? 1 : 0)
     }
 
-    /// A `bigint`, or a `timestamp` in microseconds since 2000.
+    /// Writes a `bigint`, or a `timestamp` in microseconds since 2000.
     package func int(_ value: Int64) {
         append(UInt32(8))
         append(UInt64(bitPattern: value))
     }
 
-    /// An `integer`.
+    /// Writes an `integer`.
     package func int32(_ value: Int32) {
         append(UInt32(4))
         append(UInt32(bitPattern: value))
     }
 
-    /// A `double precision`.
+    /// Writes a `double precision`.
     package func double(_ value: Double) {
         append(UInt32(8))
         append(value.bitPattern)
     }
 
-    /// A `real`.
+    /// Writes a `real`.
     package func float(_ value: Float) {
         append(UInt32(4))
         append(value.bitPattern)
     }
 
-    /// A `text`.
+    /// Writes a `text`.
     package func text(_ value: String) {
         var value = value
         value.withUTF8 { utf8 in
@@ -113,23 +113,23 @@ package final class PostgresCopyWriter {
         }
     }
 
-    /// A `bytea`, a `uuid`, or another type in its binary form.
+    /// Writes a `bytea`, a `uuid`, or another type in its binary form.
     package func bytes(_ value: some Collection<UInt8>) {
         append(UInt32(value.count))
         buffer.append(contentsOf: value)
     }
 
-    /// A `jsonb`.
+    /// Writes a `jsonb`.
     package func json(_ text: [UInt8]) {
         append(UInt32(text.count + 1))
         buffer.append(1)
         buffer.append(contentsOf: text)
     }
 
-    /// A `numeric`.
+    /// Writes a `numeric`.
     package func numeric(_ value: PostgresNumeric) { bytes(value.bytes) }
 
-    /// An array of elements of a type: `write` writes each one, or ``null()``.
+    /// Writes an array with elements of a type; `write` writes each element, or ``null()``.
     package func array(
         of elementType: UInt32, count: Int, hasNull: Bool, _ write: (Int) throws -> Void
     ) rethrows {

@@ -1,9 +1,9 @@
 import CPostgres
 
-/// libpq, which is loaded when a program first connects to PostgreSQL.
+/// The library libpq, which is loaded when a program first connects to PostgreSQL.
 enum PostgresLibrary {
     private struct Loaded: @unchecked Sendable {
-        // Written once, before any other thread sees it.
+        // The value is written once, before other threads can use it.
         let functions: PostgresFunctions?
     }
 
@@ -17,7 +17,7 @@ enum PostgresLibrary {
 
     /// Returns the functions of the library.
     ///
-    /// Throws a `FormatError` that names the package to install.
+    /// Throws a `FormatError` with the name of the package to install.
     static func functions() throws -> PostgresFunctions {
         guard let functions = loaded.functions else {
             throw FormatError(

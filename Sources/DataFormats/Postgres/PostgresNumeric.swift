@@ -1,4 +1,4 @@
-/// A number in the binary form of PostgreSQL's type `numeric`: digits to the base 10,000.
+/// A number in the binary form of PostgreSQL's type `numeric`: digits in base 10,000.
 package struct PostgresNumeric: Equatable, Sendable {
     /// The bytes of the binary form.
     package let bytes: [UInt8]
@@ -11,9 +11,9 @@ package struct PostgresNumeric: Equatable, Sendable {
         static let negativeInfinity: UInt16 = 0xF000
     }
 
-    /// The number of a text: digits with an optional sign, point and exponent, `NaN`, `Infinity` or `-Infinity`.
+    /// Parses a text: digits with an optional sign, point and exponent, `NaN`, `Infinity` or `-Infinity`.
     ///
-    /// Nil for other texts.
+    /// Returns nil for other texts.
     package init?(_ text: String) {
         switch text {
         case "NaN": self.init([], weight: 0, sign: Sign.notANumber, scale: 0)
@@ -62,7 +62,7 @@ package struct PostgresNumeric: Equatable, Sendable {
         }
         let scale = max(0, -exponent)
         guard scale <= 16_383, digits.count + max(0, exponent) < 131_072 else { return nil }
-        // Groups of four digits on both sides of the point.
+        // A group consists of four digits, on both sides of the point.
         while exponent % 4 != 0 {
             digits.append(0)
             exponent -= 1

@@ -6,21 +6,19 @@ import CSQLite
     import Darwin
 #endif
 
-/// A SQLite database, for reading an existing one or for writing a new one atomically.
+/// A SQLite database, for reading an existing database or for writing a new one atomically.
 ///
 /// Confined to one thread.
 package final class SQLiteDatabase {
     private(set) var handle: OpaquePointer
     let path: String
-    /// For a database that is being written.
+    /// The draft file of a database that is being written.
     private let draft: DraftFile?
 
     /// Opens a database for reading.
     ///
-    /// All statements see the same state.
-    ///
-    /// Throws a `FormatError` that names the file if it does not exist, is not a database, or is locked by another
-    /// program for more than five seconds.
+    /// All statements read the same snapshot. Throws a `FormatError` with the file if it does not exist, is not a
+    /// database, or is locked by another program for more than five seconds.
     package init(reading path: String) throws {
         // The system's message for a file that cannot be opened is more detailed than SQLite's.
         _ = try FileReader(path)
@@ -30,7 +28,7 @@ package final class SQLiteDatabase {
         do {
             try beginReading()
         } catch  where Self.isLogMissing(handle, path) {
-            // Without write permission the log of such a database cannot be created, and its content cannot change.
+            // Without write permission, the write-ahead log cannot be created, but the content cannot change either.
             sqlite3_close_v2(handle)
             handle = try Self.open(
                 Self.immutableAddress(of: path), path,
@@ -41,13 +39,13 @@ package final class SQLiteDatabase {
 
     private func beginReading() throws {
         sqlite3_busy_timeout(handle, 5000)
-        // A schema may come from an untrusted source.
+        // The schema can come from an untrusted source.
         try run("PRAGMA trusted_schema = OFF")
         try run("BEGIN")
         _ = try prepare("SELECT count(*) FROM sqlite_schema").step()
     }
 
-    /// Whether a database could not be read because it has no write-ahead log and none can be created.
+    /// Returns whether a database could not be read because its write-ahead log is missing and cannot be created.
     private static func isLogMissing(_ handle: OpaquePointer, _ path: String) -> Bool {
         let code = sqlite3_errcode(handle)
         return (code == SQLITE_CANTOPEN || code == SQLITE_READONLY)
@@ -70,13 +68,13 @@ package final class SQLiteDatabase {
         return address + "?immutable=1"
     }
 
-    /// Begins a database, which gets its name only when ``finish()`` is called.
+    /// Creates a database, which gets its name only when ``finish()`` is called.
     ///
-    /// Throws a `FormatError` that names the file.
+    /// Throws a `FormatError` with the file.
     package init(writing path: String) throws {
         self.path = path
         for suffix in ["-wal", "-journal"] where access(path + suffix, F_OK) == 0 {
-            // A program that opened the new file would use the old file's log.
+            // A program that opens the new file would use the log of the old file.
             throw FormatError(
                 "cannot replace \(path): \(path)\(suffix) shows that it is in use, or was left by a "
                     + "program that died; open it with sqlite3 once, or remove both")
@@ -89,7 +87,7 @@ package final class SQLiteDatabase {
         close(file)
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
         handle = try Self.open(draft.path, path, flags)
-        // The draft is private, and a failed draft is deleted.
+        // No other process uses the draft, and it is deleted after a failure.
         try run("PRAGMA journal_mode = OFF")
         try run("PRAGMA synchronous = OFF")
         try run("PRAGMA foreign_keys = OFF")
@@ -110,7 +108,7 @@ package final class SQLiteDatabase {
         return opened
     }
 
-    /// Commits the transaction, flushes the file to the device and gives it its name.
+    /// Commits the transaction, flushes the file to the device, and renames it to its final path.
     package func finish() throws {
         guard let draft else { return }
         try run("COMMIT")
@@ -145,7 +143,7 @@ package final class SQLiteDatabase {
         return SQLiteStatement(statement, self)
     }
 
-    /// Returns SQLite's message for the last call, with the file.
+    /// Returns an error with the file and SQLite's message for the last call.
     func failure() -> FormatError { Self.failure(handle, path) }
 
     private static func failure(_ handle: OpaquePointer, _ path: String) -> FormatError {
@@ -175,7 +173,7 @@ package final class SQLiteDatabase {
         return FormatError("\(path): \(String(cString: sqlite3_errmsg(handle)))")
     }
 
-    /// Returns why a database with an interrupted write cannot be read; nil if there was no such write.
+    /// Returns the reason why a database with an interrupted write cannot be read; nil if there was no such write.
     private static func interrupted(_ path: String) -> String? {
         if access(path + "-journal", F_OK) == 0 {
             return "\(path) contains an interrupted write that \(path)-journal undoes; open the "
@@ -187,7 +185,7 @@ package final class SQLiteDatabase {
             + "both files to a folder that you can write to, and import the copy"
     }
 
-    /// Returns a name quoted for SQL, whatever it contains.
+    /// Returns a name quoted for SQL, with any content.
     package static func quoted(_ name: String) -> String {
         "\"" + name.replacing("\"", with: "\"\"") + "\""
     }

@@ -4,17 +4,17 @@ import CSQLite
 ///
 /// Columns and parameters are counted from 0. Confined to one thread.
 package final class SQLiteStatement {
-    /// How SQLite stores a value.
+    /// The storage class of a value.
     package enum Kind: Int, Sendable {
-        /// `INTEGER`, 64 bits.
+        /// A 64-bit `INTEGER`.
         case int = 1
-        /// `REAL`, a double.
+        /// A `REAL`, which is a double.
         case real = 2
-        /// `TEXT`.
+        /// A `TEXT`.
         case text = 3
-        /// `BLOB`.
+        /// A `BLOB`.
         case blob = 4
-        /// `NULL`.
+        /// The value `NULL`.
         case null = 5
     }
 
@@ -30,7 +30,7 @@ package final class SQLiteStatement {
 
     /// Advances to the next row.
     ///
-    /// After the last row it returns false, and the statement can run again.
+    /// Returns false after the last row; the statement can then run again.
     package func step() throws -> Bool {
         let code = sqlite3_step(handle)
         if code == SQLITE_ROW { return true }
@@ -46,7 +46,7 @@ package final class SQLiteStatement {
     /// Discards the row, so that the statement can run again.
     package func reset() { sqlite3_reset(handle) }
 
-    /// Returns the kind of a column's value.
+    /// Returns the storage class of a column's value.
     ///
     /// Call it before reading the value.
     package func kind(_ column: Int) -> Kind {
@@ -68,10 +68,10 @@ package final class SQLiteStatement {
         return String(validating: buffer, as: UTF8.self)
     }
 
-    /// Valid until the next step.
+    /// Returns the bytes of a value, which are valid until the next step.
     private func buffer(_ column: Int) -> UnsafeBufferPointer<UInt8> {
         let column = Int32(column)
-        // In this order: reading the text may convert it, which changes the number of bytes.
+        // The order matters: reading the text can convert it, which changes the number of bytes.
         let start =
             sqlite3_column_type(handle, column) == SQLITE_BLOB
             ? sqlite3_column_blob(handle, column)
@@ -100,12 +100,12 @@ package final class SQLiteStatement {
 
     /// Binds a number.
     ///
-    /// NaN cannot be distinguished from `NULL` afterwards.
+    /// SQLite stores NaN as `NULL`.
     package func bind(_ parameter: Int, _ value: Double) {
         sqlite3_bind_double(handle, Int32(parameter + 1), value)
     }
 
-    /// Binds text, including any zero bytes in it.
+    /// Binds a text, including any zero bytes in it.
     package func bind(_ parameter: Int, _ value: String) {
         var value = value
         value.withUTF8 { bytes in
@@ -128,12 +128,12 @@ package final class SQLiteStatement {
         }
     }
 
-    /// Binds an empty text or blob, whose missing address SQLite would read as `NULL`.
+    /// Binds an empty text or blob, because SQLite would treat a null pointer as `NULL`.
     private func bindEmpty(_ parameter: Int) {
         sqlite3_bind_text(handle, Int32(parameter + 1), "", 0, Self.copied)
     }
 
-    /// Makes SQLite copy the bytes, because Swift's memory is valid only during the call.
+    /// The marker that makes SQLite copy the bytes, because Swift's memory is valid only during the call.
     private static var copied: sqlite3_destructor_type {
         unsafeBitCast(-1, to: sqlite3_destructor_type.self)
     }

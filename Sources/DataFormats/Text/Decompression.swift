@@ -16,12 +16,12 @@ protocol Decompressor: AnyObject {
 
 /// The compression formats, recognized by the first bytes of a file.
 ///
-/// No text in UTF-8 begins with these bytes.
+/// No UTF-8 text begins with these bytes.
 enum Compression {
     private static let gzip: [UInt8] = [0x1F, 0x8B]
     private static let zstd: [UInt8] = [0x28, 0xB5, 0x2F, 0xFD]
 
-    /// Returns the decompressor for a file that begins with these bytes; nil for a file that is not compressed.
+    /// Returns the decompressor for a file that begins with these bytes; nil for an uncompressed file.
     static func decompressor(_ beginning: [UInt8], _ path: String) throws -> (any Decompressor)? {
         if beginning.starts(with: gzip) { return try GzipDecompressor(path) }
         if beginning.starts(with: zstd) { return try ZstdDecompressor(path) }
@@ -29,11 +29,11 @@ enum Compression {
     }
 }
 
-/// gzip (RFC 1952), including files with several members.
+/// A decompressor for gzip (RFC 1952), including files with several members.
 private final class GzipDecompressor: Decompressor {
     private let path: String
     private let input = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
-    // Uses a pointer, because zlib compares its address.
+    // The stream is behind a pointer, because zlib requires a stable address.
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private var isInMember = true
     private var isAtEnd = false
@@ -84,7 +84,7 @@ private final class GzipDecompressor: Decompressor {
     }
 }
 
-/// Zstandard (RFC 8878), including files with several frames.
+/// A decompressor for Zstandard (RFC 8878), including files with several frames.
 private final class ZstdDecompressor: Decompressor {
     private let path: String
     private let input = UnsafeMutableRawBufferPointer.allocate(byteCount: 128 << 10, alignment: 16)

@@ -6,7 +6,7 @@ import Synchronization
     import Darwin
 #endif
 
-/// A temporary file in the same folder as the file that it is going to replace.
+/// A temporary file in the same folder as the file that it will replace.
 ///
 /// The existing file stays until the draft is published; a draft that is dropped earlier is removed. Its name is random
 /// and new, so that no other program can prepare a file or a link there. The process that writes a draft holds the system's
@@ -23,7 +23,7 @@ final class DraftFile {
     private static let nameLength = 16
     private static let ending = ".part"
 
-    /// The drafts of this process that are not finished.
+    /// The unfinished drafts of this process.
     private static let unfinished = Mutex<Set<String>>([])
 
     /// Prepares a draft beside the file that `destination` leads to, with all symbolic links resolved.
@@ -33,9 +33,8 @@ final class DraftFile {
 
     /// Creates the draft under a random name.
     ///
-    /// Returns a negative value and sets `errno` if the system refuses.
-    ///
-    /// The draft gets the mode of the file that it is going to replace, or the mode that the umask allows.
+    /// Returns a descriptor, or a negative value with `errno` set after a failure. The draft gets the mode of the file
+    /// that it will replace, or the mode that the umask permits.
     func create() -> Int32 {
         removeAbandoned()
         var descriptor: Int32
@@ -43,7 +42,7 @@ final class DraftFile {
         guard descriptor >= 0 else { return descriptor }
         var present = stat()
         if stat(destination, &present) == 0, present.st_mode & S_IFMT == S_IFREG {
-            // Only the superuser may change the owner of a file.
+            // Only the superuser can change the owner of a file.
             _ = fchown(descriptor, present.st_uid, present.st_gid)
             _ = fchmod(descriptor, present.st_mode & 0o7777)
         }
@@ -129,42 +128,40 @@ final class DraftFile {
 
     /// Renames the draft to its final path.
     ///
-    /// Its content must have been flushed to the device.
-    ///
-    /// Returns false and sets `errno` if the system refuses.
+    /// Flush its content to the device before. Returns false and sets `errno` after a failure.
     func publish() -> Bool {
         guard rename(path, destination) == 0 else { return false }
         isPublished = true
         return true
     }
 
-    /// Registers files for removal at the end of the process, until they are forgotten.
+    /// Registers files that are deleted if the process ends early, until they are forgotten.
     static func add(_ paths: [String]) { unfinished.withLock { $0.formUnion(paths) } }
 
-    /// Removes files from that list.
+    /// Removes files from the list of files to delete.
     static func forget(_ paths: [String]) { unfinished.withLock { $0.subtract(paths) } }
 
-    /// Removes the drafts of this process, which is about to end.
+    /// Deletes all registered files, before the process ends.
     static func removeAll() {
         Self.unfinished.withLock { paths in for path in paths { unlink(path) } }
     }
 }
 
-/// Files that are being written.
+/// The files that this process has not finished writing.
 package enum UnfinishedFiles {
-    /// Removes the files that this process has begun and not finished, before an early end.
+    /// Deletes the files that this process has started and not finished, before an early end.
     ///
-    /// On any thread. Nothing may be written afterwards.
+    /// Usable on any thread. No file may be written afterwards.
     package static func remove() { DraftFile.removeAll() }
 
-    /// Adds files that ``remove()`` removes, until they are forgotten.
+    /// Registers files that ``remove()`` deletes, until they are forgotten.
     package static func add(_ paths: [String]) { DraftFile.add(paths) }
 
-    /// Removes files from that list.
+    /// Removes files from the list of files to delete.
     package static func forget(_ paths: [String]) { DraftFile.forget(paths) }
 }
 
-/// Returns whether two paths lead to the same file.
+/// Returns whether two paths refer to the same file.
 package func isSameFile(_ first: String, _ second: String) -> Bool {
     var one = stat()
     var other = stat()

@@ -4,11 +4,9 @@
     import Darwin
 #endif
 
-/// A file, a pipe or standard input, read in large pieces.
+/// Reads a file, a pipe or standard input in large pieces.
 ///
-/// Files compressed with gzip or zstd are decompressed.
-///
-/// Confined to one thread.
+/// Files that are compressed with gzip or zstd are decompressed. Confined to one thread.
 ///
 ///     let file = try FileReader("people.csv.gz")
 ///     while case let bytes = try file.read(), !bytes.isEmpty { … }
@@ -16,27 +14,27 @@ package final class FileReader {
     private let file: RawFile
     private let path: String
     private var decompressor: (any Decompressor)?
-    /// The first bytes, which show whether the file is compressed; nil until they have been read.
+    /// The first bytes, which determine whether the file is compressed; nil until they are read.
     private var beginning: [UInt8]?
     private var beginningUsed = 0
 
     /// Opens a file; `-` is standard input.
     ///
-    /// Throws a `FormatError` that names the file and the system's reason.
+    /// Throws a `FormatError` with the file and the system's message.
     package init(_ path: String) throws {
         self.path = path
         file = try RawFile(path)
     }
 
-    /// The number of bytes in the file as it is stored; nil for pipes and devices.
+    /// The size of the stored file in bytes; nil for pipes and devices.
     package var size: Int? { file.size }
 
-    /// The number of bytes of the file that have been read, as it is stored.
+    /// The number of bytes of the stored file that have been read.
     package var position: Int { file.position }
 
-    /// Keeps the bytes of a pipe in a temporary file from now on, so that ``rewind()`` works.
+    /// Keeps the bytes of a pipe in a temporary file from now on, so that ``rewind()`` is possible.
     ///
-    /// Call it before the first read. A plain file needs no copy.
+    /// Call it before the first read. It has no effect on a plain file.
     package func keepForRewinding() { file.keepsBytes = true }
 
     /// Returns to the beginning, and stops keeping the bytes of a pipe.
@@ -47,7 +45,7 @@ package final class FileReader {
         beginning = nil
     }
 
-    /// Throws the error that opening the file would throw, without opening it, which the writer of a pipe would notice.
+    /// Throws the errors of opening a file, without opening it, because the writer of a pipe would notice that.
     package static func check(_ path: String) throws {
         var status = stat()
         guard path == "-" || stat(path, &status) == 0 && access(path, R_OK) == 0 else {
@@ -64,7 +62,7 @@ package final class FileReader {
 
     /// Reads the next bytes into memory.
     ///
-    /// Returns their number, 0 at the end.
+    /// Returns the number of bytes; 0 at the end.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         if beginning == nil { try begin() }
         guard let decompressor else { return try readStored(into: buffer) }
@@ -100,22 +98,20 @@ package final class FileReader {
     }
 }
 
-/// The lines of a file, without their ends.
+/// Reads the lines of a file, without their line breaks.
 ///
 /// A byte order mark at the beginning is skipped. Confined to one thread.
 package final class LineReader {
     private let buffer: InputBuffer
-    /// The number of the line that was read last, from 1.
+    /// The number of the line that was last read, starting at 1.
     package private(set) var line = 0
 
-    /// The lines of a file.
+    /// Creates a reader for the lines of a file.
     package init(_ file: FileReader) { buffer = InputBuffer(file) }
 
     /// Calls `body` with the bytes of the next line.
     ///
-    /// Returns false at the end of the file.
-    ///
-    /// A carriage return before the line's end is not part of the line.
+    /// Returns false at the end of the file. A carriage return before the line break is not part of the line.
     package func next(_ body: (RawSpan) throws -> Void) throws -> Bool {
         try nextLine { try body(RawSpan(_unsafeBytes: UnsafeRawBufferPointer($0))) }
     }
@@ -134,7 +130,7 @@ package final class LineReader {
         guard let length = end ?? (bytes.isEmpty ? nil : bytes.count) else { return false }
         line += 1
         let hasReturn = length > 0 && bytes[length - 1] == 0x0D
-        // Consumed first, so that an error in the body does not return the line again.
+        // The line is consumed first, so that it is not read again after an error of the body.
         buffer.consume(min(length + 1, bytes.count))
         try body(UnsafeBufferPointer(rebasing: bytes[..<(hasReturn ? length - 1 : length)]))
         return true

@@ -4,10 +4,10 @@
     import Darwin
 #endif
 
-/// A file that is written completely or not at all, or standard output.
+/// Writes a file completely or not at all, or writes to standard output.
 ///
-/// Output goes to a temporary file in the same folder, which `finish` renames. If the writer is dropped earlier, an
-/// existing file stays unchanged. Confined to one thread.
+/// Writes to a temporary file in the same folder, which `finish` renames. If the writer is released earlier, an
+/// existing file is unchanged. Confined to one thread.
 package final class FileWriter {
     private let descriptor: Int32
     private let path: String
@@ -18,7 +18,7 @@ package final class FileWriter {
 
     /// Opens a file for writing; `-` is standard output.
     ///
-    /// Throws a `FormatError` that names the file and the system's message.
+    /// Throws a `FormatError` with the file and the system's message.
     package init(_ path: String) throws {
         self.path = path
         guard path != "-" else {

@@ -1,9 +1,9 @@
-/// The part of a file that has been read and not been consumed.
+/// The part of a file that has been read but not consumed.
 ///
-/// A record that continues beyond the end is completed by ``fill()``, so readers find each record in one piece. Memory
+/// ``fill()`` appends the rest of an incomplete record, so that readers can process each record in one piece. Memory
 /// use depends on the largest record. Confined to one thread.
 final class InputBuffer {
-    /// The largest record, in bytes.
+    /// The maximum size of a record, in bytes.
     static let largestRecord = 256 << 20
 
     private let file: FileReader
@@ -11,7 +11,7 @@ final class InputBuffer {
     private var capacity = 256 << 10
     private var start = 0
     private var end = 0
-    /// Whether the rest of the file is in the buffer.
+    /// Whether the buffer contains the rest of the file.
     private(set) var isWhole = false
 
     init(_ file: FileReader) {
@@ -21,7 +21,7 @@ final class InputBuffer {
 
     deinit { memory.deallocate() }
 
-    /// The bytes that have not been consumed, valid until the next call of ``fill()``.
+    /// The bytes that have not been consumed; valid until the next call of ``fill()``.
     var bytes: UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(start: memory + start, count: end - start)
     }
@@ -34,9 +34,8 @@ final class InputBuffer {
 
     /// Reads more bytes into the buffer.
     ///
-    /// Returns false at the end of the file.
-    ///
-    /// Throws a `FormatError` if a single record exceeds the limit, and errors of reading.
+    /// Returns false at the end of the file. Throws a `FormatError` if a single record exceeds the limit, and errors of
+    /// reading.
     func fill() throws -> Bool {
         guard !isWhole else { return false }
         if start > 0 {
@@ -81,7 +80,7 @@ final class InputBuffer {
     }
 }
 
-/// Lines and columns of offsets in a piece of text.
+/// Computes lines and columns of offsets in a text.
 enum TextPosition {
     /// Returns the number of line breaks in bytes.
     static func lineBreaks(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
@@ -90,7 +89,7 @@ enum TextPosition {
         return count
     }
 
-    /// Returns the line and the column of an offset, both from 1; columns count characters.
+    /// Returns the line and the column of an offset, both starting at 1; columns count characters.
     static func location(
         _ bytes: UnsafeBufferPointer<UInt8>, _ offset: Int, line: Int, column: Int
     ) -> (line: Int, column: Int) {

@@ -6,17 +6,15 @@
 
 /// A file to which lines are appended while other programs may read it.
 ///
-/// Lines are in the file when `write` returns.
-///
-/// Confined to one thread.
+/// When `write` returns, the file contains the lines. Confined to one thread.
 package final class LineLog {
     private var descriptor: Int32
     private let path: String
 
-    /// Opens a file and removes its content, which must be an earlier log: its lines begin with `mark`.
+    /// Opens a file and removes its content, which must be an earlier log whose lines begin with `mark`.
     ///
-    /// Throws a `FormatError` that names the file and the system's message, or says that the file has other content, or
-    /// that another log of this or another process writes to it.
+    /// Throws a `FormatError` with the file and the system's message, or if the file has other content, or if another
+    /// log of this or another process writes to it.
     package init(_ path: String, replacing mark: String) throws {
         self.path = path
         guard try Self.isEmpty(path, orBeginsWith: Array(mark.utf8)) else {
@@ -37,7 +35,7 @@ package final class LineLog {
     /// Locks the file for this log and empties it.
     private func begin() throws {
         var status = stat()
-        // Devices and pipes accept any number of writers.
+        // Devices and pipes permit any number of writers.
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             guard errno == EWOULDBLOCK else { return }
@@ -52,14 +50,14 @@ package final class LineLog {
 
     deinit { close() }
 
-    /// Whether a file is empty or begins with the mark.
+    /// Returns whether a file is empty or begins with the mark.
     ///
-    /// Anything but a regular file counts as empty.
+    /// A file that is not a regular file counts as empty.
     private static func isEmpty(_ path: String, orBeginsWith mark: [UInt8]) throws -> Bool {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0
         else { return true }
-        // The bare name would mean standard input to a reader.
+        // A reader would interpret the name `-` as standard input.
         return try FileReader(path == "-" ? "./-" : path).read().starts(with: mark)
     }
 
@@ -82,7 +80,7 @@ package final class LineLog {
 
     /// Closes the file.
     ///
-    /// Does nothing the second time.
+    /// Idempotent.
     package func close() {
         guard descriptor >= 0 else { return }
         closeDescriptor(descriptor)

@@ -1,5 +1,5 @@
 extension NumberText {
-    /// Whether two texts are the same number, such as `1.50` and `15e-1`.
+    /// Returns whether two texts represent the same number, such as `1.50` and `15e-1`.
     package static func isSameNumber(_ first: String, _ second: String) -> Bool {
         var (first, second) = (first, second)
         let one = first.withUTF8 { NumberShape($0) }
@@ -8,7 +8,7 @@ extension NumberText {
             && (one?.isNegative == other?.isNegative || one?.digits.isEmpty == true)
     }
 
-    /// Whether a text is a number.
+    /// Returns whether a text is a number.
     package static func isNumber(_ text: String) -> Bool {
         var text = text
         return text.withUTF8 { NumberShape($0) } != nil

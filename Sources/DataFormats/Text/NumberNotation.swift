@@ -1,22 +1,22 @@
-/// The kinds of numbers that write a text back unchanged.
+/// The number types that reproduce a text exactly.
 ///
-/// `007`, `+1`, `12E4` and `0x1F` have none: a number would be written differently.
+/// For `007`, `+1`, `12E4` and `0x1F` there are none: these types write the numbers differently.
 ///
 ///     NumberNotation("1.50")  // decimal; a double would write 1.5
 package struct NumberNotation: OptionSet, Sendable {
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// A whole number of 64 bits.
+    /// A 64-bit integer.
     package static let int = NumberNotation(rawValue: 1)
     /// A double in its shortest form.
     package static let double = NumberNotation(rawValue: 2)
-    /// A decimal of at most 34 digits, without an exponent.
+    /// A decimal with at most 34 digits, without an exponent.
     package static let decimal = NumberNotation(rawValue: 4)
 
     private static let digitsOfDecimal = 34
 
-    /// Determines the kinds for a text.
+    /// Determines the number types for a text.
     package init(_ text: String) {
         var text = text
         self = text.withUTF8 { NumberNotation($0) }
@@ -31,13 +31,13 @@ package struct NumberNotation: OptionSet, Sendable {
         guard digits > 0 else { return }
         if digits > 1, text[first] == 0x30 { return }
         if position == text.count {
-            // Integers and decimals have no negative zero without a fraction.
+            // Integers, and decimals without decimal places, have no negative zero.
             if first == 1, text[first] == 0x30 { return }
             if digits <= 18 || NumberText.int(text) != nil { insert(.int) }
             if digits <= Self.digitsOfDecimal { insert(.decimal) }
             return
         }
-        // Most other texts with a digit at the beginning are dates; an exponent is written with a small letter.
+        // Most other texts that begin with a digit are dates; an exponent has a lowercase letter.
         guard text[position] == 0x2E || text[position] == 0x65 else { return }
         let fraction = UnsafeBufferPointer(rebasing: text[(position + 1)...])
         if text[position] == 0x2E, !fraction.isEmpty, fraction.allSatisfy({ $0 &- 0x30 < 10 }) {
@@ -56,7 +56,7 @@ package struct NumberNotation: OptionSet, Sendable {
         let isZero = isBelowOne && leadingZeros == fraction.count
         let significant = isBelowOne ? fraction.count - leadingZeros : digits + fraction.count
         let isNegativeZero = isZero && first == 1
-        // Smaller numbers are written with an exponent.
+        // Smaller numbers have an exponent.
         if significant <= Self.digitsOfDecimal, !isNegativeZero,
             fraction.count <= 6 || !isBelowOne || leadingZeros < 6
         {

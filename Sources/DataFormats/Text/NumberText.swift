@@ -4,13 +4,13 @@
     import Darwin
 #endif
 
-/// Numbers in JSON and CSV files, parsed exactly or not at all.
+/// Parses numbers of JSON and CSV files exactly.
 package enum NumberText {
     // MARK: Integers
 
     /// Parses digits with an optional `-`.
     ///
-    /// Returns nil for any other text, and outside of 64 bits.
+    /// Returns nil for other texts and for numbers outside of 64 bits.
     static func int(_ text: UnsafeBufferPointer<UInt8>) -> Int64? {
         let isNegative = text.first == 0x2D
         let digits = UnsafeBufferPointer(rebasing: text[(isNegative ? 1 : 0)...])
@@ -41,7 +41,7 @@ package enum NumberText {
 
     /// Parses an integer in any notation, such as `+5`, `5.0` or `5e3`.
     ///
-    /// Returns nil for fractions and outside of 64 bits.
+    /// Returns nil for fractions and for numbers outside of 64 bits.
     static func exactInt(_ text: UnsafeBufferPointer<UInt8>) -> Int64? {
         if let value = int(text) { return value }
         guard let shape = NumberShape(text) else { return nil }
@@ -59,8 +59,8 @@ package enum NumberText {
 
     // MARK: Floating-point numbers
 
-    /// Returns the double that is written as this text, with the same number of digits; nil for other texts and for
-    /// numbers that need more precision.
+    /// Returns the double whose text with the same number of digits is this text; nil for other texts, and for numbers
+    /// that need more precision.
     static func exactDouble(_ text: UnsafeBufferPointer<UInt8>) -> Double? {
         if let value = shortDouble(text) { return value }
         guard let shape = NumberShape(text) else { return nil }
@@ -72,8 +72,8 @@ package enum NumberText {
     /// Parses a text like ``exactDouble(_:)``.
     package static func exactDouble(_ text: String) -> Double? { withBytes(text, exactDouble) }
 
-    /// Returns the float that is written as this text, with the same number of digits; nil for other texts and for
-    /// numbers that need more precision.
+    /// Returns the float whose text with the same number of digits is this text; nil for other texts, and for numbers
+    /// that need more precision.
     static func exactFloat(_ text: UnsafeBufferPointer<UInt8>) -> Float? {
         guard let shape = NumberShape(text) else { return nil }
         let value = Float(String(decoding: text, as: UTF8.self)) ?? .nan
@@ -91,7 +91,7 @@ package enum NumberText {
         return text.withUTF8(body)
     }
 
-    /// Parses a number of at most 15 digits, all of which a double holds.
+    /// Parses a number with at most 15 digits, which a double represents exactly.
     ///
     /// Returns nil for any other text.
     private static func shortDouble(_ text: UnsafeBufferPointer<UInt8>) -> Double? {
@@ -117,7 +117,7 @@ package enum NumberText {
             position += 1
         }
         guard digits > 0, digits <= 15 else { return nil }
-        // Both the digits and the power of ten are exact here, so one rounding gives the nearest double.
+        // The digits and the power of ten are exact here, so one rounding results in the nearest double.
         let value = Double(mantissa) / powers[scale]
         return isNegative ? -value : value
     }
@@ -134,7 +134,7 @@ struct NumberShape: Equatable {
     /// The power of ten of the last digit.
     private(set) var exponent = 0
 
-    /// Parses `12`, `-1.5`, `+2e10`, `.5` or `5.`; nil for any other text.
+    /// Parses a number such as `12`, `-1.5`, `+2e10`, `.5` or `5.`; returns nil for other texts.
     init?(_ text: UnsafeBufferPointer<UInt8>) {
         var position = 0
         if let sign = text.first, sign == 0x2B || sign == 0x2D {
@@ -177,15 +177,16 @@ struct NumberShape: Equatable {
         var power = 0
         for byte in digits {
             guard byte &- 0x30 < 10 else { return nil }
-            // Beyond the range of any number, where further digits change nothing.
+            // More digits make no difference, because the exponent is already outside the range of any number.
             if power < 1_000_000_000 { power = power * 10 + Int(byte &- 0x30) }
         }
         return isNegative ? -power : power
     }
 
-    /// Whether a value written with the same number of digits has these digits.
+    /// Returns whether the text of a value with the same number of digits has these digits.
     ///
-    /// Covers the shortest form, as most programs write it, 17 digits as C writes them, and the full expansion.
+    /// Checks the shortest form, which most programs write, the form with 17 digits, which C programs write, and the
+    /// full expansion.
     func isExactly(_ value: Double, description: String) -> Bool {
         if digits.isEmpty { return value == 0 }
         guard value != 0 else { return false }

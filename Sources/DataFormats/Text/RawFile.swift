@@ -6,25 +6,25 @@
 
 /// The bytes of a file, pipe or standard input, which can be read again from the beginning.
 ///
-/// Plain files are read again directly. The bytes of a pipe are kept in a temporary file while ``keepsBytes`` is set.
+/// Plain files are read again directly. While ``keepsBytes`` is true, the bytes of a pipe are kept in a temporary file.
 /// Confined to one thread.
 final class RawFile {
     /// The size of a plain file; nil for pipes, terminals and devices.
     let size: Int?
     /// The number of bytes that have been read since the beginning.
     private(set) var position = 0
-    /// Whether the bytes of a pipe are kept, so that ``rewind()`` works.
+    /// Whether to keep the bytes of a pipe, so that ``rewind()`` is possible.
     var keepsBytes = false
 
     private let path: String
     private let descriptor: Int32
-    /// Holds the bytes that a pipe has given.
+    /// The descriptor of the temporary file with the bytes of a pipe.
     private var kept: Int32 = -1
     private var keptCount = 0
 
     /// Opens a file; `-` is standard input.
     ///
-    /// Throws a `FormatError` that names the file and the system's reason.
+    /// Throws a `FormatError` with the file and the system's message.
     init(_ path: String) throws {
         self.path = path
         descriptor = path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)
@@ -39,7 +39,7 @@ final class RawFile {
             throw FormatError("cannot read \(path): it is a folder")
         }
         let isPlain = status.st_mode & S_IFMT == S_IFREG
-        // Standard input may have been partly read already.
+        // Another program can have read a part of standard input.
         let isAtStart = lseek(descriptor, 0, SEEK_CUR) == 0
         size = isPlain && isAtStart ? Int(status.st_size) : nil
     }
@@ -49,9 +49,9 @@ final class RawFile {
         if kept >= 0 { close(kept) }
     }
 
-    /// Reads into memory.
+    /// Reads bytes into memory.
     ///
-    /// Returns the number of bytes, 0 at the end.
+    /// Returns the number of bytes; 0 at the end.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         if position < keptCount {
             let wanted = min(buffer.count, keptCount - position)
