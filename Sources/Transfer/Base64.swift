@@ -1,4 +1,4 @@
-/// Bytes as text for formats without binary values (RFC 4648).
+/// Encodes bytes as text for formats without binary values (RFC 4648).
 package enum Base64 {
     private static let alphabet = Array(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
@@ -23,7 +23,7 @@ package enum Base64 {
 
     /// Decodes a text.
     ///
-    /// Returns nil if the text is not Base64. White space is skipped.
+    /// Returns nil if the text is not Base64. Whitespace is skipped.
     package static func decode(_ text: String) -> [UInt8]? {
         var bytes: [UInt8] = []
         var bits: UInt32 = 0

@@ -1,12 +1,12 @@
 import DataFormats
 import ObjectStore
 
-/// A row of a file as values of a class.
+/// A row of a file, decoded into values of a class.
 struct DecodedRow {
     let classSchema: ClassSchema
-    /// In schema order; nil for properties that the row does not have.
+    /// The values in schema order; nil for properties that the row does not have.
     var values: [Value?]
-    /// The number by which other rows of the file link to this one.
+    /// The number that other rows of the file use to link to this row.
     var number: Int64?
 
     init(_ classSchema: ClassSchema) {

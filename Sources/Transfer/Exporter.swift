@@ -3,10 +3,10 @@ import ObjectStore
 
 /// Writes objects of a store to a file or to standard output.
 ///
-/// Reads one version throughout, regardless of later commits. Memory does not grow with the number of objects, except
-/// for the keys of a query's results. Confined to the thread of the store.
+/// Reads a single version, regardless of later commits. Memory does not grow with the number of objects, except for the
+/// keys of a query's results. Confined to the thread of the store.
 package final class Exporter {
-    /// The value to export.
+    /// The objects to export.
     package enum Subject {
         /// All classes with the schema, so that an empty store can import them.
         case store(Store)
@@ -23,10 +23,11 @@ package final class Exporter {
     private var written = 0
     private var total: Int?
 
-    /// Prepares an export.
+    /// Creates an export.
     ///
-    /// `dates` is the encoding of dates in a SQLite database, `separator` that of the fields of a CSV file, `postgres`
-    /// says what happens to existing tables of a PostgreSQL database. `progress` is called from time to time with the number of objects written; an error that it throws ends the export.
+    /// `dates` is the encoding of dates in a SQLite database, `separator` is the character between fields of a CSV
+    /// file, and `postgres` determines what happens to existing tables of a PostgreSQL database. `progress` is called
+    /// periodically with the number of written objects; an error that it throws ends the export.
     package init(
         _ subject: Subject, as format: TransferFormat, dates: SQLiteDates = .text,
         separator: Character? = nil, postgres: PostgresOptions = PostgresOptions(),
@@ -43,7 +44,7 @@ package final class Exporter {
     /// Writes the file and returns the number of objects in it.
     ///
     /// The file appears completely or not at all; `-` is standard output. Throws `invalid_argument` for values that the
-    /// format cannot hold and for the store's own file, and a `FormatError` if the system refuses access.
+    /// format cannot represent and for the store's own file. Throws a `FormatError` if the file cannot be written.
     package func write(to path: String) throws -> Int {
         if let own = storePath, isSameFile(own, path) {
             throw StoreError(
@@ -198,5 +199,5 @@ package final class Exporter {
 
 /// Receives the number of processed objects, and the completed fraction of the work from 0 to 1 if it is known.
 ///
-/// Throwing ends the work.
+/// An error that it throws ends the work.
 package typealias TransferProgress = (_ objects: Int, _ part: Double?) throws -> Void

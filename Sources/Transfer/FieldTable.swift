@@ -4,22 +4,22 @@ import ObjectStore
 /// Maps the fields of a file's rows to properties.
 final class FieldTable {
     let classSchema: ClassSchema
-    /// The class's name.
+    /// The name of the class.
     let className: [UInt8]
-    /// The types of the single properties, nil for links, mixed values and collections.
+    /// The types of the properties with single values; nil for links, mixed values and collections.
     let types: [PropertyType?]
-    /// The properties by member name, for members that need no look at the options.
+    /// The index of each property by member name, for members that the options do not affect.
     let members: MemberNames
     private let unsetIsNil: [Bool]
     private let renaming: [String: String]
 
     enum Field: Hashable {
         case property(Int)
-        /// Left out, because of an option or because the property is computed.
+        /// A field that is not imported, because of an option or because the property is computed.
         case ignored
     }
 
-    /// `inferred` are the properties of fields whose names are not valid for a property.
+    /// Creates the table; `inferred` maps fields whose names are not valid property names to properties.
     init(
         _ classSchema: ClassSchema, renaming given: [String: String],
         inferred: [String: String] = [:]
@@ -45,7 +45,7 @@ final class FieldTable {
             })
     }
 
-    /// The field of a member's name on a tape.
+    /// Returns the field for a member name on a tape.
     func field(_ tape: JSONTape, _ name: Int) throws -> Field {
         if let position = members.position(tape, name) {
             return isComputed(position) ? .ignored : .property(position)
@@ -53,10 +53,12 @@ final class FieldTable {
         return try field(tape.text(name))
     }
 
-    /// Returns the field of this name: the property that the options name, the property of the same name, or the one
-    /// that a name with other characters would become, such as `unit_price` for `unit price`.
+    /// Returns the field with a name.
     ///
-    /// Throws `unknown_property` with the nearest name and a fix.
+    /// This is the property that the options specify, the property with the same name, or the property whose name
+    /// results from replacing invalid characters, such as `unit_price` for `unit price`.
+    ///
+    /// Throws `unknown_property` with the most similar name and a suggested fix.
     func field(_ name: String) throws -> Field {
         if let wanted = renaming[name] {
             return wanted.isEmpty ? .ignored : try property(wanted, for: name)
@@ -70,7 +72,7 @@ final class FieldTable {
 
     /// Returns the field of a property, regardless of renamed fields.
     ///
-    /// Throws as ``field(_:)``.
+    /// Throws the errors of ``field(_:)``.
     func property(_ wanted: String, for name: String? = nil) throws -> Field {
         guard let position = classSchema.position(of: wanted) else {
             let field = name ?? wanted
@@ -85,14 +87,14 @@ final class FieldTable {
         return isComputed(position) ? .ignored : .property(position)
     }
 
-    /// Returns the field of a property that the options may have renamed; an empty name leaves the field out.
+    /// Returns the field of a property that the options may have renamed; an empty name omits the field.
     ///
-    /// Throws as ``field(_:)``.
+    /// Throws the errors of ``field(_:)``.
     func property(renamed wanted: String, for name: String) throws -> Field {
         wanted.isEmpty ? .ignored : try property(wanted, for: name)
     }
 
-    /// Whether a property without a value becomes nil because it has no default.
+    /// Returns whether a property without a value becomes nil because it has no default.
     func isNilWhenUnset(_ position: Int) -> Bool { unsetIsNil[position] }
 
     private func isComputed(_ position: Int) -> Bool {

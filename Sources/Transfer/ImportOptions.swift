@@ -1,67 +1,68 @@
 import DataFormats
 import ObjectStore
 
-/// How a file is imported into a store.
+/// The options for importing a file into a store.
 ///
 ///     var options = ImportOptions()
 ///     options.className = "Dog"
 ///     options.isUpsert = true
 package struct ImportOptions: Sendable {
-    /// The class of all rows; nil if the file names it.
+    /// The class of all rows; nil if the file contains the class names.
     package var className: String?
-    /// For a database: import only these tables, or the tables of these classes; all if empty.
+    /// The tables to import from a database, by their names or by the names of their classes; all tables if empty.
     package var tables: [String] = []
-    /// For a database: the class of a table; an empty name leaves the table out.
+    /// The classes of tables of a database, by table; an empty class name omits the table.
     package var classNames: [String: String] = [:]
-    /// For a database: how numbers in date columns are read.
+    /// The encoding of numbers in date columns of a database.
     ///
-    /// Nil follows SQLite: integers are seconds since 1970, other numbers are Julian days.
+    /// Nil for the convention of SQLite: integers are seconds since 1970, other numbers are Julian days.
     package var dates: SQLiteDates?
-    /// Update objects whose primary key exists, instead of throwing an error.
+    /// Whether to update objects whose primary key exists, instead of throwing an error.
     package var isUpsert = false
-    /// The property of a field of the file, for a database also as `table.column`; an empty name leaves the field out.
+    /// The properties of fields, by field, or for a database also by `table.column`; an empty property name omits the
+    /// field.
     package var names: [String: String] = [:]
-    /// The file for invalid records, in the form of the input.
+    /// The path of a file for invalid records, in the format of the input.
     ///
     /// Without it, the first invalid record ends the import.
     package var rejects: String?
-    /// Commit every N rows; nil commits once at the end.
+    /// The number of rows between commits; nil for a single commit at the end.
     package var batch: Int?
-    /// Roll back at the end.
+    /// Whether to roll back at the end.
     package var isDryRun = false
     /// The dialect of a CSV file.
     package var csv = CSVFormat()
-    /// Leave a property as it is where a CSV field is empty, instead of setting nil.
+    /// Whether an empty CSV field leaves a property unchanged, instead of setting it to nil.
     package var keepsEmpty = false
-    /// The types of fields of new classes, as in a schema: `["zip": "string", "price": "decimal?"]`.
+    /// The types of fields of new classes, in the notation of a schema: `["zip": "string", "price": "decimal?"]`.
     package var types: [String: String] = [:]
     /// Whether the types of new classes are determined by all rows, even if all types are given.
     var looksAtAllRows = false
     /// Whether text stays text in new classes.
     ///
-    /// Otherwise it can become a number, a date and so on.
+    /// Otherwise, properties can become numbers, dates and other types.
     package var isAllText = false
-    /// Infer types from this many rows; nil uses all rows.
+    /// The number of rows from which types are inferred; nil for all rows.
     package var sample: Int?
-    /// For JSON: the names that lead to the list of rows.
+    /// The path to the list of rows in a JSON file.
     package var records: [String]?
-    /// The class of a field's objects: nested objects in JSON, primary keys in CSV.
+    /// The classes that fields link to, by field: nested objects in JSON, primary keys in CSV.
     package var links: [String: String] = [:]
-    /// Round values that have more digits than their type holds, and count them, instead of throwing an error.
+    /// Whether to round values with more digits than their type has, and count them, instead of throwing an error.
     package var isRounding = false
 
-    /// How a Realm file is read.
+    /// The options for a Realm file.
     package var realm = RealmOptions()
 
-    /// How a PostgreSQL database is read.
+    /// The options for a PostgreSQL database.
     package var postgres = PostgresOptions()
 
-    /// All or nothing, into the classes that the file names.
+    /// Creates options for an import in one transaction, into the classes that the file names.
     package init() {}
 
     /// Sets the class of all rows, or the tables of a database to import.
     ///
-    /// Throws `invalid_argument` for several classes, or classes by table, of a file that is not a database.
+    /// Throws `invalid_argument` if the format is not a database and there are several classes, or classes by table.
     package mutating func setClasses(_ names: [String], of format: TransferFormat) throws {
         if format.isDatabase {
             tables = names
@@ -92,22 +93,23 @@ package struct ImportOptions: Sendable {
 
 /// The result of an import.
 package struct ImportReport: Sendable, Equatable {
-    /// The number of rows that were read, rejected ones included.
+    /// The number of rows that were read, including rejected ones.
     package var rows = 0
-    /// Objects that were created.
+    /// The number of objects that were created.
     package var created = 0
-    /// Objects that were updated.
+    /// The number of objects that were updated.
     package var updated = 0
-    /// Rows that were left out.
+    /// The number of rows that were rejected.
     package var rejected = 0
     /// The number of values that were rounded to the digits of their type.
     package var changed = 0
-    /// Line and reason of the first ten rows, and links, that were left out.
+    /// The locations and the reasons of the first ten rejected rows, and of omitted links.
     package var reasons: [String] = []
-    /// Classes that the import created.
+    /// The names of the classes that the import created.
     package var newClasses: [String] = []
-    /// The classes that the import created, with the types of their properties; for a dry run, those it would create.
+    /// The classes that the import created, with the types of their properties; for a dry run, the classes that it
+    /// would create.
     package var newSchema: [ClassSchema] = []
-    /// Things that were converted or left out because a store has no equivalent, such as composite keys of a database.
+    /// Notes about data that was converted or omitted because a store has no equivalent, such as composite keys.
     package var notes: [String] = []
 }

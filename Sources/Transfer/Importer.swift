@@ -3,31 +3,31 @@ import ObjectStore
 
 /// Imports rows of files into a store.
 ///
-/// Rows may link to objects that come later in the file: such an object is created when a row links to it, and filled
-/// when its own row comes. A link to an object that never comes is an error. The import is one transaction unless the
-/// options change that. The rows are read in constant memory; what the transaction has changed, and links to objects that
-/// have not come yet, take more. Confined to the thread of the store.
+/// Rows can link to objects that come later in the file: such an object is created when a row links to it, and receives
+/// its values when its own row is read. A link to an object without a row is an error. The import is one transaction
+/// unless the options change that. The rows are read in constant memory; changes of the transaction, and links to
+/// objects whose rows have not been read, take more. Confined to the thread of the store.
 package final class Importer {
     let store: Store
     private(set) var options: ImportOptions
     private let progress: TransferProgress?
     private(set) var report = ImportReport()
-    /// Finds line and column in the current row, for messages.
+    /// Returns the line and the column of values in the current row, for messages.
     var locator: (any RowLocator)?
     private var renames: [String: [String: String]] = [:]
     private var rejects: RejectFile?
     var links: LinkTable
     private var fieldTables: [String: FieldTable] = [:]
-    /// The fields of the class of the last row.
+    /// The fields of the class of the previous row.
     private(set) var lastFields: FieldTable?
     private var rowsInBatch = 0
     private var rows = 0
     private var part: () -> Double? = { nil }
     private var inserter: ObjectInserter?
 
-    /// Prepares an import.
+    /// Creates an importer.
     ///
-    /// `progress` is called from time to time; if it throws, the import ends.
+    /// `progress` is called periodically; an error that it throws ends the import.
     package init(
         into store: Store, _ options: ImportOptions = ImportOptions(),
         progress: TransferProgress? = nil
@@ -40,8 +40,9 @@ package final class Importer {
 
     /// Imports a file; `-` is standard input.
     ///
-    /// Throws `FormatError` with file and line of a bad row, and what writing to the store or `progress` throws; then
-    /// nothing has been imported, except for batches that were committed before.
+    /// Throws a `FormatError` with the file and the line of an invalid row, the errors of writing to the store, and the
+    /// errors of `progress`. After an error, no objects have been imported, except for batches that were already
+    /// committed.
     package func read(_ path: String, as format: TransferFormat) throws -> ImportReport {
         do {
             return try readOnce(path, as: format)
@@ -80,7 +81,7 @@ package final class Importer {
         return report
     }
 
-    /// Handles links to objects that never came: without rejects the import fails, otherwise the links are left out and
+    /// Handles links to objects without a row: the import fails, or with a file for rejects, the links are omitted and
     /// reported.
     private func settleLinks(isNested: Bool) throws {
         let missing = links.missing
@@ -90,7 +91,7 @@ package final class Importer {
         guard rejects != nil || options.batch != nil else { throw fault }
         for link in missing { try links.delete(link.object) }
         guard rejects != nil else {
-            // Earlier batches stay; unresolved links are not committed.
+            // Earlier batches are kept; unresolved links are not committed.
             if !isNested { try finishWrite() }
             throw fault
         }
@@ -118,7 +119,8 @@ package final class Importer {
         }
     }
 
-    /// Creates the classes that the file describes or that its rows show, in the same transaction as the rows.
+    /// Creates the classes that the file describes, or that are inferred from its rows, in the same transaction as the
+    /// rows.
     private func defineClasses(_ source: any RowSource, isNested: Bool) throws {
         let known = store.view.schema
         let found = try source.classes(besides: known)
@@ -139,7 +141,8 @@ package final class Importer {
         report.newSchema = new
     }
 
-    /// Throws `invalid_argument` if the options give types to fields that do not exist, or that have other types.
+    /// Throws `invalid_argument` if the options specify types of fields that do not exist, or that already have other
+    /// types.
     private func checkTypes(_ new: [ClassSchema], _ known: Schema) throws {
         guard !options.types.isEmpty else { return }
         let name = options.className
@@ -175,7 +178,7 @@ package final class Importer {
 
     // MARK: - Rows
 
-    /// How the fields of a class's rows are read.
+    /// Returns the mapping of fields to properties for the rows of a class.
     func fields(of className: String) throws -> FieldTable {
         if let last = lastFields, last.classSchema.name == className { return last }
         let table =
@@ -190,13 +193,13 @@ package final class Importer {
 
     /// The result of decoding a row.
     enum Row {
-        /// Not a row, such as a line with the schema.
+        /// A line without a row, such as the schema.
         case none
         /// The values of an object to store.
         case values(DecodedRow)
-        /// Stored already, through ``directInserter(of:)``.
+        /// A row that was already stored through ``directInserter(of:)``.
         case stored
-        /// Stored already, in the existing object with its primary key.
+        /// A row that was already stored in the existing object with its primary key.
         case updated
     }
 
@@ -215,7 +218,7 @@ package final class Importer {
         }
     }
 
-    /// Completes rows that were imported before, for example by filling their collections.
+    /// Completes rows that were imported earlier, for example by filling their collections.
     func complete(_ place: RowPlace, record: () -> [UInt8], _ work: () throws -> Void) throws {
         try attempt(place, isRow: false, record: record) {
             try work()
@@ -223,7 +226,7 @@ package final class Importer {
         }
     }
 
-    /// Sets how invalid records are written.
+    /// Sets the format of the file with invalid records.
     func setRejectForm(_ form: (_ path: String) -> RejectFile.Form) {
         guard let rejects else { return }
         rejects.form = form(rejects.path)
@@ -254,7 +257,7 @@ package final class Importer {
         if report.reasons.count < 10 { report.reasons.append(fault.description) }
         var reason = fault
         if place.table != nil, fault.line == nil {
-            // The line number has its own members.
+            // The message contains the line number separately.
             reason.reason.trimPrefix("\(place.description): ")
         }
         try rejects?.add(place, reason: reason, record: record)
@@ -262,12 +265,13 @@ package final class Importer {
 
     // MARK: Values
 
-    /// Converts a text to a value of a type, rounded if the options allow it; nil if it does not fit.
+    /// Converts a text to a value of a type, rounded if the options permit it; returns nil if the type cannot represent
+    /// it.
     func value(_ text: String, as type: PropertyType) -> Value? {
         ValueText.value(text, as: type) ?? rounded(text, as: type)
     }
 
-    /// Returns the nearest value to a text with too many digits, if the options allow rounding, and counts it as
+    /// Returns the nearest value to a text with too many digits, if the options permit rounding, and counts it as
     /// changed.
     func rounded(_ text: String, as type: PropertyType) -> Value? {
         guard options.isRounding, let value = ValueText.rounded(text, as: type) else { return nil }
@@ -278,7 +282,7 @@ package final class Importer {
     /// Counts a value that was changed by conversion.
     func noteChange() { report.changed += 1 }
 
-    /// Returns the error for a value that a property cannot hold; `text` is the value if it is a number or a text.
+    /// Returns the error for a value that a property cannot store; `text` is the value if it is a number or a text.
     func mismatch(
         _ property: Property, _ classSchema: ClassSchema, got description: String, _ text: String?
     ) -> StoreError {
@@ -290,7 +294,7 @@ package final class Importer {
         )
     }
 
-    /// The value of a link to the object with this primary key, which may come later.
+    /// Returns a link to the object with this primary key, whose row can come later.
     func link(to key: Value, of target: ClassSchema, _ place: RowPlace) throws -> Value {
         try links.object(key, target, place)
     }
@@ -310,9 +314,9 @@ package final class Importer {
         return links.object(numbered: number, classSchema).flatMap(store.object)
     }
 
-    /// The fast path for creating objects of a class; nil if rows need more than an insertion.
+    /// Returns the fast path for creating objects of a class; nil if rows need more than an insertion.
     ///
-    /// That is the case if they may update objects, or fill objects that were created for links.
+    /// This is the case if rows can update objects, or give values to objects that were created for links.
     func directInserter(of classSchema: ClassSchema) throws -> ObjectInserter? {
         guard !options.isUpsert, links.isSettled else { return nil }
         if let inserter, inserter.classSchema === classSchema, inserter.isUsable { return inserter }
@@ -327,7 +331,7 @@ package final class Importer {
         let classSchema = row.classSchema
         let nested = try checkNested(row)
         if let key = try links.claim(row) {
-            // Created earlier for links to it; now its values are known.
+            // The object was created earlier for links to it; now its values are known.
             for (property, value) in zip(classSchema.properties, row.values) where value == nil {
                 try store.requireDefault(property, classSchema)
             }
@@ -337,7 +341,7 @@ package final class Importer {
             return
         }
         let exists = options.isUpsert && row.primaryKey.map { store.find($0, classSchema) } ?? false
-        // A class without a primary key cannot be updated, but the objects nested in its rows may be.
+        // An object of a class without a primary key cannot be updated, but the nested objects of its row can.
         let nestedMode: UpdateMode =
             options.isUpsert || !options.links.isEmpty ? .modified : .error
         let key: ObjectKey
@@ -347,7 +351,7 @@ package final class Importer {
                 mode: options.isUpsert && classSchema.primaryKey != nil ? .modified : .error,
                 nestedMode: nestedMode)
         } catch let error as StoreError where error.code == .duplicateKey {
-            // Nothing of the row is stored now, so an object with its key existed before.
+            // The row has not been stored, so an object with its key existed before.
             if let key = row.primaryKey, store.find(key, classSchema) {
                 throw Self.duplicate(key, classSchema)
             }
@@ -380,7 +384,7 @@ package final class Importer {
         for object in nested.described { links.settle(object) }
     }
 
-    /// The error of a row whose object exists already.
+    /// Returns the error for a row whose object already exists.
     static func duplicate(_ key: Value?, _ classSchema: ClassSchema) -> StoreError {
         StoreError(
             .duplicateKey,
@@ -388,7 +392,7 @@ package final class Importer {
                 + "\(key?.summary ?? "of the row") already; import with upsert to update it")
     }
 
-    /// The error of a row in which a nested value describes an object that exists already.
+    /// Returns the error for a row in which a nested value describes an object that already exists.
     private static func nestedDuplicate(_ error: StoreError) -> StoreError {
         let fault = error.message.prefix { $0 != ";" }
         return StoreError(.duplicateKey, "\(fault); import with upsert to update it")
@@ -403,7 +407,7 @@ package final class Importer {
         try store.beginWrite()
     }
 
-    /// Whether an error is caused by the row.
+    /// Returns whether an error is caused by the row.
     ///
     /// Errors of the store itself always end the import.
     private func isRowFault(_ error: any Error) -> Bool {
@@ -419,7 +423,7 @@ package final class Importer {
 }
 
 extension Store {
-    /// Whether an object has this primary key.
+    /// Returns whether an object has this primary key.
     fileprivate func find(_ key: Value, _ classSchema: ClassSchema) -> Bool {
         (try? object(classSchema.name, primaryKey: key)) != nil
     }

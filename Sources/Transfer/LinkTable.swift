@@ -1,7 +1,7 @@
 import DataFormats
 import ObjectStore
 
-/// The objects that rows link to, including objects whose rows are still to come.
+/// The objects that rows link to, including objects whose rows have not been read.
 struct LinkTable {
     private let store: Store
     /// The objects that were created for links and whose rows have not come.
@@ -13,7 +13,7 @@ struct LinkTable {
     /// Objects with numbers below these are found by their own number if the file does not number them.
     private var ownNumbers: [TableID: Int64] = [:]
 
-    /// Whether objects of classes without primary key get the numbers of the file.
+    /// Whether objects of classes without a primary key get the numbers of the file.
     private var keepsNumbers = false
     /// Whether an object that rows link to is created before its own row comes.
     var createsObjects = true
@@ -22,7 +22,7 @@ struct LinkTable {
     /// How many numbers can still be left out, in all: each costs a little space in the store.
     private var leftOut: Int64 = 1 << 20
 
-    /// A link to an object that never came.
+    /// A link to an object without a row.
     struct Missing {
         let object: ObjectReference
         let place: RowPlace
@@ -34,7 +34,7 @@ struct LinkTable {
     /// Whether the rows of all linked objects have come.
     var isSettled: Bool { awaited.isEmpty }
 
-    /// Returns the object with this number in the file; nil if no row has it.
+    /// Returns the object with this number in the file; nil if no row has this number.
     func object(numbered number: Int64, _ classSchema: ClassSchema) -> ObjectReference? {
         numbered[classSchema.table]?[number].map {
             ObjectReference(table: classSchema.table, key: $0)
@@ -72,7 +72,8 @@ struct LinkTable {
             RowPlace(table: classSchema.name, line: 0))
     }
 
-    /// Creates an object with a number of the file; nil if that is not free, or far from the numbers in use.
+    /// Creates an object with a number of the file; returns nil if the number is not free, or far from the numbers in
+    /// use.
     private mutating func create(_ row: DecodedRow, _ number: Int64) throws -> ObjectKey? {
         guard keepsNumbers, number >= 0 else { return nil }
         let gap = max(0, number - store.view.table(row.classSchema).keyBound)
@@ -83,7 +84,7 @@ struct LinkTable {
         return key
     }
 
-    /// Begins the next row.
+    /// Starts the next row.
     mutating func startRow() {
         if !madeInRow.isEmpty { madeInRow.removeAll(keepingCapacity: true) }
     }
@@ -97,7 +98,7 @@ struct LinkTable {
         startRow()
     }
 
-    /// A link to the object with this primary key.
+    /// Returns a link to the object with this primary key.
     mutating func object(_ key: Value, _ target: ClassSchema, _ place: RowPlace) throws -> Value {
         if let object = try store.object(target.name, primaryKey: key) {
             return .object(object.reference)
@@ -115,23 +116,23 @@ struct LinkTable {
         return .object(made)
     }
 
-    /// Makes the existing objects available by their own numbers.
+    /// Makes existing objects available by their own numbers.
     mutating func takeOwnNumbers() {
         for classSchema in store.view.schema.classes {
             ownNumbers[classSchema.table] = store.view.table(classSchema).keyBound
         }
     }
 
-    /// Lets an object that was created be found by its own number.
+    /// Makes a new object available by its own number.
     mutating func noteOwn(_ key: ObjectKey, _ classSchema: ClassSchema) {
         let bound = ownNumbers[classSchema.table] ?? 0
         ownNumbers[classSchema.table] = max(bound, key.rawValue + 1)
     }
 
-    /// Returns the object that has this number in the file, or as its own number; nil if there is none.
+    /// Returns the object with this number in the file, or with this own number; nil if there is none.
     func known(_ number: Int64, _ classSchema: ClassSchema) -> ObjectReference? {
         let table = classSchema.table
-        // An object that was deleted meanwhile, as in a recording, may come again.
+        // An object that was deleted meanwhile, as in a recording, can be inserted again.
         if let known = object(numbered: number, classSchema), store.view.isPresent(known) {
             return known
         }
@@ -140,7 +141,7 @@ struct LinkTable {
         return store.view.isPresent(own) ? own : nil
     }
 
-    /// A link to the object that has this number in the file.
+    /// Returns a link to the object with this number in the file.
     mutating func object(
         number: Int64, _ target: ClassSchema, _ place: RowPlace
     ) throws -> Value {
@@ -178,12 +179,12 @@ struct LinkTable {
     /// Marks an object as complete: its values have come.
     mutating func settle(_ object: ObjectReference) { awaited.remove(object) }
 
-    /// Remembers an object by its number in the file.
+    /// Records an object by its number in the file.
     mutating func note(_ number: Int64, _ classSchema: ClassSchema, _ key: ObjectKey) {
         numbered[classSchema.table, default: NumberedObjects()].add(number, key)
     }
 
-    /// The links to objects that never came, in the order of the rows with the first link.
+    /// The links to objects without a row, in the order of the first rows that link to them.
     var missing: [Missing] {
         var numbers: [ObjectReference: Int64] = [:]
         for (table, objects) in numbered where !awaited.isEmpty {
@@ -222,7 +223,7 @@ struct LinkTable {
         madeInRow.append((object, number))
     }
 
-    /// Creates an object whose values are still to come; required properties are zero until then.
+    /// Creates an object whose row has not been read; required properties are zero until then.
     private func make(_ row: DecodedRow) throws -> ObjectKey {
         var row = row
         for (position, property) in row.classSchema.properties.enumerated()

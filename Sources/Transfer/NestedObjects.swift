@@ -2,15 +2,15 @@ import ObjectStore
 
 /// Checks the objects that nested values of a row describe, before the row is stored.
 ///
-/// Rows often repeat the objects that they link to: `"owner": {"id": 7, "name": "Ann"}` in each row of a dog. The same
-/// description means the same object. A different description is an error, unless the import updates objects.
+/// Rows often repeat the objects that they link to, such as `"owner": {"id": 7, "name": "Ann"}` in each row of a dog.
+/// Equal descriptions refer to the same object. A different description is an error, unless the import updates objects.
 struct NestedObjects {
     let store: Store
     /// Whether an existing object receives the values of a description.
     let isUpsert: Bool
     /// Whether an existing object may be described again with the same values.
     let allowsRepetition: Bool
-    /// The number of descriptions without an object.
+    /// The number of descriptions without an existing object.
     private(set) var new = 0
     /// The awaited objects that descriptions fill.
     private(set) var described: [ObjectReference] = []
@@ -23,7 +23,7 @@ struct NestedObjects {
 
     /// Checks the values of a row; `isAwaited` returns whether an object was created for links and has no values yet.
     ///
-    /// Throws `duplicate_key` for a description that differs from the object with its key.
+    /// Throws `duplicate_key` for a description that differs from the object with the same key.
     mutating func check(
         _ row: DecodedRow, isAwaited: (ObjectReference) -> Bool
     ) throws {
@@ -75,7 +75,7 @@ struct NestedObjects {
         }
     }
 
-    /// Throws `missing_value` if a description lacks a value for a required property.
+    /// Throws `missing_value` if a description has no value for a required property.
     private func requireValues(_ members: [String: Value], _ target: ClassSchema) throws {
         for property in target.properties where members[property.name] == nil {
             try store.requireDefault(property, target)
@@ -125,12 +125,12 @@ struct NestedObjects {
         }
     }
 
-    /// Whether a value is the stored one, or describes the object that it links to.
+    /// Returns whether a value equals the stored one, or describes the object of a stored link.
     private func isSameObject(_ stored: Value, _ given: Value) throws -> Bool {
         guard case .object(let reference) = stored, case .dictionary(let members) = given,
             let target = store.view.schema.find(table: reference.table)
         else { return stored == given }
-        // The object of another description is compared by that description.
+        // Only the key is compared here, because the other description of the object is checked separately.
         let names = target.primaryKey.map { [$0.name] } ?? Array(members.keys)
         return try names.allSatisfy { name in
             guard let value = members[name], let property = target.property(named: name) else {
@@ -143,7 +143,7 @@ struct NestedObjects {
 }
 
 extension Store {
-    /// Throws `missing_value` if an object needs its own value for a property.
+    /// Throws `missing_value` if a property needs its own value in each object.
     func requireDefault(_ property: Property, _ classSchema: ClassSchema) throws {
         guard needsValue(property, classSchema) else { return }
         throw StoreError(
@@ -152,7 +152,7 @@ extension Store {
                 + "type \(property.typeName)")
     }
 
-    /// Whether a property is neither optional nor has a default.
+    /// Returns whether a property is neither optional nor has a default.
     func needsValue(_ property: Property, _ classSchema: ClassSchema) -> Bool {
         property.isSingle && !property.isOptional && !property.isBacklinks
             && property.type != .object && property.type != .mixed

@@ -1,16 +1,16 @@
 import ObjectStore
 
-/// The objects of a class without primary key, by the numbers that a file has for them.
+/// Maps the numbers of objects in a file to object keys, for a class without a primary key.
 ///
 /// Most files have their rows in the order of the numbers, and new objects get consecutive keys. Such runs are stored
-/// as ranges, so memory does not grow with the objects.
+/// as ranges, so memory does not grow with the number of objects.
 struct NumberedObjects {
     private struct Run {
         let number: Int64
         let key: Int64
         var count: Int64 = 1
 
-        /// Returns the key of a number that is not below the first.
+        /// Returns the key for a number that is not less than the first number.
         func key(of wanted: Int64) -> ObjectKey? {
             // The difference of two numbers in a file can overflow.
             let (offset, overflow) = wanted.subtractingReportingOverflow(number)
@@ -18,9 +18,9 @@ struct NumberedObjects {
         }
     }
 
-    /// Ascending by number.
+    /// The runs in ascending order of numbers.
     private var runs: [Run] = []
-    /// Objects out of order, and objects that may be forgotten.
+    /// The objects that are out of order, and the objects that can be removed.
     private var others: [Int64: ObjectKey] = [:]
 
     /// The object with a number.
@@ -35,9 +35,9 @@ struct NumberedObjects {
         return low > 0 ? runs[low - 1].key(of: number) : nil
     }
 
-    /// Records an object.
+    /// Adds an object.
     ///
-    /// If a number occurs twice, the newer object counts.
+    /// If a number occurs twice, the newer object replaces the older one.
     mutating func add(_ number: Int64, _ key: ObjectKey) {
         if !others.isEmpty, others[number] != nil {
             others[number] = key
@@ -63,7 +63,7 @@ struct NumberedObjects {
         others[number] = key
     }
 
-    /// Records an object that may be forgotten again.
+    /// Adds an object that can be removed again.
     mutating func addForNow(_ number: Int64, _ key: ObjectKey) { others[number] = key }
 
     /// Calls `body` with the objects that came out of order, or before their rows, and their numbers.

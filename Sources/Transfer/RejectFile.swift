@@ -1,23 +1,23 @@
 import DataFormats
 
-/// The records that could not be imported, as they were in the input, so that the file can be corrected and imported.
+/// Writes invalid records in the format of the input, so that a user can correct the file and import it.
 ///
 /// The reasons are in a second file, `FILE.reasons.jsonl`: JSON Lines with the line (or table and row) and the reason.
 final class RejectFile {
-    /// The text around the records that makes the file importable.
+    /// The text around the records, which makes the file importable.
     struct Form {
-        /// Before the first record, such as the header of a CSV file.
+        /// The text before the first record, such as the header of a CSV file.
         var head: [UInt8] = []
-        /// Between two records.
+        /// The text between two records.
         var separator: [UInt8] = [0x0A]
-        /// After the last record.
+        /// The text after the last record.
         var tail: [UInt8] = [0x0A]
-        /// Whether the file has head and tail even if it has no records.
+        /// Whether to write the head and the tail even if there are no records.
         var isWhole = false
-        /// Whether line breaks in a record, which JSON only has between values, become spaces.
+        /// Whether to replace line breaks in a record by spaces; JSON has line breaks only between values.
         var isOneLine = false
 
-        /// CSV records after their header.
+        /// Returns the form of CSV records with this header.
         static func csv(_ header: [UInt8]) -> Form {
             Form(head: header.isEmpty ? [] : header + [0x0A])
         }
@@ -28,7 +28,7 @@ final class RejectFile {
             return list("[", "]")
         }
 
-        /// The features of a GeoJSON collection.
+        /// The form of the features of a GeoJSON collection.
         static var features: Form {
             list("{\"type\":\"FeatureCollection\",\"features\":[", "]}")
         }
@@ -73,7 +73,7 @@ final class RejectFile {
         try reasons.write(json.bytes)
     }
 
-    /// A row of JSON with a member that names its class, where that is known.
+    /// Returns a row of JSON with a member that contains its class, if the class is known.
     static func record(_ row: [UInt8], ofClass name: String?) -> [UInt8] {
         guard let name, row.first == 0x7B else { return row }
         var json = JSONWriter()
@@ -102,8 +102,8 @@ final class RejectFile {
     }
 }
 
-/// The names of the files for invalid records.
+/// Returns the names of the files that accompany invalid records.
 package enum RejectNames {
-    /// The file with the reasons for the records in a file.
+    /// Returns the path of the file with the reasons for invalid records.
     package static func reasons(of path: String) -> String { path + ".reasons.jsonl" }
 }

@@ -1,14 +1,14 @@
 import DataFormats
 import ObjectStore
 
-/// The place of a row in its file, for messages.
+/// The location of a row in its file, for messages.
 struct RowPlace {
-    /// The table, in a database; nil in a file of lines.
+    /// The table in a database; nil for a file of lines.
     var table: String?
-    /// The line of a file; in a database the row's rowid, or its number if it has none.
+    /// The line in a file; for a database, the rowid of the row, or its number if it has no rowid.
     var line: Int
 
-    /// `line 3`, or `dogs, row 3`.
+    /// The location as text: `line 3`, or `dogs, row 3`.
     var description: String { table.map { "\($0), row \(line)" } ?? "line \(line)" }
 
     /// Returns an error at this row.
@@ -41,7 +41,7 @@ struct RowPlace {
 /// An error in one value of a row.
 struct ValueFault: Error {
     enum Place {
-        /// The number of the field in its record, from 1.
+        /// The number of the field in its record, starting at 1.
         case field(Int)
         /// The offset in the bytes of the row.
         case offset(Int)

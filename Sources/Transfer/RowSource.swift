@@ -1,15 +1,16 @@
 import DataFormats
 import ObjectStore
 
-/// The rows of an opened file in some format.
+/// The rows of an opened file.
 protocol RowSource: AnyObject {
-    /// Things that were converted or left out because a store has no equivalent.
+    /// Notes about data that was converted or omitted because a store has no equivalent.
     var notes: [String] { get }
-    /// The completed fraction of the work, from 0 to 1, if it is known.
+    /// The completed fraction of the work, from 0 to 1; nil if it is unknown.
     var part: Double? { get }
-    /// Returns the classes of the rows, as the file describes them or as its rows show, with those that the schema has.
+    /// Returns the classes of the rows, from the description in the file or inferred from the rows, and the known
+    /// classes.
     func classes(besides known: Schema) throws -> ClassInference.Result
-    /// Returns the schema version in the file; nil if it has none.
+    /// Returns the schema version in the file; nil if the file does not contain one.
     func schemaVersion() throws -> UInt64?
     /// Passes all rows to an importer.
     func read(into importer: Importer) throws
@@ -19,7 +20,7 @@ extension RowSource {
     func schemaVersion() throws -> UInt64? { nil }
 }
 
-/// The rows of a file that is read from its beginning to its end.
+/// The rows of a file that is read sequentially.
 final class TextSource: RowSource {
     private(set) var notes: [String] = []
     private let format: TransferFormat

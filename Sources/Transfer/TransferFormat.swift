@@ -2,29 +2,29 @@ import ObjectStore
 
 /// A format for exports and imports.
 package enum TransferFormat: String, CaseIterable, Sendable {
-    /// One JSON object on each line.
+    /// JSON Lines, with one object on each line.
     case jsonLines = "jsonl"
     /// One JSON text.
     case json
     /// The features of a GeoJSON collection; import only.
     case geoJSON = "geojson"
-    /// Comma-separated values, one class per file.
+    /// Comma-separated values, with one class per file.
     case csv
-    /// Tab-separated values, one class per file.
+    /// Tab-separated values, with one class per file.
     case tsv
     /// A SQLite database with one table per class.
     case sqlite
-    /// Lua source that holds only data.
+    /// Lua source that contains only data.
     case lua
     /// A Realm database; import only.
     case realm
     /// A PostgreSQL database with one table per class; the path is its address.
     case postgres
 
-    /// Returns the format of a file extension, ignoring `.gz` and `.zst`; JSON Lines for `-`, which is standard input
-    /// or output.
+    /// Returns the format for the extension of a path, ignoring `.gz` and `.zst`.
     ///
-    /// Throws `invalid_argument` with the known extensions.
+    /// Returns JSON Lines for `-`, which is standard input or output. Throws `invalid_argument` with the known
+    /// extensions.
     package init(path: String) throws {
         guard path != "-" else {
             self = .jsonLines
@@ -54,10 +54,10 @@ package enum TransferFormat: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether a file of this format is a database, whose errors name tables instead of lines.
+    /// Whether the format is a database, whose errors contain tables instead of lines.
     var isDatabase: Bool { self == .sqlite || self == .realm || self == .postgres }
 
-    /// Returns the format of this name.
+    /// Creates the format with this name.
     ///
     /// Throws `invalid_argument` with the known names.
     package init(name: String) throws {

@@ -1,7 +1,7 @@
 import DataFormats
 import ObjectStore
 
-/// Converts values of types that formats do not have to text and back.
+/// Converts values to text and back, for formats that do not have their types.
 enum ValueText {
     /// Returns the text of a single value; nil for null, links and collections.
     static func text(_ value: Value) -> String? {
@@ -22,7 +22,7 @@ enum ValueText {
 
     /// Parses the usual text of a bool, a date or a decimal without creating a string.
     ///
-    /// Returns nil for any other text, which ``value(_:as:)`` may accept.
+    /// Returns nil for any other text, which ``value(_:as:)`` can accept.
     static func plain(_ text: Span<UInt8>, as type: PropertyType) -> Value? {
         switch type {
         case .bool:
@@ -37,7 +37,7 @@ enum ValueText {
     static let trueText = Array("true".utf8)
     static let falseText = Array("false".utf8)
 
-    /// Whether bytes are the same text.
+    /// Returns whether two texts have the same bytes.
     static func equals(_ text: Span<UInt8>, _ other: [UInt8]) -> Bool {
         guard text.count == other.count else { return false }
         for index in other.indices where text[index] != other[index] { return false }
@@ -46,7 +46,7 @@ enum ValueText {
 
     /// Parses a text as a value of a type.
     ///
-    /// Returns nil if it is not valid, or if the type cannot hold it exactly.
+    /// Returns nil if the text is invalid, or if the type cannot represent it exactly.
     static func value(_ text: String, as type: PropertyType) -> Value? {
         switch type {
         case .string: return .string(text)
@@ -72,7 +72,7 @@ enum ValueText {
         }
     }
 
-    /// Returns the value of a type that is nearest to a text with more digits than the type holds; nil for other texts.
+    /// Returns the nearest value of a type to a text with more digits than the type has; nil for other texts.
     static func rounded(_ text: String, as type: PropertyType) -> Value? {
         switch type {
         case .float:
@@ -90,7 +90,7 @@ enum ValueText {
     }
 
     /// Returns the number that JSON digits represent: a double or a decimal, whichever has exactly this value; nil if
-    /// neither has.
+    /// neither does.
     static func number(_ text: String) -> Value? {
         if let number = NumberText.exactDouble(text) ?? special(text) { return .double(number) }
         return decimal(text).map(Value.decimal)
@@ -103,7 +103,7 @@ enum ValueText {
         return NumberText.isSameNumber(text, number.description) ? number : nil
     }
 
-    /// Parses values without digits, as the store and JSON write them.
+    /// Parses values without digits, in the notations of the store and of JSON.
     private static func special(_ text: String) -> Double? {
         switch text {
         case "Infinity", "inf", "+inf": .infinity
@@ -114,15 +114,15 @@ enum ValueText {
     }
 }
 
-/// The digits of a date's second.
+/// The fraction of the seconds of a date.
 ///
-/// A store keeps microseconds; other programs write nanoseconds.
+/// A store keeps microseconds, but other programs write nanoseconds.
 struct TimeDigits {
     private let head: Substring
     private let fraction: Substring
     private let tail: Substring
 
-    /// Splits `2026-01-01T00:00:00.123456789Z`; nil for a text without a fraction.
+    /// Parses a text such as `2026-01-01T00:00:00.123456789Z`; returns nil for a text without a fraction.
     init?(_ text: String) {
         guard let point = text.firstIndex(of: ".") else { return nil }
         head = text[..<point]
@@ -131,7 +131,7 @@ struct TimeDigits {
         tail = rest[fraction.endIndex...]
     }
 
-    /// The nearest microsecond; nil for a text that is not a date.
+    /// The date, rounded to the nearest microsecond; nil if the text is not a date.
     var rounded: Timestamp? {
         let digits = fraction.prefix(6)
         guard let cut = Timestamp("\(head).\(digits)\(tail)") else { return nil }
@@ -141,15 +141,15 @@ struct TimeDigits {
     }
 }
 
-/// Numbers of JSON that are not 64-bit integers.
+/// Converts JSON numbers that are not 64-bit integers.
 package enum JSONNumber {
     /// Returns the double with exactly the value of these digits, otherwise the decimal, otherwise nil.
     package static func value(_ digits: String) -> Value? { ValueText.number(digits) }
 }
 
-/// Values of single properties as the text of a CSV field.
+/// Converts the text of CSV fields to values of single properties.
 package enum FieldText {
-    /// Parses a text as a value of a type; nil if the type cannot hold it exactly.
+    /// Parses a text as a value of a type; returns nil if the type cannot represent it exactly.
     package static func value(_ text: String, as type: PropertyType) -> Value? {
         ValueText.value(text, as: type)
     }

@@ -3,11 +3,12 @@ import ObjectStore
 
 /// Writes the objects of one class as records of a CSV file, with a header.
 ///
-/// A link is the primary key of its object. Collections, embedded objects and mixed values are JSON in their field.
+/// A link is written as the primary key of its object. Collections, embedded objects and mixed values are JSON in a
+/// field.
 struct CSVRows {
     private struct Column {
         let position: Int
-        /// The type of a value that is read without a `Value`; nil for other values.
+        /// The type, if the value can be read without creating a `Value`; nil for other values.
         let plain: PropertyType?
     }
 
@@ -32,7 +33,7 @@ struct CSVRows {
         encoder = RowEncoder(view: view)
     }
 
-    /// Passes the header's record, then one record at a time.
+    /// Passes the record of the header, and then one record at a time.
     func write(
         _ keys: ResultKeys, header: ([UInt8]) throws -> Void, record take: ([UInt8]) throws -> Void
     ) throws {
@@ -51,7 +52,7 @@ struct CSVRows {
         }
     }
 
-    /// Writes a plain value; false for nil and for other values.
+    /// Writes a plain value; returns false for nil and for other values.
     private func write(_ column: Column, _ key: ObjectKey, to csv: inout CSVWriter) -> Bool {
         switch column.plain {
         case .int:

@@ -82,9 +82,9 @@ final class CSVSource {
 
     // MARK: Fast path
 
-    /// Stores a record that has only single values.
+    /// Stores a record that contains only single values.
     ///
-    /// Returns false and stores nothing for any other record.
+    /// Returns false, without storing it, for any other record.
     private func insert(
         _ table: CSVTable, _ fields: FieldTable, _ importer: Importer
     ) throws -> Bool {
@@ -161,7 +161,7 @@ final class CSVSource {
         return row
     }
 
-    /// Returns the meaning of an empty field; nil leaves the property to its default.
+    /// Returns the value of an empty field; nil if the property gets its default.
     private func nilValue(_ property: Property, _ importer: Importer) -> Value? {
         guard property.isSingle else {
             guard importer.options.isUpsert else { return nil }

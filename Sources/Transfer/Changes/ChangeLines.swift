@@ -1,8 +1,9 @@
 import DataFormats
 import ObjectStore
 
-/// Writes the changes of a store as JSON Lines: one line for each object that was deleted, inserted or modified, and
-/// one at the end of each step.
+/// Writes the changes of a store as JSON Lines.
+///
+/// There is one line for each object that was deleted, inserted or modified, and one at the end of each step.
 ///
 ///     {"$changes":1,"version":11,"schema":{"Dog":{"id":"int primary","age":"int?"}}}
 ///     {"version":12,"change":"deleted","class":"Dog","key":7,"old":{"id":7,"age":3}}
@@ -18,10 +19,10 @@ import ObjectStore
 /// `"snapshot":true` in its first line; its first step inserts all objects of that version, and its commit line has no
 /// `since`. The format only grows: readers ignore unknown members.
 package struct ChangeLines {
-    /// The number of the format, in the first line.
+    /// The number of the format, which is in the first line.
     package static let format: Int64 = 1
 
-    /// The beginning of a file of such lines.
+    /// The beginning of a file in this format.
     static let mark = "{\"$changes\":"
 
     private var json = JSONWriter()
@@ -30,13 +31,13 @@ package struct ChangeLines {
 
     /// Creates a writer for one stream; `time` returns the time of each step.
     ///
-    /// Without `oldValues`, deletions and modifications do not have the values before.
+    /// Without `oldValues`, the lines of deletions and modifications do not contain the previous values.
     package init(oldValues: Bool = true, time: @escaping () -> Timestamp = { .now }) {
         hasOldValues = oldValues
         self.time = time
     }
 
-    /// Returns the first line, which describes the store at the beginning.
+    /// Returns the first line, which describes the initial state of the store.
     package mutating func header(_ view: StoreView) -> [UInt8] { header(view, isSnapshot: false) }
 
     private mutating func header(_ view: StoreView, isSnapshot: Bool) -> [UInt8] {
@@ -52,7 +53,7 @@ package struct ChangeLines {
         return taken()
     }
 
-    /// Writes the first line and a step that inserts all objects, as parts of whole lines.
+    /// Writes the first line and a step that inserts all objects, in parts that consist of whole lines.
     package mutating func snapshot(
         _ view: StoreView, _ take: (_ part: [UInt8]) throws -> Void
     ) throws {
@@ -109,9 +110,8 @@ package struct ChangeLines {
 
     /// Returns the lines of a change of observed objects.
     ///
-    /// Objects that left the collection count as deleted, objects that entered it as inserted.
-    ///
-    /// Call it while the observer runs.
+    /// Objects that left the collection count as deleted, and objects that entered it as inserted. Call it while the
+    /// observer runs.
     package mutating func lines(
         for change: CollectionChange, _ classSchema: ClassSchema, in view: StoreView
     ) throws -> [UInt8] {
@@ -163,7 +163,7 @@ package struct ChangeLines {
     ) throws {
         try begin(number, "modified", object, classSchema, views.newer)
         try members("values", of: object, properties, classSchema, views.newer)
-        // A new property has no value before.
+        // A new property has no previous value.
         if hasOldValues, let known = views.older.schema.find(table: object.table) {
             let before = properties.compactMap { known.property(in: $0.column) }
             try members("old", of: object, before, known, views.older)
@@ -204,7 +204,7 @@ package struct ChangeLines {
         json.string(change)
     }
 
-    /// Returns what was written, with the line that ends a step.
+    /// Returns the written lines, including the line that ends a step.
     private mutating func commit(_ number: UInt64, since: UInt64?, _ count: Int) -> [UInt8] {
         begin(number, "commit")
         if let since {

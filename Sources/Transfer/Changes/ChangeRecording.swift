@@ -3,10 +3,10 @@ import ObjectStore
 
 /// Records all changes of a store in a file as ``ChangeLines``, until it is stopped or the store closes.
 ///
-/// Commits of this store are in the file when they return. Commits of other processes are written when the store
+/// When a commit of this store returns, the file contains it. Commits of other processes are written when the store
 /// advances to them. Confined to the thread of the store.
 package final class ChangeRecording {
-    /// The file.
+    /// The path of the file.
     package let path: String
     /// The number of steps that have been written.
     package private(set) var steps = 0
@@ -14,22 +14,20 @@ package final class ChangeRecording {
     private var lines: ChangeLines
     private var token: NotificationToken?
 
-    /// What a recording contains.
+    /// The options of a recording.
     package struct Options: Sendable {
-        /// Begin with all objects of the store, so that a replay into an empty store makes a copy.
+        /// Whether to begin with all objects of the store, so that a replay into an empty store creates a copy.
         package var beginsWithSnapshot = false
-        /// Record also the values before a change.
+        /// Whether to record the values before a change too.
         package var hasOldValues = true
 
         package init() {}
     }
 
-    /// Begins a recording in a file.
+    /// Starts a recording in a file.
     ///
-    /// An earlier recording in the file is lost.
-    ///
-    /// Throws a `FormatError` if the system refuses access or the file holds something else, and the errors of
-    /// `Store.observeChanges`.
+    /// Overwrites an earlier recording in the file. Throws a `FormatError` if the file cannot be opened or has other
+    /// content, and the errors of `Store.observeChanges`.
     package init(of store: Store, to path: String, options: Options = Options()) throws {
         self.path = path
         lines = ChangeLines(oldValues: options.hasOldValues)
@@ -47,12 +45,12 @@ package final class ChangeRecording {
         }
     }
 
-    /// Whether the recording continues.
+    /// Whether the recording is active.
     package var isActive: Bool { token?.isValid == true }
 
-    /// Ends the recording.
+    /// Stops the recording.
     ///
-    /// Does nothing the second time.
+    /// Idempotent.
     package func stop() {
         token?.invalidate()
         token = nil

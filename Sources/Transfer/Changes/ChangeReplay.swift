@@ -39,7 +39,7 @@ package final class ChangeReplay {
 
     /// Replays a file; `-` is standard input.
     ///
-    /// Throws a `FormatError` that names file and line, and the errors of writing.
+    /// Throws a `FormatError` with the file and the line, and the errors of writing.
     package func run(_ path: String) throws {
         guard !store.isInWrite else {
             throw StoreError(
@@ -68,7 +68,7 @@ package final class ChangeReplay {
         }
     }
 
-    /// Adds file and line to errors.
+    /// Runs the work and adds the file and the line to its errors.
     private func located(_ line: Int, _ path: String, _ work: () throws -> Void) throws {
         do {
             try work()
@@ -230,7 +230,7 @@ package final class ChangeReplay {
         return found
     }
 
-    /// Throws if the count in the step's last line differs from the number of changes.
+    /// Throws if the count in the last line of the step differs from the number of changes.
     private func checkCount(_ count: JSONNode?) throws {
         guard let count, count.kind == .int, count.tape.int(count.index) != changesInStep else {
             return
@@ -248,7 +248,7 @@ package final class ChangeReplay {
 
     /// Applies a schema.
     ///
-    /// The recording's initial schema is only added; later changes are applied fully.
+    /// The initial schema of the recording is only added; later changes are applied completely.
     private func define(_ schema: JSONNode?, adding isAdding: Bool) throws {
         guard let schema else { return }
         let classes = try SchemaJSON.read(schema.tape, schema.index)

@@ -76,7 +76,7 @@ package struct ChangeText {
                 + String(decoding: json.bytes, as: UTF8.self))
     }
 
-    /// `Dog 1`, or `Toy #12` without a primary key.
+    /// Returns a title such as `Dog 1`, or `Toy #12` for an object without a primary key.
     private static func title(
         _ object: ObjectReference, _ classSchema: ClassSchema, _ view: StoreView
     ) throws -> String {

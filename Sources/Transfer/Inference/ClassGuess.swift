@@ -1,13 +1,13 @@
 import DataFormats
 import ObjectStore
 
-/// The evidence that the rows of one class give about its properties.
+/// Infers the properties of one class from the values of its rows.
 final class ClassGuess {
     private var names: [String] = []
     private var utf8: [[UInt8]] = []
     private var guesses: [PropertyGuess] = []
     private var indexes: [String: Int] = [:]
-    /// The property of the last row's member at each position.
+    /// The property index of each member of the previous row.
     private var order: [Int] = []
     private var place = 0
     private var rows = 0
@@ -38,7 +38,7 @@ final class ClassGuess {
         Self.add(record, to: &guesses)
     }
 
-    /// One access to all guesses, because each access to a property of a class is checked.
+    /// Adds a record with one access to all guesses, because Swift checks each access to a property of a class.
     private static func add(_ record: CSVReader, to guesses: inout [PropertyGuess]) {
         for index in 0..<min(record.count, guesses.count) { guesses[index].add(record, index) }
     }
@@ -51,7 +51,7 @@ final class ClassGuess {
         indexes[name] = index
         names.append(name)
         utf8.append(Array(name.utf8))
-        // A link takes precedence over a type.
+        // A link takes precedence over a specified type.
         let hasGivenType =
             options.links.isEmpty && options.types[name] != nil || options.isAllText && isUntyped
         guesses.append(PropertyGuess(isUntyped: isUntyped, hasGivenType: hasGivenType))
@@ -71,7 +71,7 @@ final class ClassGuess {
 
     // MARK: The class
 
-    /// Returns the class, and the properties of fields whose names are not valid for a property.
+    /// Returns the class, and the properties of fields whose names are not valid property names.
     ///
     /// Throws `invalid_schema` for a type in the options that does not exist.
     func finished(
@@ -88,11 +88,11 @@ final class ClassGuess {
         return (ClassSchema(className, properties), renames)
     }
 
-    /// The property of each field; nil for those that are left out.
+    /// Returns the property name of each field; nil for fields that are omitted.
     private func propertyNames() -> [String?] {
         var taken: Set<String> = []
         var result = [String?](repeating: nil, count: names.count)
-        // Names from options come first, then names that can stay.
+        // Names from options are assigned first, and then the names that can remain unchanged.
         for (index, name) in names.enumerated() {
             let wanted = options.names[name] ?? (SchemaNames.isName(name) ? name : nil)
             if let wanted, !wanted.isEmpty, taken.insert(wanted).inserted { result[index] = wanted }
@@ -130,7 +130,7 @@ final class ClassGuess {
             isPrimary: Self.isKey(name, type, isOptional: isOptional) && !guess.isList)
     }
 
-    /// Returns a property of a type that the options give; optional if values are missing.
+    /// Returns a property of a type that the options specify; the property is optional if values are missing.
     private static func property(
         _ name: String, _ className: String, _ text: String, isOptional: Bool
     ) throws -> Property {

@@ -1,18 +1,18 @@
 import DataFormats
 import ObjectStore
 
-/// Infers the classes of a file: from the schema in it, otherwise from the values of its rows.
+/// Infers the classes of a file from the schema in the file, or from the values of its rows.
 ///
-/// All rows count unless the options limit them. A property that some row lacks becomes optional. A property whose
-/// values differ in kind becomes mixed. Text becomes a number, a boolean, a date or a UUID only if every value would be
-/// written back unchanged. A property called `id` or `_id` that every row has becomes the primary key.
+/// All rows count unless the options limit them. A property that is missing in some row becomes optional. A property
+/// with values of different kinds becomes mixed. Text becomes a number, a boolean, a date or a UUID only if the new
+/// type reproduces every value exactly. A property called `id` or `_id` that every row has becomes the primary key.
 final class ClassInference {
     /// The classes of a file.
     struct Result {
         var classes: [ClassSchema] = []
-        /// By class, the properties of fields whose names are not valid for a property.
+        /// The properties of fields whose names are not valid property names, by class and field.
         var renames: [String: [String: String]] = [:]
-        /// Decisions that may surprise.
+        /// Notes about decisions that can surprise users.
         var notes: [String] = []
     }
 
@@ -69,7 +69,7 @@ final class ClassInference {
         return result
     }
 
-    /// Decimal numbers are rarely what scripts calculate with.
+    /// Decimal numbers are noted, because scripts rarely use them for arithmetic.
     private func notes(_ classSchema: ClassSchema, _ renames: [String: String]) -> [String] {
         let fields = Dictionary(renames.map { ($1, $0) }) { first, _ in first }
         return classSchema.properties.filter { $0.type == .decimal }.compactMap { property in
@@ -124,7 +124,7 @@ final class ClassInference {
         }
         if isTyped, !readsTypedRows { return }
         while !isEnough, try table.next() {
-            // Records that break the rules show no types.
+            // Invalid records do not contribute to the types.
             guard table.reader.fault == nil, table.reader.count == table.names.count else {
                 continue
             }
@@ -165,7 +165,7 @@ final class ClassInference {
         return guess
     }
 
-    /// Adds the members of an object that begins before `start`.
+    /// Adds the members of an object whose first member is at `start`.
     private func add(_ tape: JSONTape, from start: Int, to guess: ClassGuess) {
         guess.startRow()
         var position = start
@@ -198,14 +198,14 @@ final class ClassInference {
     }
 }
 
-/// The members that describe a row in an export.
+/// The members of a row that contain its class and its number in an export.
 enum RowName {
     private static let classMember = Array("$class".utf8)
     private static let numberMember = Array("$key".utf8)
 
-    /// Returns the class in the first member of a row; nil if that member is data.
+    /// Returns the class name in the first member of a row; nil if this member is data.
     ///
-    /// It is data if the class of the rows is given, unless it names a class of the schema.
+    /// If the class of the rows is specified, the member is data unless it contains the name of a class of the schema.
     static func className(_ tape: JSONTape, _ schema: Schema, isGiven: Bool) -> String? {
         guard tape.kind(1) == .string, tape.equals(1, classMember), tape.kind(2) == .string else {
             return nil
@@ -214,8 +214,8 @@ enum RowName {
         return !isGiven || schema.find(name) != nil ? name : nil
     }
 
-    /// Whether a member is the number that other rows use to link to this row; `first` is the first one after the
-    /// class.
+    /// Returns whether a member is the number that other rows use to link to this row; `first` is the index of the
+    /// first member after the class.
     static func isNumber(_ tape: JSONTape, _ member: Int, _ first: Int) -> Bool {
         member == first && tape.kind(member + 1) == .int && tape.equals(member, numberMember)
     }

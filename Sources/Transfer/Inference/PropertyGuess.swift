@@ -1,7 +1,7 @@
 import DataFormats
 import ObjectStore
 
-/// The evidence that the values of one property give about its type.
+/// Infers the type of one property from its values.
 struct PropertyGuess {
     private struct Kinds: OptionSet {
         let rawValue: UInt8
@@ -16,24 +16,24 @@ struct PropertyGuess {
     private let hasGivenType: Bool
     private var kinds: Kinds = []
     private(set) var hasNull = false
-    /// The number of values, nulls included.
+    /// The number of values, including nulls.
     private(set) var count = 0
 
     /// The types that match all texts so far.
     private var texts = TextTypes.all
-    // About the numbers.
+    // These flags describe the numbers.
     private var areInts = true
     private var areDoubles = true
     private var areDecimals = true
     private var areReadable = true
-    /// The type that all tags so far name; nil once they differ.
+    /// The type of all type tags so far; nil after different tags.
     private var tag: PropertyType?
-    /// The elements of lists; one or none.
+    /// The guess for the elements of lists; contains one element or none.
     private var elements: [PropertyGuess] = []
 
     /// Creates a guess for untyped text, as in CSV files, or for values with types.
     ///
-    /// If the type is given, only missing values count.
+    /// If the type is specified, only missing values matter.
     init(isUntyped: Bool, hasGivenType: Bool = false) {
         self.hasGivenType = hasGivenType
         texts = isUntyped ? .all : .quoted
@@ -58,14 +58,14 @@ struct PropertyGuess {
                 return
             }
         }
-        // Text that is not UTF-8 is an error when the record is imported.
+        // The import reports text that is not UTF-8.
         let types = record.withUTF8(index) {
             TextTypes($0, among: texts, text: (try? record.text(index)) ?? nil)
         }
         texts.formIntersection(types)
     }
 
-    /// Adds a value of a tape.
+    /// Adds a value on a tape.
     mutating func add(_ tape: JSONTape, _ index: Int) {
         count += 1
         if hasGivenType, tape.kind(index) != .null { return }
@@ -107,14 +107,14 @@ struct PropertyGuess {
         areInts = false
         let isDouble = tape.exactDouble(index) != nil
         if !isDouble { areDoubles = false }
-        // Usually only one of the two is needed.
+        // Usually only one of the two flags is needed.
         guard areDecimals, !areDoubles || !isDouble || tape.textLength(index) > 34 else { return }
         areDecimals = ValueText.value(tape.text(index), as: .decimal) != nil
     }
 
     // MARK: The type
 
-    /// Whether the values are objects or lists of them, which can become objects of a class.
+    /// Whether the values are objects or lists of objects, so that they can become objects of a class.
     var holdsObjects: Bool {
         kinds == .object || kinds == .list && elements.first?.kinds == .object
     }

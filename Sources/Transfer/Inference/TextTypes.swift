@@ -1,7 +1,7 @@
 import DataFormats
 import ObjectStore
 
-/// The types whose values write a text back exactly as it is.
+/// The types whose values reproduce a text exactly.
 ///
 /// `00601` and `+49301234` do not count as numbers, and `2026-01-01` does not count as a date, because a date is
 /// written with its time.
@@ -15,14 +15,14 @@ struct TextTypes: OptionSet {
     static let date = TextTypes(rawValue: 16)
     static let uuid = TextTypes(rawValue: 32)
 
-    /// The types of text in files that write numbers and booleans without quotes.
+    /// The types of quoted text, in files that write numbers and booleans without quotes.
     static let quoted: TextTypes = [.date, .uuid]
     /// All types.
     static let all: TextTypes = [.int, .double, .decimal, .bool, .date, .uuid]
 
     init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// The types of numbers with a notation.
+    /// Creates the set of number types for a notation.
     init(_ notation: NumberNotation) {
         self = []
         if notation.contains(.int) { insert(.int) }
@@ -30,12 +30,12 @@ struct TextTypes: OptionSet {
         if notation.contains(.decimal) { insert(.decimal) }
     }
 
-    /// The types of numbers.
+    /// The number types.
     static let numbers: TextTypes = [.int, .double, .decimal]
 
-    /// The types of a text that is not written as a number usually is, among the wanted ones.
+    /// Determines the types of a text that is not a usual number, among the wanted types.
     ///
-    /// `text` is the same as `utf8`, as a string.
+    /// `text` is `utf8` as a string.
     init(_ utf8: Span<UInt8>, among wanted: TextTypes, text: @autoclosure () -> String?) {
         self = []
         let length = utf8.count
@@ -64,7 +64,7 @@ struct TextTypes: OptionSet {
         insert(.decimal)
     }
 
-    /// The type that a column of such texts becomes.
+    /// The type of a column with such texts.
     var preferred: PropertyType? {
         if contains(.int) { return .int }
         if contains(.double) { return .double }

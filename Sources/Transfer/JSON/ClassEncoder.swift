@@ -1,12 +1,12 @@
 import DataFormats
 import ObjectStore
 
-/// Writes the members of many objects of one class, with their names encoded once and plain values read without a copy.
+/// Writes the members of many objects of one class; names are encoded once, and plain values are read without a copy.
 struct ClassEncoder {
     private struct Member {
         let key: JSONWriter.Key
         let position: Int
-        /// The type of a value that is read without a `Value`; nil for other values.
+        /// The type, if the value can be read without creating a `Value`; nil for other values.
         let plain: PropertyType?
     }
 
@@ -67,7 +67,8 @@ struct ClassEncoder {
                 }
             default: break
             }
-            // Read here, because a copy of it for each plain value would cost more than the value.
+            // The property is read only here, because copying it for each plain value would cost more than writing the
+            // value.
             let property = classSchema.properties[member.position]
             let value = try view.value(property, of: key, in: classSchema)
             try encoder.write(value, property, to: &json)

@@ -1,17 +1,17 @@
 import DataFormats
 import ObjectStore
 
-/// Values with their type: `{"$oid": "…"}`, as MongoDB, Realm and this module write them.
+/// Values with a type tag, such as `{"$oid": "…"}`, as MongoDB, Realm and this module write them.
 enum ExtendedJSON {
-    /// The name of an object's only member, if it begins with a dollar.
+    /// Returns the name of an object's only member if the name begins with a dollar sign.
     static func tag(of node: JSONNode) -> String? {
         guard node.kind == .object, node.tape.kind(node.index + 1) == .string else { return nil }
         let name = node.tape.text(node.index + 1)
         return name.hasPrefix("$") && node.only(name) != nil ? name : nil
     }
 
-    /// Returns the value of a node with a type tag, for a property of a type; nil if there is no tag or it does not
-    /// fit.
+    /// Returns the value of a node with a type tag, for a property of a type; nil if there is no tag or the type does
+    /// not match.
     static func value(_ node: JSONNode, as type: PropertyType) -> Value? {
         guard let tag = tag(of: node), let inner = node.only(tag) else { return nil }
         if tag == "$date", type == .date, inner.kind != .string, let moment = moment(inner) {
@@ -32,7 +32,7 @@ enum ExtendedJSON {
         }
     }
 
-    /// Returns the type that a tag names; nil for tags with other meanings.
+    /// Returns the type of a tag; nil for tags with other meanings.
     static func type(of tag: String) -> PropertyType? {
         switch tag {
         case "$oid", "$object_id": .objectID
@@ -47,7 +47,7 @@ enum ExtendedJSON {
         }
     }
 
-    /// Returns the date of milliseconds since 1970, a number or `{"$numberLong": "…"}`.
+    /// Returns the date for milliseconds since 1970: a number or `{"$numberLong": "…"}`.
     private static func moment(_ node: JSONNode) -> Timestamp? {
         let number = node.only("$numberLong") ?? node
         let milliseconds: Int64?
@@ -67,12 +67,12 @@ enum ExtendedJSON {
     }
 }
 
-/// Values of mixed properties in JSON.
+/// Decodes values of mixed properties from JSON.
 ///
-/// An object whose only member names a type, such as `{"$date": "…"}`, is a value of that type. Members with other
+/// An object whose only member is a type tag, such as `{"$date": "…"}`, is a value of this type. Members with other
 /// names that begin with `$` are data.
 struct MixedJSON {
-    /// Finds the object of a link by its class and the rest of the link.
+    /// Returns the object of a link with this class and key.
     let link: (_ className: String, _ key: JSONNode) throws -> Value
 
     /// Returns the value of a node.
@@ -112,7 +112,7 @@ struct MixedJSON {
         return try members(node)
     }
 
-    /// `["Dog",7]`.
+    /// Decodes a link such as `["Dog",7]`.
     private func linked(_ node: JSONNode) throws -> Value {
         var parts: [JSONNode] = []
         if node.kind == .array { node.forEachElement { parts.append($0) } }

@@ -1,18 +1,18 @@
 import DataFormats
 
-/// Features of GeoJSON (RFC 7946) as rows.
+/// Converts features of GeoJSON (RFC 7946) to rows.
 ///
 ///     {"type": "Feature", "id": 7, "geometry": {"type": "Point", …}, "properties": {"name": "Bern"}}
 ///
 /// becomes `{"id": 7, "geometry": {"type": "Point", …}, "name": "Bern"}`.
 enum GeoJSONFeature {
-    /// The class of features if none is given.
+    /// The default class of features.
     static let className = "Feature"
 
     private static let type = Array("type".utf8)
     private static let properties = Array("properties".utf8)
 
-    /// Writes the row of a feature onto another tape; values other than objects stay unchanged.
+    /// Writes the row of a feature onto another tape; copies values that are not objects.
     static func flatten(_ tape: JSONTape, onto row: JSONTape) {
         guard tape.kind(0) == .object else {
             row.clear()

@@ -1,9 +1,9 @@
 import DataFormats
 import ObjectStore
 
-/// Values as JSON inside a field of a format that has no form for them.
+/// Decodes values that are JSON inside a field, for formats that cannot represent them otherwise.
 enum JSONField {
-    /// Returns the value of a text for a property; `container` names what holds JSON, for messages.
+    /// Decodes a text as a value of a property; `container` is the name of the field in messages.
     static func value(
         _ text: String, _ property: Property, _ classSchema: ClassSchema, _ importer: Importer,
         _ place: RowPlace, container: String

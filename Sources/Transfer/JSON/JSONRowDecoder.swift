@@ -3,8 +3,8 @@ import ObjectStore
 
 /// Decodes JSON rows into values of a class.
 ///
-/// Understands what `RowEncoder` writes, and the extended JSON of MongoDB and Realm: `{"$oid": "…"}`, `{"$date": …}`,
-/// `{"$numberLong": "…"}` and the like.
+/// Accepts the output of `RowEncoder`, and the extended JSON of MongoDB and Realm, such as `{"$oid": "…"}`, `{"$date":
+/// …}` and `{"$numberLong": "…"}`.
 struct JSONRowDecoder {
     private let importer: Importer
     private let place: RowPlace
@@ -16,9 +16,8 @@ struct JSONRowDecoder {
 
     /// Decodes the row on a tape.
     ///
-    /// Its class is the one that the row names, otherwise `className`.
-    ///
-    /// Most rows hold only single values of the right types; those are stored directly.
+    /// The class is in the row; otherwise it is `className`. A row that contains only single values of the right types
+    /// is stored directly.
     func decode(_ tape: JSONTape, className: String?) throws -> Importer.Row {
         guard tape.kind(0) == .object else {
             throw FormatError("a row is an object, got \(JSONNode(tape).description)")
@@ -28,7 +27,7 @@ struct JSONRowDecoder {
         return .values(try row(tape, fields, first))
     }
 
-    /// The values of the members from `first` on.
+    /// Returns the values of the members, starting at the index `first`.
     private func row(_ tape: JSONTape, _ fields: FieldTable, _ first: Int) throws -> DecodedRow {
         var row = DecodedRow(fields.classSchema)
         fields.members.startRow()
@@ -45,7 +44,7 @@ struct JSONRowDecoder {
         return row
     }
 
-    /// The fields of the row's class, and the index of the first member that is data.
+    /// Returns the fields of the row's class, and the index of the first member that is data.
     private func fields(
         _ tape: JSONTape, _ className: String?
     ) throws -> (fields: FieldTable, first: Int) {
@@ -151,7 +150,7 @@ struct JSONRowDecoder {
             JSONNode(tape, value), property, fields.classSchema)
     }
 
-    /// The value of a node for a property.
+    /// Returns the value of a node for a property.
     func value(
         _ node: JSONNode, _ property: Property, _ classSchema: ClassSchema
     ) throws -> Value {
@@ -160,7 +159,7 @@ struct JSONRowDecoder {
             var elements: [Value] = []
             try node.forEachElement { elements.append(try single($0, property, classSchema)) }
             return .list(elements)
-        // In Lua, an empty map and an empty list are the same.
+        // In Lua, an empty map and an empty list look the same.
         case (.map, .array) where node.tape.kind(node.index + 1) == .end: return .dictionary([:])
         case (.map, .object):
             var entries: [String: Value] = [:]
@@ -209,7 +208,7 @@ struct JSONRowDecoder {
         return try link(node, to: target, "'\(classSchema.name).\(property.name)' links to")
     }
 
-    /// A link in a mixed value, which names the class of its object.
+    /// Returns a link in a mixed value, which includes the class of its object.
     private func mixedLink(_ className: String, _ key: JSONNode) throws -> Value {
         let target = try importer.store.view.schema.require(className)
         guard !target.isEmbedded else {
@@ -241,7 +240,7 @@ struct JSONRowDecoder {
         return try importer.link(to: single(node, key, target), of: target, place)
     }
 
-    /// Returns an object inside the row: embedded, or created with it.
+    /// Returns an object that is nested in the row: an embedded object, or one that is created with the row.
     private func nested(_ node: JSONNode, _ target: ClassSchema) throws -> Value {
         var values: [String: Value] = [:]
         try node.forEachMember { name, value in
@@ -253,7 +252,7 @@ struct JSONRowDecoder {
 }
 
 extension JSONNode {
-    /// The text of a number or a string, which may be a number or a date; nil for any other node.
+    /// The text of a number, or of a string that can represent a number or a date; nil for other nodes.
     fileprivate var number: String? {
         switch kind {
         case .int: String(tape.int(index))

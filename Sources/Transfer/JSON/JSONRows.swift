@@ -3,15 +3,15 @@ import ObjectStore
 
 /// Writes the objects of one class as rows of JSON, or of Lua.
 struct JSONRows {
-    /// How rows are separated.
+    /// The format of the rows.
     enum Form {
-        /// One per line.
+        /// One row on each line.
         case lines
-        /// One per line, each with its class.
+        /// One row on each line, with its class.
         case named
         /// A JSON list.
         case list
-        /// Calls in Lua, in functions of limited length because of Lua's limits.
+        /// Function calls in Lua source, grouped in functions because of Lua's limits.
         case calls
     }
 
@@ -25,7 +25,7 @@ struct JSONRows {
         self.form = form
     }
 
-    /// Writes the rows; `afterEach` may remove the bytes written so far.
+    /// Writes the rows; `afterEach` can remove the written bytes.
     func write(
         _ keys: ResultKeys, _ json: inout JSONWriter, afterEach: (inout JSONWriter) throws -> Void
     ) throws {

@@ -1,7 +1,7 @@
 import DataFormats
 import ObjectStore
 
-/// The rows of a file of JSON Lines.
+/// The rows of a JSON Lines file.
 struct JSONLinesSource {
     private let file: FileReader
 

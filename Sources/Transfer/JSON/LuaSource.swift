@@ -1,6 +1,6 @@
 import DataFormats
 
-/// The rows of a file with data as Lua source.
+/// The rows of a Lua data file.
 ///
 /// A row is a table with the same members as in JSON.
 struct LuaSource {
@@ -19,7 +19,7 @@ struct LuaSource {
             }
             let place = RowPlace(line: reader.line)
             try importer.take(place) {
-                // A row that spans lines is written on one line as JSON, which the import of JSON Lines accepts.
+                // A row with several lines is written as JSON on one line, which an import of JSON Lines accepts.
                 var json = JSONWriter()
                 JSONNode(reader.tape).write(to: &json)
                 return RejectFile.record(json.bytes, ofClass: section)

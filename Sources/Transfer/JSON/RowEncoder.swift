@@ -4,18 +4,18 @@ import ObjectStore
 /// Writes objects as JSON.
 ///
 /// A link is the primary key of its object, or `{"$key": n}` if the class has none. Embedded objects are inside their
-/// owner. Values of a mixed property that JSON cannot distinguish have a type tag: `{"$date": "…"}`.
+/// owner. Values of a mixed property that are ambiguous in JSON have a type tag: `{"$date": "…"}`.
 package struct RowEncoder {
     let view: StoreView
     private let normalizesNumbers: Bool
     private let linksByNumber: Bool
 
-    /// For the objects of a version.
+    /// Creates an encoder for the objects of a version.
     ///
-    /// `normalizesNumbers` is for databases that keep JSON numbers as decimals, which have no negative zero and do not
+    /// `normalizesNumbers` is for databases that store JSON numbers as decimals, which have no negative zero and do not
     /// distinguish 1e20 from an integer: such numbers are written as text.
     ///
-    /// `linksByNumber` writes links as `{"$key": n}` whether or not a class has a primary key.
+    /// With `linksByNumber`, all links are written as `{"$key": n}`, even if a class has a primary key.
     package init(view: StoreView, normalizesNumbers: Bool = false, linksByNumber: Bool = false) {
         self.view = view
         self.linksByNumber = linksByNumber
@@ -57,7 +57,7 @@ package struct RowEncoder {
         try link(reference, to: &json)
     }
 
-    /// Writes a link: the key of the object, or the object itself if there is no other way to it.
+    /// Writes a link: the key of the object, or the object itself if it is embedded.
     func link(_ reference: ObjectReference, to json: inout JSONWriter) throws {
         guard let target = view.schema.find(table: reference.table) else { return json.null() }
         if target.isEmbedded {
@@ -103,7 +103,7 @@ package struct RowEncoder {
             for element in elements { try mixed(element, to: &json) }
             json.endArray()
         case .dictionary(let members):
-            // Names that begin with a dollar would be read as a type.
+            // Names that begin with a dollar sign would be parsed as type tags.
             let isAmbiguous = members.keys.contains { $0.hasPrefix("$") }
             if isAmbiguous { tag("$map", in: &json) }
             json.beginObject()
@@ -127,7 +127,7 @@ package struct RowEncoder {
         }
     }
 
-    /// Whether a decimal with the value of this number would be read as another number.
+    /// Returns whether a decimal with the value of this number would be parsed as another number.
     private func isNormalized(_ number: Double) -> Bool {
         normalizesNumbers && number.isFinite
             && (number == 0 && number.sign == .minus || number.description.contains("e"))

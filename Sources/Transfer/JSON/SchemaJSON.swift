@@ -1,11 +1,11 @@
 import DataFormats
 import ObjectStore
 
-/// A schema as JSON, as at the top of an export: `{"Dog": {"id": "int primary", …}}`.
+/// A schema in JSON, as at the start of an export: `{"Dog": {"id": "int primary", …}}`.
 enum SchemaJSON {
     /// Writes classes.
     ///
-    /// In Lua, in the form that ``Store`` takes, with `embedded = true` among the properties.
+    /// In Lua, the schema has the form that ``Store`` accepts, with `embedded = true` next to the properties.
     static func write(_ classes: [ClassSchema], to json: inout JSONWriter, isLua: Bool = false) {
         json.beginObject()
         for classSchema in classes {
@@ -24,7 +24,7 @@ enum SchemaJSON {
         json.endObject()
     }
 
-    /// Returns the classes of a line that holds only a schema; nil for any other row.
+    /// Returns the classes of a line that contains only a schema; nil for any other row.
     ///
     /// Throws `invalid_schema` for types that do not exist.
     static func schema(ofLine tape: JSONTape) throws -> [ClassSchema]? {
@@ -51,7 +51,7 @@ enum SchemaJSON {
 
     private static let member = Array("$schema".utf8)
 
-    /// Reads the output of `write` from a node of a tape.
+    /// Parses the output of `write` from a node of a tape.
     ///
     /// Throws `invalid_schema`.
     static func read(_ tape: JSONTape, _ node: Int) throws -> [ClassSchema] {

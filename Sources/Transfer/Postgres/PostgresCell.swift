@@ -1,7 +1,7 @@
 import DataFormats
 import ObjectStore
 
-/// Fields of rows of PostgreSQL as values of properties.
+/// Converts fields of PostgreSQL rows to values of properties.
 struct PostgresCell {
     private let importer: Importer
     private let classSchema: ClassSchema
@@ -11,7 +11,7 @@ struct PostgresCell {
         self.classSchema = classSchema
     }
 
-    /// The value of a field for a property; nil for a collection that is NULL.
+    /// Returns the value of a field for a property; nil for a collection that is NULL.
     func value(
         _ rows: PostgresCopyReader, _ index: Int, _ column: PostgresTablePlan.Column,
         _ property: Property, _ place: RowPlace
@@ -75,7 +75,7 @@ struct PostgresCell {
             })
     }
 
-    /// The value of a JSON text as an element of a list.
+    /// Returns the value of a JSON text for an element of a list.
     private func json(_ text: String) throws -> Value {
         let tape = JSONTape()
         try JSONText.read(Array(text.utf8), onto: tape)
@@ -90,7 +90,7 @@ struct PostgresCell {
                 + "--map \(column.name)=, or select another value in a view")
     }
 
-    /// The value of a field; nil for a moment that is infinite.
+    /// Returns the value of a field; nil for a date that is infinite.
     private static func single(_ bytes: [UInt8], _ type: PostgresType) -> Value? {
         switch type {
         case .bool: .bool(bytes.first == 1)
@@ -109,7 +109,7 @@ struct PostgresCell {
         bytes.reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// The value as one of a property's type.
+    /// Converts a value to the type of a property.
     private func converted(_ value: Value, _ property: Property) throws -> Value {
         switch (value, property.type) {
         case (.bool, .bool), (.int, .int), (.float, .float), (.double, .double),

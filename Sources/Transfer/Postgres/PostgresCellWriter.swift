@@ -1,7 +1,7 @@
 import DataFormats
 import ObjectStore
 
-/// Writes values of objects as fields of rows for PostgreSQL.
+/// Writes values of objects as fields of PostgreSQL rows.
 struct PostgresCellWriter {
     let view: StoreView
     let encoder: RowEncoder
@@ -13,7 +13,7 @@ struct PostgresCellWriter {
 
     /// Writes the value of a column.
     ///
-    /// Throws a `FormatError` for a value that PostgreSQL cannot hold.
+    /// Throws a `FormatError` for a value that PostgreSQL cannot represent.
     func write(
         _ column: PostgresLayout.Column, of key: ObjectKey, in classSchema: ClassSchema,
         to copy: PostgresCopyWriter
@@ -35,7 +35,7 @@ struct PostgresCellWriter {
         }
     }
 
-    /// Writes the key of an object: its primary key, or its number.
+    /// Writes the key of an object, which is its primary key or its number.
     func key(_ key: ObjectKey, of classSchema: ClassSchema, to copy: PostgresCopyWriter) throws {
         guard let primary = classSchema.primaryKey else { return copy.int(key.rawValue) }
         try single(view.value(primary, of: key, in: classSchema), primary, to: copy)
@@ -91,7 +91,7 @@ struct PostgresCellWriter {
                 + "make the property data")
     }
 
-    /// Whether a JSON text contains the escape of a zero byte.
+    /// Returns whether a JSON text contains the escape sequence of a zero byte.
     static func containsZero(_ json: [UInt8]) -> Bool {
         var isEscaped = false
         for (index, byte) in json.enumerated() {

@@ -3,7 +3,7 @@ import ObjectStore
 
 /// Writes objects of one version into tables of a PostgreSQL database, in one transaction.
 ///
-/// A connection that ends before ``finish()`` leaves the database as it was.
+/// If the connection ends before ``finish()``, the database is unchanged.
 final class PostgresExporter {
     private let view: StoreView
     private let classes: [ClassSchema]
@@ -12,15 +12,15 @@ final class PostgresExporter {
     private let layout: PostgresLayout
     private let rows: PostgresRows
     private let server: PostgresConnection
-    /// The tables that existed before.
+    /// The names of the tables that existed before the export.
     private var existing: Set<String> = []
-    /// Whether tables that existed were emptied, so that they have their constraints.
+    /// Whether existing tables were emptied and therefore already have their constraints.
     private var isRefilled = false
     private var stages = 0
 
-    /// Begins the export: creates the tables.
+    /// Starts the export and creates the tables.
     ///
-    /// `isWhole` says that all objects are written, and with them those that are linked.
+    /// `isWhole` means that all objects are exported, including all linked objects.
     init(
         _ address: String, _ view: StoreView, _ classes: [ClassSchema], isWhole: Bool,
         _ options: PostgresOptions
@@ -69,7 +69,7 @@ final class PostgresExporter {
                 isRefilled = true
                 return
             }
-            // Tables of classes that are gone go too.
+            // Tables of removed classes are dropped too.
             let old = try described.map {
                 try PostgresLayout($0, $0, isWhole: true, in: options.schema).tableNames
             }
@@ -81,16 +81,16 @@ final class PostgresExporter {
         for statement in layout.creation(of: new) { try server.run(statement) }
     }
 
-    /// Drops tables, which may have foreign keys between them.
+    /// Drops tables, which can have foreign keys between them.
     private func drop(_ names: Set<String>) throws {
         let paths = names.sorted().map(layout.path)
         if !paths.isEmpty { try server.run("DROP TABLE \(paths.joined(separator: ", "))") }
         existing = []
     }
 
-    /// The classes in the order to write them: targets of links first, as far as links do not form a circle.
+    /// Returns the classes in export order: targets of links come first, except in circles.
     ///
-    /// Foreign keys of tables that others created may be checked row by row.
+    /// The order matters for existing tables of other programs, whose foreign keys can be checked for each row.
     static func ordered(_ classes: [ClassSchema]) -> [ClassSchema] {
         let byName = Dictionary(
             classes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
@@ -107,7 +107,7 @@ final class PostgresExporter {
         return ordered
     }
 
-    /// Writes objects of one class.
+    /// Writes the objects of one class.
     func write(_ keys: ResultKeys, of classSchema: ClassSchema, count: () throws -> Void) throws {
         guard let table = layout.table(of: classSchema) else { return }
         if existing.contains(table.name) {
@@ -126,7 +126,7 @@ final class PostgresExporter {
 
     /// Creates indexes and foreign keys, describes the export in the schema `moonpool`, and commits.
     ///
-    /// `record` writes what belongs to the same transaction.
+    /// `record` writes additional data in the same transaction.
     func finish(_ record: (PostgresConnection) throws -> Void = { _ in }) throws {
         let new = Set(layout.tableNames).subtracting(existing)
         if !isRefilled {
@@ -143,7 +143,7 @@ final class PostgresExporter {
 
     // MARK: Existing tables
 
-    /// A column of a table that exists.
+    /// A column of an existing table.
     private struct ExistingColumn {
         let type: String
         let isGenerated: Bool

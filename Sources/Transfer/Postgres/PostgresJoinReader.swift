@@ -1,7 +1,7 @@
 import DataFormats
 import ObjectStore
 
-/// Fills the lists, sets or maps of links of a class from the table that holds their elements.
+/// Fills the lists, sets or maps of links of a class from the table with their elements.
 struct PostgresJoinReader {
     private let importer: Importer
     private let join: PostgresLayout.Join
@@ -22,7 +22,7 @@ struct PostgresJoinReader {
         path = layout.path(join.name)
     }
 
-    /// Sets one collection after the other: the rows of an owner follow each other.
+    /// Sets one collection after the other, because the rows of an owner are adjacent.
     func read(_ server: PostgresConnection) throws {
         let ownerType = PostgresLayout.keyType(of: join.owner)
         let targetType = PostgresLayout.keyType(of: join.target)
@@ -104,7 +104,7 @@ struct PostgresJoinReader {
         }
     }
 
-    /// The owner and its links as a row of JSON Lines, which an import with upsert takes.
+    /// Returns the owner and its links as a row of JSON Lines, which an import with upsert accepts.
     private func record(_ owner: Value, _ places: [String], _ targets: [Value]) -> [UInt8] {
         var json = JSONWriter()
         json.beginObject()

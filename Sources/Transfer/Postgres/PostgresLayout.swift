@@ -1,16 +1,16 @@
 import DataFormats
 import ObjectStore
 
-/// How classes are laid out in tables of PostgreSQL: for writing them, and for reading an export.
+/// The mapping of classes to PostgreSQL tables, for writing an export and for reading it.
 ///
-/// Each class is a table and each property a column of the same name. Lists and sets of single values are arrays; lists,
-/// sets and maps of links are tables of their own; maps, embedded objects and mixed values are `jsonb`.
+/// Each class is a table, and each property is a column with the same name. Lists and sets of single values are arrays.
+/// Lists, sets and maps of links have their own tables. Other maps, embedded objects and mixed values are `jsonb`.
 struct PostgresLayout {
     struct Column {
         let name: String
         let property: Property
         let form: Form
-        /// The type of the values, for an array that of its elements.
+        /// The type of the values, or of the elements of an array.
         let type: PostgresType
 
         /// The type in SQL.
@@ -22,7 +22,7 @@ struct PostgresLayout {
     enum Form {
         case value
         case array
-        /// The key of the object that it links to.
+        /// The key of the linked object.
         case link(ClassSchema)
         case json
     }
@@ -41,15 +41,15 @@ struct PostgresLayout {
     struct Table {
         let name: String
         let classSchema: ClassSchema
-        /// The column that identifies objects: the primary key, or the object's number where there is none.
+        /// The column that identifies objects: the primary key, or the number of the object in a class without one.
         let keyColumn: String
         let keyType: PostgresType
         let columns: [Column]
         let joins: [Join]
 
-        /// Whether the key column holds the number of the object, which no property does.
+        /// Whether the key column contains the number of the object, which is not a property.
         var isNumbered: Bool { classSchema.primaryKey == nil }
-        /// The columns in the order in which rows hold them.
+        /// The names of the columns in the order of the rows.
         var columnNames: [String] { (isNumbered ? [keyColumn] : []) + columns.map(\.name) }
     }
 
@@ -59,10 +59,10 @@ struct PostgresLayout {
     private let isWhole: Bool
     private var names = PostgresNames()
 
-    /// The layout of classes in a schema of the database; `isWhole` says that the objects of all classes are there, so
-    /// that links lead to rows.
+    /// Creates the layout of classes in a schema of the database.
     ///
-    /// Throws `invalid_argument` for names that are too long.
+    /// `isWhole` means that the objects of all classes are exported, so that every link has a target. Throws
+    /// `invalid_argument` for names that are too long.
     init(_ classes: [ClassSchema], _ all: [ClassSchema], isWhole: Bool, in schemaName: String)
         throws
     {
@@ -71,7 +71,7 @@ struct PostgresLayout {
         self.classes = Dictionary(
             all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         let kept = classes.filter { !$0.isEmbedded }
-        // The classes' own names come first.
+        // The names of classes are assigned first.
         for classSchema in kept {
             try PostgresNames.check(classSchema.name, "class name")
             _ = names.unique(classSchema.name)
@@ -123,22 +123,22 @@ struct PostgresLayout {
         classSchema.primaryKey.map { PostgresType($0.type) } ?? .int
     }
 
-    /// The table of a class.
+    /// Returns the table of a class.
     func table(of classSchema: ClassSchema) -> Table? {
         tables.first { $0.classSchema.name == classSchema.name }
     }
 
-    /// The names of all tables, those of collections included.
+    /// The names of all tables, including those of collections.
     var tableNames: [String] { tables.flatMap { [$0.name] + $0.joins.map(\.name) } }
 
     // MARK: SQL
 
-    /// A table's name with its schema, quoted.
+    /// Returns the quoted name of a table with its schema.
     func path(_ table: String) -> String {
         "\(PostgresConnection.quoted(schemaName)).\(PostgresConnection.quoted(table))"
     }
 
-    /// The statements that create tables, without constraints between them; all tables if `names` is nil.
+    /// Returns the statements that create tables, without constraints between them; for all tables if `names` is nil.
     func creation(of names: Set<String>? = nil) -> [String] {
         var statements: [String] = []
         for table in tables {

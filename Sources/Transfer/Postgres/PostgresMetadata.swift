@@ -1,11 +1,11 @@
 import DataFormats
 import ObjectStore
 
-/// The description of exports in a database: `moonpool.exports` has one row for each schema that holds one.
+/// The description of exports in a database: `moonpool.exports` has one row for each schema with an export.
 enum PostgresMetadata {
     private static let format = "1"
 
-    /// Describes the classes that a schema of the database holds.
+    /// Writes the description of the classes in a schema of the database.
     static func write(
         _ classes: [ClassSchema], for schema: String, to server: PostgresConnection
     ) throws {
@@ -24,7 +24,7 @@ enum PostgresMetadata {
             """, [schema, format, text(of: classes)])
     }
 
-    /// The classes as the database keeps them.
+    /// Returns the description of classes as the database stores it.
     static func text(of classes: [ClassSchema]) -> String {
         var json = JSONWriter()
         SchemaJSON.write(classes.sorted { $0.name < $1.name }, to: &json)
@@ -38,7 +38,7 @@ enum PostgresMetadata {
         }
     }
 
-    /// The classes of the export in a schema of the database; nil if there is none.
+    /// Returns the classes of the export in a schema of the database; nil if there is no export.
     ///
     /// Throws `file_format_too_new` for an export of a newer version.
     static func read(

@@ -1,26 +1,28 @@
 import DataFormats
 import ObjectStore
 
-/// Keeps tables of a PostgreSQL database equal to a store: each step is one transaction, which also records the version.
+/// Keeps tables of a PostgreSQL database equal to a store.
+///
+/// Each step is one transaction, which also records the version.
 ///
 ///     let mirror = try PostgresMirror("postgres://localhost/zoo", schema: "public", identity: "…", lineage: "…")
 ///     try mirror.fill(store.frozenView())
 ///     try mirror.apply(change, from: older, since: older.version)
 ///
-/// The tables are those of an export. `moonpool.publications` has a row for each schema that is kept up to date. Confined to
-/// the thread of the store.
+/// The tables are those of an export. `moonpool.publications` has a row for each schema that is kept up to date.
+/// Confined to the thread of the store.
 package final class PostgresMirror {
-    /// The position of a schema of the database.
+    /// The recorded position of a schema of the database.
     package struct Position: Equatable, Sendable {
         /// The identity of the store.
         package let identity: String
-        /// The line of versions of the store.
+        /// The lineage of the versions of the store.
         package let lineage: String
-        /// The version.
+        /// The version of the store.
         package let version: UInt64
     }
 
-    /// Another process has published to the schema since this one has read the position.
+    /// The error if another process has published to the schema since this process has read the position.
     package struct Fenced: Error {}
 
     private let address: String
@@ -30,12 +32,12 @@ package final class PostgresMirror {
     private let server: PostgresConnection
     private var layout: PostgresLayout?
     private var layoutSchema: Schema?
-    /// The tables that have a stage: a temporary table that is empty at the beginning of a transaction.
+    /// The names of the stages: temporary tables that are empty at the start of a transaction.
     private var stages: Set<String> = []
 
     /// Connects to a database.
     ///
-    /// Throws a `FormatError` with the server's reason.
+    /// Throws a `FormatError` with the reason of the server.
     package init(
         _ address: String, schema: String, identity: String, lineage: String
     ) throws {
@@ -44,14 +46,14 @@ package final class PostgresMirror {
         self.identity = identity
         self.lineage = lineage
         server = try PostgresConnection(address)
-        // A step is durable where the server's setting says so; a lost one is sent again.
+        // The server's settings determine whether a step is durable; a lost step is sent again.
         try server.run("SET client_min_messages = warning")
     }
 
-    /// Whether the connection is usable.
+    /// Whether the connection is open.
     package var isConnected: Bool { server.isConnected }
 
-    /// Returns what the schema holds; nil if nothing is published to it.
+    /// Returns the recorded position of the schema; nil if no store is published to it.
     package func position() throws -> Position? {
         guard
             try server.rows("SELECT to_regclass('moonpool.publications') IS NOT NULL")[0][0] == "t",
@@ -68,7 +70,7 @@ package final class PostgresMirror {
 
     /// Writes all objects of a version, in one transaction.
     ///
-    /// `existing` says what happens to tables that exist. Throws as an export does.
+    /// `existing` determines what happens to existing tables. Throws the errors of an export.
     package func fill(
         _ view: StoreView, existing: PostgresOptions.ExistingTables
     ) throws {
@@ -103,10 +105,10 @@ package final class PostgresMirror {
 
     // MARK: Steps
 
-    /// Writes what a step has changed, in one transaction that also moves the recorded version.
+    /// Writes the changes of a step, in one transaction that also updates the recorded version.
     ///
-    /// `older` is called for the version before if objects with a primary key were deleted. Throws ``Fenced``, and a
-    /// `FormatError` with the server's reason or the row.
+    /// `older` is called for the previous version if objects with a primary key were deleted. Throws ``Fenced``, and a
+    /// `FormatError` with the reason of the server or the row.
     package func apply(
         _ change: VersionChange, since: UInt64, older: () throws -> StoreView
     ) throws {
@@ -133,7 +135,7 @@ package final class PostgresMirror {
             }
             try server.run("COMMIT")
         } catch {
-            // because: the first error says more than that of the end of the transaction.
+            // because: the first error is more informative than an error of the rollback
             try? server.run("ROLLBACK")
             stages = []
             throw error
@@ -160,7 +162,7 @@ package final class PostgresMirror {
             "(\(PostgresConnection.quoted(table.keyColumn)) \(table.keyType.name))")
         try rows.copyKeys(table, keys, into: stage)
         let key = PostgresConnection.quoted(table.keyColumn)
-        // Elements of its collections go with the row.
+        // Deleting a row also deletes the elements of its collections.
         try server.run(
             "DELETE FROM \(layout.path(table.name)) WHERE \(key) IN (SELECT \(key) FROM \(stage)); TRUNCATE \(stage)"
         )

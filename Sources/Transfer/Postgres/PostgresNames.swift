@@ -1,16 +1,16 @@
 import ObjectStore
 
-/// Assigns names of tables, columns and constraints, which have at most 63 bytes and are compared exactly.
+/// Assigns names of tables, columns and constraints, which have at most 63 bytes and are case-sensitive.
 struct PostgresNames {
-    /// The longest name that PostgreSQL does not cut.
+    /// The maximum length of a name in bytes; PostgreSQL truncates longer names.
     static let limit = 63
 
     private var taken: Set<String>
 
-    /// Names besides those that are taken.
+    /// Creates an allocator with names that are taken.
     init(taken: [String] = []) { self.taken = Set(taken) }
 
-    /// Returns the wanted name, cut to the limit, or the first like it that is free.
+    /// Returns the wanted name, truncated to the limit, or the first free variant of it.
     mutating func unique(_ wanted: String) -> String {
         var name = Self.cut(wanted, Self.limit)
         var number = 1
@@ -22,7 +22,7 @@ struct PostgresNames {
         return name
     }
 
-    /// Throws `invalid_argument` for a name that PostgreSQL would cut.
+    /// Throws `invalid_argument` for a name that PostgreSQL would truncate.
     static func check(_ name: String, _ kind: String) throws {
         guard name.utf8.count > limit else { return }
         throw StoreError(

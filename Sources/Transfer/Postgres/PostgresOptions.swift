@@ -1,38 +1,38 @@
 import ObjectStore
 
-/// How data is exchanged with a PostgreSQL database.
+/// The options for exchanging data with a PostgreSQL database.
 package struct PostgresOptions: Sendable, Equatable {
     /// The treatment of existing tables when classes are exported.
     package enum ExistingTables: Sendable {
-        /// Refuse to export.
+        /// Throws an error if a table exists.
         case refuse
-        /// Drop them.
+        /// Drops existing tables.
         case replace
-        /// Update rows whose key exists and insert the others.
+        /// Updates rows whose key exists, and inserts the other rows.
         case upsert
-        /// Empty them, or drop them if the classes have changed since they were exported.
+        /// Empties existing tables, or drops them if the classes have changed since they were exported.
         case refill
     }
 
-    /// The schema of the database that holds the tables.
+    /// The schema of the database with the tables.
     package var schema = "public"
-    /// For an export: what happens to tables that exist.
+    /// The treatment of existing tables in an export.
     package var existingTables = ExistingTables.refuse
-    /// For an import: the columns that identify objects, by table; an empty table name means every table.
+    /// The columns that identify objects in an import, by table; an empty table name applies to every table.
     package var keys: [String: String] = [:]
 
-    /// The schema `public`; existing tables are refused.
+    /// Creates options for the schema `public`; an export throws an error if a table exists.
     package init() {}
 }
 
-/// Addresses of databases.
+/// Functions for the addresses of databases.
 package enum PostgresAddress {
-    /// Whether a text is the address of a PostgreSQL database.
+    /// Returns whether a text is the address of a PostgreSQL database.
     package static func isAddress(_ text: String) -> Bool {
         text.hasPrefix("postgres://") || text.hasPrefix("postgresql://")
     }
 
-    /// The address without its password, for messages.
+    /// Returns the address without its password, for messages.
     package static func display(_ address: String) -> String {
         guard isAddress(address) else { return "the database" }
         let scheme = address.prefix { $0 != ":" } + "://"

@@ -1,21 +1,21 @@
 import DataFormats
 import ObjectStore
 
-/// Decides which classes and properties the tables of a database become.
+/// Maps the tables of a database to classes and properties.
 struct PostgresPlanner {
     private let options: ImportOptions
     private let known: Schema
-    /// The class of each table that is imported.
+    /// The class of each imported table.
     private var classNames: [String: String] = [:]
     private var tablesByName: [String: PostgresTable] = [:]
     private(set) var tables: [PostgresTablePlan] = []
     private(set) var newClasses: [ClassSchema] = []
     private(set) var notes: [String] = []
 
-    /// How the objects of a table are identified.
+    /// The identification of the objects of a table.
     private enum Key {
         case column(PostgresTable.Column)
-        /// The text of these columns.
+        /// The joined text of these columns.
         case joined([PostgresTable.Column])
     }
 
@@ -40,7 +40,7 @@ struct PostgresPlanner {
         for table in Self.ordered(taken, tablesByName) { plan(table) }
     }
 
-    /// Nil for a table that is left out.
+    /// Returns the class name of a table; nil for a table that is omitted.
     private func className(of table: PostgresTable) -> String? {
         if let name = options.classNames[table.name] { return name.isEmpty ? nil : name }
         let usual = SchemaNames.className(table.name)
@@ -54,7 +54,7 @@ struct PostgresPlanner {
         return isWanted ? name : nil
     }
 
-    /// Throws `invalid_argument` for columns of `--key` that do not exist.
+    /// Throws `invalid_argument` for columns in `--key` that do not exist.
     private func checkKeys(_ tables: [PostgresTable]) throws {
         for (name, column) in options.postgres.keys {
             let candidates = tables.filter { name.isEmpty || $0.name == name }
@@ -68,7 +68,7 @@ struct PostgresPlanner {
         }
     }
 
-    /// Tables that others refer to come first, as far as they do not refer to each other in a circle.
+    /// Sorts tables so that referenced tables come before the tables that refer to them, except for circles.
     private static func ordered(
         _ tables: [PostgresTable], _ byName: [String: PostgresTable]
     ) -> [PostgresTable] {
@@ -98,7 +98,7 @@ struct PostgresPlanner {
             (table.isOnly ? "ONLY " : "") + PostgresConnection.quoted(options.postgres.schema) + "."
             + PostgresConnection.quoted(table.name)
         var plan = PostgresTablePlan(table: table.name, className: className, path: path)
-        // Only a property that holds the joined key has this name.
+        // Only a property with the joined key can have this name.
         var names = SQLiteNames()
         var properties: [Property] = []
         let key = key(of: table)
@@ -156,7 +156,7 @@ struct PostgresPlanner {
         )
     }
 
-    /// Links over several columns become properties of their own; the columns stay.
+    /// Adds properties for foreign keys over several columns; the columns remain properties too.
     private mutating func addCompositeLinks(
         _ table: PostgresTable, _ existing: ClassSchema?, _ plan: inout PostgresTablePlan,
         _ properties: inout [Property], _ names: inout SQLiteNames
@@ -171,7 +171,7 @@ struct PostgresPlanner {
                         + "but no link is created")
                 continue
             }
-            // The parts of a key may be given in any order.
+            // The columns of a foreign key can be in any order.
             let byTarget = Dictionary(
                 zip(foreignKey.targetColumns, columns), uniquingKeysWith: { first, _ in first })
             let ordered = other.key.compactMap { byTarget[$0] }
@@ -242,7 +242,7 @@ struct PostgresPlanner {
 
     // MARK: Keys
 
-    /// The key of a table's rows; nil if there is none.
+    /// Returns the key of a table's rows; nil if there is none.
     private func key(of table: PostgresTable) -> Key? {
         var columns = table.columns(table.key)
         if let wanted = options.postgres.keys[table.name] ?? options.postgres.keys[""],
@@ -264,7 +264,7 @@ struct PostgresPlanner {
         return columns.count == 1 && canBeKey ? .column(first) : .joined(columns)
     }
 
-    /// The class that a foreign key of these columns leads to, if it refers to the key of its objects.
+    /// Returns the class that a foreign key of these columns refers to, if it refers to the key of the objects.
     private func linkTarget(of columns: [Int], in table: PostgresTable) -> String? {
         guard let reference = table.foreignKeys.first(where: { $0.columns == columns }),
             let other = tablesByName[reference.target], let className = classNames[other.name]

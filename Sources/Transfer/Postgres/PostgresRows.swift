@@ -1,7 +1,7 @@
 import DataFormats
 import ObjectStore
 
-/// Writes rows for objects of one version, with `COPY`.
+/// Writes rows for the objects of one version, with `COPY`.
 struct PostgresRows {
     private let view: StoreView
     private let cells: PostgresCellWriter
@@ -110,7 +110,7 @@ struct PostgresRows {
         return "COPY \(path) (\(names)) FROM STDIN (FORMAT binary)"
     }
 
-    /// An error with the row: its number, and its primary key if it has one.
+    /// Returns an error with the row: its number, and its primary key if it has one.
     private func fault(
         _ error: FormatError, _ number: Int, _ key: ObjectKey, _ classSchema: ClassSchema
     ) throws -> FormatError {
@@ -123,7 +123,7 @@ struct PostgresRows {
         return FormatError("\(place): \(error.reason)")
     }
 
-    /// The statement that takes rows of a stage into a table.
+    /// Returns the statement that merges the rows of a stage into a table.
     static func merge(
         _ stage: String, into path: String, _ columns: [String], key: String,
         type: (String) -> String?

@@ -1,7 +1,7 @@
 import DataFormats
 import ObjectStore
 
-/// The rows of the tables of a PostgreSQL database, as of one moment.
+/// The rows of the tables of a PostgreSQL database, from one snapshot.
 final class PostgresSource: RowSource {
     private(set) var notes: [String] = []
     private let server: PostgresConnection
@@ -58,7 +58,7 @@ final class PostgresSource: RowSource {
         return ClassInference.Result(classes: wanted + planner.newClasses)
     }
 
-    /// Whether all tables of a layout have all of its columns.
+    /// Returns whether the tables contain all tables and columns of a layout.
     private static func matches(_ layout: PostgresLayout, _ tables: [PostgresTable]) -> Bool {
         let byName = Dictionary(
             tables.map { ($0.name, Set($0.columns.map(\.name))) },
@@ -69,7 +69,7 @@ final class PostgresSource: RowSource {
         }
     }
 
-    /// The classes of some names, and those that they lead to.
+    /// Returns the classes with these names, and all classes that they link to.
     private static func needed(_ classes: [ClassSchema], _ names: [String]) -> [ClassSchema] {
         let byName = Dictionary(
             classes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
@@ -84,7 +84,7 @@ final class PostgresSource: RowSource {
 
     private func take(_ layout: PostgresLayout) {
         self.layout = layout
-        // Links to rows that were read before cost less.
+        // Links to rows that were read earlier cost less.
         for classSchema in PostgresExporter.ordered(layout.tables.map(\.classSchema)) {
             guard let table = layout.table(of: classSchema) else { continue }
             let name = classSchema.name
@@ -130,7 +130,7 @@ final class PostgresSource: RowSource {
             "the schema '\(options.postgres.schema)' of the database has no table to import")
     }
 
-    /// Adds up the server's estimates, which cost nothing.
+    /// Adds the estimates of the server, which cost nothing.
     private func estimateRows() throws {
         let estimates = try server.rows(
             """
@@ -198,7 +198,8 @@ final class PostgresSource: RowSource {
         }
     }
 
-    /// The collections that have tables of their own: an updated object keeps no element that is not in the table.
+    /// Returns the collections with their own tables: an updated object must not keep elements that are not in the
+    /// table.
     private func collectionsToEmpty(
         _ table: PostgresTablePlan, _ classSchema: ClassSchema
     ) -> [Int] {
@@ -207,7 +208,7 @@ final class PostgresSource: RowSource {
             .compactMap { classSchema.position(of: $0.property.name) }
     }
 
-    /// A row as a line of JSON, which the import of JSON Lines takes.
+    /// Returns a row as a line of JSON, which an import of JSON Lines accepts.
     private static func record(_ rows: PostgresCopyReader, _ table: PostgresTablePlan) -> [UInt8] {
         var json = JSONWriter()
         json.beginObject()
@@ -222,11 +223,11 @@ final class PostgresSource: RowSource {
     }
 }
 
-/// Stores rows whose columns have the types of their properties, without building values first.
+/// Stores rows whose columns have the types of their properties, without creating values.
 private struct PostgresFastRow {
     private let fields: [(index: Int, position: Int, type: PostgresType)]
 
-    /// Nil if a row of the table needs more than to be stored.
+    /// Returns nil if a row of the table needs more than an insertion.
     init?(_ table: PostgresTablePlan, _ columns: [FieldTable.Field], _ classSchema: ClassSchema) {
         guard !table.isNumbered else { return nil }
         var fields: [(Int, Int, PostgresType)] = []
@@ -245,7 +246,7 @@ private struct PostgresFastRow {
         self.fields = fields
     }
 
-    /// Stores the row; false, and nothing has happened, for one with a value that needs a closer look.
+    /// Stores the row; returns false, without storing it, if a value needs a conversion.
     func insert(_ rows: PostgresCopyReader, _ inserter: ObjectInserter) throws -> Bool {
         inserter.clear()
         for (index, position, type) in fields {
@@ -284,7 +285,7 @@ private struct PostgresFastRow {
         do {
             try inserter.insert()
         } catch let error as StoreError where error.code == .duplicateKey {
-            // The general way names the key.
+            // The general path reports the key.
             return false
         }
         return true

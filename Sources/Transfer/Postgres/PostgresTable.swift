@@ -1,24 +1,24 @@
 import DataFormats
 
-/// A table as its database describes it.
+/// The description of a table in its database.
 struct PostgresTable {
     struct Column {
         let name: String
         /// The number of the column in the table.
         let number: Int
-        /// The type as SQL writes it, such as `character varying(20)`.
+        /// The type in SQL notation, such as `character varying(20)`.
         let typeName: String
-        /// The type of a domain, or of its elements.
+        /// The underlying type of a domain, or of its elements.
         let base: BaseType
         let isArray: Bool
         let isRequired: Bool
         var isIndexed = false
     }
 
-    /// The types that are not read as text.
+    /// The types that are not imported as text.
     enum BaseType {
         case bool, int, float, double, text, bytes, moment, day, uuid, numeric, json
-        /// A type that a store has no counterpart for, which is read as text.
+        /// A type without an equivalent in a store, which is imported as text.
         case other
     }
 
@@ -31,18 +31,18 @@ struct PostgresTable {
 
     let identifier: String
     let name: String
-    /// Whether rows of other tables that inherit from this one are excluded.
+    /// Whether the rows of tables that inherit from this one are excluded.
     let isOnly: Bool
     var columns: [Column] = []
     var key: [Int] = []
     var foreignKeys: [ForeignKey] = []
 
-    /// The columns with these numbers.
+    /// Returns the columns with these numbers.
     func columns(_ numbers: [Int]) -> [Column] {
         numbers.compactMap { number in columns.first { $0.number == number } }
     }
 
-    /// The tables of a schema, and the views, which are read only if they are `wanted`.
+    /// Returns the tables of a schema, and those views whose names are in `wanted`.
     static func all(
         in schema: String, of server: PostgresConnection, wanted: Set<String>
     ) throws -> (tables: [PostgresTable], ignored: [String]) {
@@ -155,7 +155,7 @@ private struct PostgresTypes {
         }
     }
 
-    /// The base type of a type behind domains.
+    /// Returns the base type of a type, through domains.
     func base(
         of identifier: String
     ) -> (type: PostgresTable.BaseType, isArray: Bool, isRequired: Bool) {
@@ -173,7 +173,7 @@ private struct PostgresTypes {
     }
 
     private static func single(_ entry: Entry) -> PostgresTable.BaseType {
-        // Labels of enumerations are text.
+        // The labels of an enumeration are text.
         if entry.kind == "e" { return .text }
         guard entry.isBuiltIn else { return entry.name == "citext" ? .text : .other }
         switch entry.name {

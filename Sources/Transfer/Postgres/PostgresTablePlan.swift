@@ -1,11 +1,11 @@
 import DataFormats
 import ObjectStore
 
-/// How the rows of one table are read.
+/// The plan for importing the rows of one table.
 struct PostgresTablePlan {
-    /// A column of the rows that are read, and the property that takes it.
+    /// A selected column, and the property that receives its values.
     struct Column {
-        /// The expression that selects it.
+        /// The expression that selects the column.
         let expression: String
         let name: String
         let property: String
@@ -15,19 +15,19 @@ struct PostgresTablePlan {
 
     let table: String
     let className: String
-    /// The table in SQL.
+    /// The quoted name of the table.
     let path: String
     var columns: [Column] = []
-    /// Whether the first column holds the number by which other rows link to this one.
+    /// Whether the first column contains the number that other rows use to link to a row.
     var isNumbered = false
 
-    /// The statement that reads the rows.
+    /// The statement that selects the rows.
     var statement: String {
         let list = columns.map(\.expression).joined(separator: ", ")
         return "COPY (SELECT \(list) FROM \(path)) TO STDOUT (FORMAT binary)"
     }
 
-    /// Adds a column that is read as a type.
+    /// Adds a column that is imported as a type.
     mutating func add(
         _ name: String, _ property: String, _ type: PostgresType, isArray: Bool,
         through cast: String? = nil
@@ -40,7 +40,7 @@ struct PostgresTablePlan {
                 type: type, isArray: isArray))
     }
 
-    /// Adds the text of several columns, joined with colons, as one column.
+    /// Adds the text of several columns, joined by colons, as one column.
     mutating func add(joining names: [String], as property: String) {
         columns.append(
             Column(
@@ -48,9 +48,9 @@ struct PostgresTablePlan {
                 property: property, type: .text, isArray: false))
     }
 
-    /// The text of several columns, joined with colons; NULL if one of them is.
+    /// Returns the expression for the text of several columns, joined by colons; NULL if one of them is NULL.
     ///
-    /// Colons in one of several values are escaped, so that different keys stay different.
+    /// Colons in the values are escaped if there are several columns, so that different keys have different texts.
     static func joined(_ names: [String]) -> String {
         let texts = names.map { "\(PostgresConnection.quoted($0))::text" }
         guard texts.count > 1 else { return texts.joined() }

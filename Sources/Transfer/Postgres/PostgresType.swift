@@ -1,11 +1,11 @@
 import DataFormats
 import ObjectStore
 
-/// A type of columns as it is sent to PostgreSQL and read from it.
+/// A type of columns that are written to PostgreSQL or read from it.
 enum PostgresType {
     case bool, int, float, double, text, bytes, timestamp, uuid, numeric, json
 
-    /// The type for single values of a property's type.
+    /// Creates the type for single values of a property type.
     init(_ type: PropertyType) {
         switch type {
         case .bool: self = .bool
@@ -37,7 +37,7 @@ enum PostgresType {
         }
     }
 
-    /// The number by which arrays name the type of their elements.
+    /// The object identifier (OID) of the type in an array.
     var identifier: UInt32 {
         switch self {
         case .bool: 16
@@ -53,7 +53,7 @@ enum PostgresType {
         }
     }
 
-    /// The name in SQL of the type that rows are read as.
+    /// The name in SQL of the type that is selected for reading.
     var readName: String {
         switch self {
         case .numeric, .json: "text"
@@ -62,19 +62,19 @@ enum PostgresType {
     }
 }
 
-/// Moments in the binary form of PostgreSQL: microseconds since 2000.
+/// Dates in the binary form of PostgreSQL: microseconds since 2000.
 enum PostgresMoment {
     private static let epoch: Int64 = 946_684_800_000_000
     private static let first: Int64 = -211_813_488_000_000_000
     private static let end: Int64 = 9_223_371_331_200_000_000
 
-    /// The number for a moment; nil outside of PostgreSQL's range, 4713 BC to 294276 AD.
+    /// Returns the number for a date; nil outside of PostgreSQL's range, 4713 BC to 294276 AD.
     static func stored(_ moment: Timestamp) -> Int64? {
         let (number, overflow) = moment.microseconds.subtractingReportingOverflow(epoch)
         return !overflow && (first..<end).contains(number) ? number : nil
     }
 
-    /// The moment of a number; nil for `infinity` and `-infinity`, and outside of the store's range.
+    /// Returns the date of a number; nil for `infinity` and `-infinity`, and outside of the store's range.
     static func moment(_ number: Int64) -> Timestamp? {
         guard number != .max, number != .min else { return nil }
         let (microseconds, overflow) = number.addingReportingOverflow(epoch)

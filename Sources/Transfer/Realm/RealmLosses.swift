@@ -1,4 +1,4 @@
-/// Counts values of a Realm file that a store cannot hold as they are.
+/// Counts values of a Realm file that a store cannot represent exactly.
 struct RealmLosses {
     /// The kinds of losses.
     enum Kind: Int, CaseIterable {
@@ -13,7 +13,7 @@ struct RealmLosses {
 
     private var entries = [Entry](repeating: Entry(), count: Kind.allCases.count)
 
-    /// Counts a value; `location` names the first one.
+    /// Counts a value; `location` is recorded for the first one.
     mutating func add(_ kind: Kind, count: Int = 1, _ location: @autoclosure () -> String) {
         if entries[kind.rawValue].count == 0 { entries[kind.rawValue].first = location() }
         entries[kind.rawValue].count += count

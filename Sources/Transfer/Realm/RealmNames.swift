@@ -1,17 +1,17 @@
 import ObjectStore
 
-/// Turns names of a Realm file into names that a schema may have.
+/// Converts names of a Realm file to valid schema names.
 ///
-/// Realm allows any text. Names of a schema consist of letters, digits and `_`, and are unique.
+/// Realm permits any text. Schema names consist of letters, digits and `_`, and are unique.
 struct RealmNames {
-    /// The names that were given so far.
+    /// The names that are already taken.
     private var taken: Set<String> = []
 
-    /// Type names cannot be class names: `link = "string"` would have two meanings.
+    /// Type names, which cannot be class names, because `link = "string"` would be ambiguous.
     private static let reserved = Set(
         PropertyType.allCases.map(\.rawValue) + ["list", "set", "map"])
 
-    /// A valid and unique name.
+    /// Returns a valid and unique name.
     ///
     /// `fallback` replaces a name without letters and digits.
     mutating func name(_ wanted: String, fallback: String, isClass: Bool = false) -> String {
@@ -27,10 +27,10 @@ struct RealmNames {
         return name
     }
 
-    /// Reserves a name as it is.
+    /// Reserves a name without changing it.
     mutating func take(_ name: String) { taken.insert(name) }
 
-    /// The name without what a schema does not allow.
+    /// Returns the name without characters that a schema does not permit.
     private static func valid(_ name: String) -> String {
         var scalars = String.UnicodeScalarView()
         for scalar in name.unicodeScalars {

@@ -7,7 +7,7 @@ final class RealmObjects {
     private let plan: RealmPlan
     private let schemas: [ClassSchema]
     private let values: RealmValues
-    /// The columns of each class with links to objects that did not exist yet.
+    /// The columns of each class with links to objects that did not exist at their creation.
     private var deferred: [Set<Int>]
 
     init(
@@ -20,35 +20,35 @@ final class RealmObjects {
         deferred = Array(repeating: [], count: plan.classes.count)
     }
 
-    /// How a column is stored.
+    /// The storage of a column.
     private enum Kind {
         case int, bool, double, text, link(Int)
         /// Any other value.
         case general
     }
 
-    /// How a column is read and stored.
+    /// The mapping of a column to a property.
     ///
-    /// Has no references, so that copying it in a loop needs no reference counting.
+    /// It contains no references, so that copying it in a loop needs no reference counting.
     private struct Field {
         /// The index of the property in the class of the file.
         let index: Int
-        /// The position of the property in the class of the store.
+        /// The index of the property in the class of the store.
         let position: Int
         let kind: Kind
         let isNullable: Bool
         /// Whether the property links to a class.
         let hasTarget: Bool
-        /// Whether elements that differ in the file may be equal in a store: NaN, or 1 and 1.0.
+        /// Whether elements that differ in the file can be equal in a store: NaN, or 1 and 1.0.
         let mayMerge: Bool
     }
 
-    /// The property in the file.
+    /// Returns the property in the file.
     private func property(_ field: Field, _ position: Int) -> RealmProperty {
         plan.classes[position].source.properties[field.index]
     }
 
-    /// Returns the replacement for null: nil, or zero if a value that cannot be read is required.
+    /// Returns the replacement of null: nil, or zero if a required value cannot be read.
     private func null(_ field: Field, _ position: Int) -> Value {
         let property = schemas[position].properties[field.position]
         return property.isOptional || !property.isSingle ? .null : property.type.zero
@@ -58,7 +58,7 @@ final class RealmObjects {
 
     /// Creates the objects of a class.
     ///
-    /// Links to objects that do not exist yet are left to ``complete(_:_:)``.
+    /// ``complete(_:_:)`` sets links to objects that do not exist yet.
     func create(
         _ position: Int, _ pass: RealmPass, _ order: RealmOrder, count: (Int) -> Void
     ) throws {
@@ -122,7 +122,7 @@ final class RealmObjects {
         }
     }
 
-    /// Counts the elements of a set that a store does not distinguish.
+    /// Counts the elements of a set that are equal in a store.
     private func countMerged(
         _ field: Field, _ rows: RealmRows, _ row: Int, _ object: ObjectKey, _ position: Int
     ) throws {
@@ -191,7 +191,7 @@ final class RealmObjects {
             stored, of: property(field, position), place(position, field, rows, row))
         {
             guard value == .null else { return inserter.set(field.position, value) }
-            // A collection that cannot be read stays empty.
+            // A collection that cannot be read remains empty.
             if property(field, position).collection == nil {
                 inserter.set(field.position, null(field, position))
             }
@@ -239,14 +239,14 @@ final class RealmObjects {
             hasTarget: column.target != nil, mayMerge: mayMerge)
     }
 
-    /// Whether a property may link to objects that do not exist yet.
+    /// Returns whether a property can link to objects that do not exist yet.
     private func isLater(_ column: RealmPlan.Column, _ property: RealmProperty) -> Bool {
         guard let target = column.target else { return false }
         guard schemas[target].isEmbedded else { return !values.isComplete[target] }
         return !targets(ofParts: target).allSatisfy { values.isComplete[$0] }
     }
 
-    /// The classes that embedded objects of a class link to.
+    /// Returns the classes that the embedded objects of a class link to.
     private func targets(ofParts start: Int) -> Set<Int> {
         var found: Set<Int> = []
         var seen: Set<Int> = [start]
@@ -272,7 +272,7 @@ final class RealmObjects {
 
     // MARK: - Completion
 
-    /// Sets links to objects that did not exist when an object was created.
+    /// Sets links to objects that did not exist when the linking object was created.
     func complete(_ position: Int, _ pass: RealmPass) throws {
         let columns = plan.classes[position].columns.filter {
             deferred[position].contains($0.index)
@@ -309,7 +309,7 @@ final class RealmObjects {
                     }
                 default:
                     let stored = try rows.value(row, field.index)
-                    // Values without links are set already, except for embedded objects.
+                    // Values without links are already set, except for embedded objects.
                     guard field.hasTarget && !stored.isEmpty || stored.hasLinks else {
                         continue
                     }
@@ -339,7 +339,7 @@ final class RealmObjects {
         _ rows: RealmRows, _ row: Int, _ fields: [Field], _ position: Int
     ) -> String {
         fields.map { field in
-            // because the row is rejected anyway
+            // because the row is rejected in any case
             let value = try? rows.value(row, field.index)
             return
                 "\(schemas[position].properties[field.position].name)=\(value.map { "\($0)" } ?? "?")"
@@ -358,7 +358,7 @@ extension RealmValue {
         }
     }
 
-    /// Whether a link is anywhere in the value.
+    /// Whether the value contains a link at any depth.
     fileprivate var hasLinks: Bool {
         var found = false
         forEachLink { _ in found = true }

@@ -9,7 +9,7 @@ struct RealmPlan {
         let index: Int
         /// The name in the store.
         let name: String
-        /// The class that links point to, an index in ``RealmPlan/classes``.
+        /// The target class of links, as an index in ``RealmPlan/classes``.
         let target: Int?
     }
 
@@ -19,14 +19,14 @@ struct RealmPlan {
         /// The name in the store.
         let name: String
         var columns: [Column] = []
-        /// The class as the file describes it, for a store that does not have it.
+        /// The class as described by the file, for a store that does not have the class.
         var schema: ClassSchema
     }
 
     private(set) var classes: [Class] = []
-    /// Things that have no equivalent in a store.
+    /// Notes about data without an equivalent in a store.
     private(set) var notes: [String] = []
-    /// The positions in ``classes`` by the index of the class in the file.
+    /// The indexes in ``classes`` by the index of the class in the file.
     private(set) var positions: [Int: Int] = [:]
 
     private let file: RealmFile
@@ -34,7 +34,7 @@ struct RealmPlan {
 
     /// Plans the import of a file.
     ///
-    /// Throws `unknown_class` for a class that the options name and the file does not have.
+    /// Throws `unknown_class` for a class in the options that the file does not contain.
     init(_ file: RealmFile, _ options: ImportOptions) throws {
         self.file = file
         self.options = options
@@ -136,7 +136,7 @@ struct RealmPlan {
         var names = RealmNames()
         var renamed: [String] = []
         var properties: [Property] = []
-        // Names that can stay come first, so that another name does not take theirs.
+        // Names that can remain unchanged are assigned first, so that no other name takes them.
         var kept: [Int: String] = [:]
         for (index, found) in source.properties.enumerated() {
             guard options.property(of: found.name, in: plain) == nil else { continue }
@@ -180,7 +180,7 @@ struct RealmPlan {
             classes[position].name, properties, isEmbedded: source.kind == .embedded)
     }
 
-    /// Whether a store can keep the original name beside its own.
+    /// Returns whether a store can keep the original name in addition to its own.
     private static func canBeStored(_ name: String) -> Bool {
         !name.isEmpty && name.utf8.count <= 200
             && name.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }

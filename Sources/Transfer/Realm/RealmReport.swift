@@ -8,25 +8,25 @@ package struct RealmReport {
     package struct Table: Sendable {
         /// The name of the table.
         package let name: String
-        /// `object`, `embedded`, `asymmetric`, or `internal` for Realm's own tables.
+        /// The kind: `object`, `embedded`, `asymmetric`, or `internal` for Realm's own tables.
         package let kind: String
         /// The number of objects.
         package let objects: Int
         /// The number of properties.
         package let properties: Int
-        /// The bytes that the table takes.
+        /// The size of the table in bytes.
         package let bytes: Int
     }
 
     private let file: RealmFile
     /// The classes and tables, in the order of the file.
     package let tables: [Table]
-    /// The version of the app's schema; nil if the file states none.
+    /// The schema version of the app; nil if the file does not contain one.
     package let schemaVersion: UInt64?
 
     /// Opens and examines a file.
     ///
-    /// Throws `file_corrupt` and `invalid_argument`, with a fix.
+    /// Throws `file_corrupt` and `invalid_argument`, with a suggested fix.
     package init(_ path: String, _ options: RealmOptions) throws {
         (file, tables, schemaVersion) = try RealmErrors.wrapping(path) {
             let file = try RealmFile(
@@ -51,7 +51,7 @@ package struct RealmReport {
         tables.reduce(0) { $0 + ($1.kind == "internal" ? 0 : $1.objects) }
     }
 
-    /// Describes how the history is stored.
+    /// A description of the kind of history in the file.
     package var history: String {
         switch file.history {
         case .none: "none"
@@ -62,14 +62,14 @@ package struct RealmReport {
         }
     }
 
-    /// Verifies every value, every count, and that links agree with backlinks.
+    /// Checks all values and counts, and whether links match backlinks.
     ///
     /// Returns a description of each fault.
     package func check(progress: (Int) throws -> Void = { _ in }) throws -> [String] {
         try RealmErrors.wrapping(file.path) { try file.check(progress: progress) }
     }
 
-    /// The report for people.
+    /// The report as text for people.
     package var text: String {
         var lines = [
             file.path,
@@ -96,7 +96,7 @@ package struct RealmReport {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// The report for programs.
+    /// The report as JSON for programs.
     package var json: String {
         var json = JSONWriter()
         json.beginObject()
@@ -140,9 +140,9 @@ package struct RealmReport {
 
 /// The schema of a Realm file.
 package enum RealmSchema {
-    /// The classes that an import would create.
+    /// Returns the classes that an import would create.
     ///
-    /// Throws as ``RealmReport/init(_:_:)``.
+    /// Throws the errors of ``RealmReport/init(_:_:)``.
     package static func classes(_ path: String, _ options: RealmOptions) throws -> [ClassSchema] {
         var importOptions = ImportOptions()
         importOptions.realm = options

@@ -3,8 +3,8 @@ import RealmFiles
 
 /// The classes and objects of a Realm file, as rows for an import.
 ///
-/// Objects are created in one pass, in an order that puts linked classes first. Circular links are set in a second
-/// pass. Neither pass uses memory in proportion to the file, except for the keys of objects without consecutive keys.
+/// Objects are created in one pass, with linked classes first. Circular links are set in a second pass. Memory does not
+/// grow with the file, except for the keys of objects whose keys are not consecutive.
 final class RealmSource: RowSource {
     private let path: String
     private let options: ImportOptions
@@ -50,7 +50,7 @@ final class RealmSource: RowSource {
         ClassInference.Result(classes: plan.classes.map(\.schema))
     }
 
-    /// The version of the app's schema.
+    /// Returns the schema version of the app.
     func schemaVersion() throws -> UInt64? {
         try RealmErrors.wrapping(path) { try file.schemaVersion() }
     }
@@ -84,7 +84,7 @@ final class RealmSource: RowSource {
 
     /// Runs the work.
     ///
-    /// If another program has written to the file meanwhile, that error replaces all others.
+    /// If another program has written to the file meanwhile, throws an error about this instead of any other error.
     private func whileUnchanged(_ work: () throws -> Void) throws {
         try RealmErrors.wrapping(path) {
             do {
@@ -98,14 +98,14 @@ final class RealmSource: RowSource {
     }
 }
 
-/// The order in which classes are created: linked classes come first as far as possible.
+/// The order in which classes are created: linked classes come first, except in circles.
 struct RealmOrder {
-    /// The positions of classes whose objects exist on their own.
+    /// The indexes of the classes of independent objects.
     private(set) var positions: [Int] = []
 
     init(_ plan: RealmPlan) {
         var isDone = Array(repeating: false, count: plan.classes.count)
-        // Depth first, without recursion: a file may have thousands of classes in a chain.
+        // Depth first, without recursion, because a file can have chains of thousands of classes.
         for start in plan.classes.indices where !isDone[start] {
             isDone[start] = true
             var stack: [(position: Int, next: Int)] = [(start, 0)]
@@ -128,7 +128,7 @@ struct RealmOrder {
     }
 }
 
-/// Errors of Realm files as errors of stores.
+/// Converts errors of Realm files to errors of stores.
 enum RealmErrors {
     /// Runs the work and converts an error of the file to `file_corrupt` or `invalid_argument`.
     static func wrapping<Result>(_ path: String, _ work: () throws -> Result) throws -> Result {

@@ -5,13 +5,13 @@ import RealmFiles
 ///
 /// Confined to the thread of the store.
 final class RealmValues {
-    /// Values that could not be converted exactly.
+    /// The values that could not be converted exactly.
     var losses = RealmLosses()
-    /// The objects that were created, by class of the plan and by key in the file.
+    /// The created objects, by class of the plan and by key in the file.
     private(set) var objects: [NumberedObjects]
     /// Whether all objects of a class have been created, by class of the plan.
     var isComplete: [Bool]
-    /// How many embedded objects were created, by class of the plan.
+    /// The numbers of created embedded objects, by class of the plan.
     private(set) var partCounts: [Int]
 
     private let plan: RealmPlan
@@ -46,15 +46,15 @@ final class RealmValues {
         return isLater ? nil : fitted(result, property, location)
     }
 
-    /// Returns the value without nil where a store cannot hold nil: broken links are removed from lists and sets, and
-    /// required values become zero.
+    /// Returns the value without nil if the property does not permit nil: broken links are removed from lists and sets,
+    /// and required values become zero.
     private func fitted(
         _ value: Value, _ property: RealmProperty, _ location: () -> String
     ) -> Value {
         switch property.type {
         case .mixed, .table: return value
         case .link:
-            // The value of a single embedded object is a list too.
+            // The value of a single embedded object is also a list.
             guard property.collection != nil, case .list(let elements) = value,
                 elements.contains(.null)
             else { return value }
@@ -77,7 +77,7 @@ final class RealmValues {
         }
     }
 
-    /// The range of dates that can be written as text and read back.
+    /// The range of dates whose text can be parsed again.
     private static let firstDate =
         Timestamp(Timestamp.Components(year: -290_000, month: 1, day: 1))
         ?? Timestamp(microseconds: .min)
@@ -87,10 +87,10 @@ final class RealmValues {
                 year: 290_000, month: 12, day: 31, hour: 23, minute: 59, second: 59,
                 microsecond: 999_999)) ?? Timestamp(microseconds: .max)
 
-    /// A moment, in microseconds.
+    /// Converts a date, to microseconds.
     func timestamp(_ moment: RealmTimestamp, _ location: () -> String) -> Timestamp {
         let (seconds, overflow) = moment.seconds.multipliedReportingOverflow(by: 1_000_000)
-        // Rounds down, also before 1970.
+        // Rounds down, also for dates before 1970.
         let fraction = moment.nanoseconds
         let micros = fraction >= 0 || fraction % 1000 == 0 ? fraction / 1000 : fraction / 1000 - 1
         let (sum, sumOverflow) = seconds.addingReportingOverflow(micros)
@@ -103,7 +103,7 @@ final class RealmValues {
         return found
     }
 
-    /// A UUID, in text order.
+    /// Converts a UUID, to the byte order of its text.
     func uuid(_ id: RealmUUID) -> UUIDValue {
         guard swapsGUIDs else { return UUIDValue(high: id.high, low: id.low) }
         let first = UInt64(UInt32(truncatingIfNeeded: id.high >> 32).byteSwapped)
@@ -192,7 +192,7 @@ final class RealmValues {
         return object(link.key, of: target, &isLater, location)
     }
 
-    /// A link to an object of a class; marks `isLater` while the class is not complete.
+    /// Returns a link to an object of a class; sets `isLater` if the class is not complete.
     private func object(
         _ key: Int64, of target: Int, _ isLater: inout Bool, _ location: () -> String
     ) -> Value {
@@ -207,7 +207,7 @@ final class RealmValues {
         return .null
     }
 
-    /// Returns the object for a key of the file; nil if there is none.
+    /// Returns the object for a key of the file; nil if there is no such object.
     func found(_ key: Int64, of target: Int, _ location: @autoclosure () -> String)
         -> ObjectReference?
     {
@@ -218,7 +218,7 @@ final class RealmValues {
         return nil
     }
 
-    /// The values of an embedded object, in the order of its class.
+    /// Returns the values of an embedded object, in the order of its class.
     private func part(
         _ key: Int64, of target: Int, _ depth: Int, _ isLater: inout Bool, _ location: () -> String
     ) throws -> Value {
@@ -234,7 +234,7 @@ final class RealmValues {
             losses.add(.danglingLinks, location())
             return .null
         }
-        // The lookup may reuse the rows for the nested embedded objects.
+        // The lookup can reuse the rows for the nested embedded objects.
         let stored = try source.columns.map { try rows.value(row, $0.index) }
         var values = [Value](repeating: .null, count: schemas[target].properties.count)
         for (column, value) in zip(source.columns, stored) {

@@ -1,8 +1,9 @@
 import DataFormats
 import ObjectStore
 
-/// Writes commits and snapshots of a store as JSON Lines that make an exact copy: objects keep their keys, and links lead to
-/// keys.
+/// Writes commits and snapshots of a store as JSON Lines that create an exact copy.
+///
+/// Objects keep their keys, and links refer to keys.
 ///
 ///     {"$replica":1,"version":12,"since":11}
 ///     {"schema":{"Dog":{"id":"int primary"}},"catalog":"AQEB…"}
@@ -10,29 +11,29 @@ import ObjectStore
 ///     {"inserted":"Dog","object":9,"values":{"id":3,"age":null}}
 ///     {"modified":"Dog","object":9,"values":{"owner":{"$key":4}}}
 ///
-/// The first line says whether the lines are those of a commit, `"since"` the version before, or a `"snapshot"`. Deletions come
-/// first, then insertions with the values that lead to no other object, then what is modified, with the links of the new
-/// objects. `catalog` is the schema with the numbers of its tables and columns, by which renames are known. Lines can be cut
-/// into parts between any two of them.
+/// The first line shows whether the lines are those of a commit, with the previous version in `since`, or of a
+/// snapshot, with `"snapshot"`. Deletions come first, then insertions with the values that do not link to other
+/// objects, then modifications, with the links of the new objects. `catalog` is the schema with the numbers of its
+/// tables and columns, which identify renames. The lines can be split into parts between any two lines.
 package struct ReplicationLines {
     /// The number of the format.
     package static let format: Int64 = 1
 
-    /// How many bytes a part holds before it is handed on.
+    /// The size at which a part is passed on, in bytes.
     private let partSize: Int
     private var json = JSONWriter()
     private let take: (_ part: [UInt8]) throws -> Void
 
-    /// `take` receives parts of about `partSize` bytes, whole lines each.
+    /// Creates a writer; `take` receives parts of about `partSize` bytes, which consist of whole lines.
     package init(partSize: Int = 256 << 10, _ take: @escaping (_ part: [UInt8]) throws -> Void) {
         self.partSize = partSize
         self.take = take
     }
 
-    /// Writes what a step has done; the last part is returned.
+    /// Writes the changes of a step and returns the last part.
     ///
-    /// `known` is the schema that the reader has; nil makes the lines repeat all values of classes whose properties may be
-    /// new.
+    /// `known` is the schema that the reader has. If it is nil, the lines repeat all values of classes that can have
+    /// new properties.
     package mutating func commit(
         _ change: VersionChange, since: UInt64, catalog: [UInt8], known: Schema?
     ) throws -> [UInt8] {
@@ -63,7 +64,7 @@ package struct ReplicationLines {
         return finished()
     }
 
-    /// Writes all objects of a version; the last part is returned.
+    /// Writes all objects of a version and returns the last part.
     package mutating func snapshot(_ view: StoreView, catalog: [UInt8]) throws -> [UInt8] {
         begin(view.version)
         json.key("snapshot")
@@ -86,7 +87,7 @@ package struct ReplicationLines {
         return finished()
     }
 
-    /// Whether values of a property may lead to other objects.
+    /// Returns whether values of a property can link to other objects.
     private static func isLinking(_ property: Property) -> Bool {
         !property.isBacklinks && (property.type == .object || property.type == .mixed)
     }

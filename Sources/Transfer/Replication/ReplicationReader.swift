@@ -1,18 +1,18 @@
 import DataFormats
 import ObjectStore
 
-/// Makes a store the copy that ``ReplicationLines`` describe.
+/// Applies ``ReplicationLines`` to a store, which becomes an exact copy.
 ///
 ///     let reader = ReplicationReader(store)
 ///     try store.write { for part in parts { try reader.take(part) } try reader.finish() }
 ///
-/// All parts of a commit or snapshot are taken in one write transaction. Confined to the thread of the store.
+/// Apply all parts of a commit or snapshot in one write transaction. Confined to the thread of the store.
 package final class ReplicationReader {
     private let store: Store
     private let importer: Importer
     private var hasHeader = false
     private var isSnapshot = false
-    /// The objects that a snapshot has, where the store had some before.
+    /// The keys of the objects in a snapshot, for classes that had objects in the store before.
     private var seen: [String: Set<ObjectKey>] = [:]
     private var wasEmpty = true
     private let tape = JSONTape()
@@ -21,15 +21,15 @@ package final class ReplicationReader {
     /// Whether the objects of the class of the last row have nothing that leads to other objects.
     private var plain: (classSchema: ClassSchema, isPlain: Bool)?
 
-    /// Reads one commit or snapshot into a store.
+    /// Creates a reader for one commit or snapshot.
     package init(_ store: Store) {
         self.store = store
         importer = Importer(into: store)
     }
 
-    /// Does what a part says, in the open write transaction.
+    /// Applies a part in the open write transaction.
     ///
-    /// Throws a `FormatError` for lines that do not fit the store, and what writing throws.
+    /// Throws a `FormatError` for lines that do not match the store, and the errors of writing.
     package func take(_ part: [UInt8]) throws {
         var start = part.startIndex
         while start < part.endIndex {
@@ -42,7 +42,7 @@ package final class ReplicationReader {
         }
     }
 
-    /// Ends the commit or snapshot: objects that a snapshot does not have are deleted.
+    /// Ends the commit or snapshot; deletes objects that are not in a snapshot.
     package func finish() throws {
         guard hasHeader else { throw FormatError("the commit is empty") }
         guard isSnapshot, !wasEmpty else { return }

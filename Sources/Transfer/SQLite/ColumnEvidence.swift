@@ -1,12 +1,12 @@
 import DataFormats
 import ObjectStore
 
-/// The evidence that the declared type of a column and its values give about the type of a property.
+/// Infers the type of a property from the declared type of a column and its values.
 ///
 /// SQLite accepts any value in any column, so only both together determine the type.
 struct ColumnEvidence {
-    /// The declared type by SQLite's rules (its documentation, "Datatypes", 3.1), extended by types that SQLite does
-    /// not have.
+    /// The declared type according to SQLite's rules (section 3.1 of its documentation "Datatypes"), with additional
+    /// types that SQLite does not have.
     private enum Wish { case int, text, anything, real, number, bool, date, uuid, decimal }
 
     private let wish: Wish
@@ -18,10 +18,10 @@ struct ColumnEvidence {
     private var blobs = 0
     /// Whether all values so far match the declared type.
     private var isAsWished = true
-    /// Integers in a date column that must be milliseconds, and all others except 0.
+    /// The numbers of integers in a date column: those that must be milliseconds, and all others except 0.
     private var milliseconds = 0
     private var seconds = 0
-    /// Whether all integers are doubles too.
+    /// Whether doubles represent all integers exactly.
     private var areIntsExact = true
 
     init(declared: String, dates: SQLiteDates?) {
@@ -41,7 +41,7 @@ struct ColumnEvidence {
         return has("REAL", "FLOA", "DOUB") ? .real : .number
     }
 
-    /// Adds one more value.
+    /// Adds a value.
     mutating func add(_ row: SQLiteStatement, _ column: Int) {
         switch row.kind(column) {
         case .null: nulls += 1
@@ -94,7 +94,7 @@ struct ColumnEvidence {
         type == .date && dates == nil && milliseconds > 0 && seconds == 0 && reals == 0
     }
 
-    /// The type of a property that can hold all these values.
+    /// The type of a property that can store all these values.
     var type: PropertyType {
         if isAsWished {
             switch wish {

@@ -1,16 +1,17 @@
 import DataFormats
 import ObjectStore
 
-/// Single values of rows of SQLite as values of properties.
+/// Converts single values of SQLite rows to values of properties.
 struct SQLiteCell {
-    /// How numbers in date properties are read.
+    /// The encoding of numbers in date properties.
     ///
-    /// Nil follows SQLite: integers are seconds, others Julian days.
+    /// Nil for the convention of SQLite: integers are seconds since 1970, other numbers are Julian days.
     let dates: SQLiteDates?
-    /// Whether text in mixed columns that looks like JSON is JSON, as in exports of the first format.
+    /// Whether text in mixed columns that looks like JSON is JSON, as in the first format of exports.
     let isExport: Bool
 
-    /// Returns the value of a cell for a single property other than a link; nil if the property cannot hold it.
+    /// Returns the value of a cell for a property with single values other than links; nil if the property cannot store
+    /// it.
     func value(_ row: SQLiteStatement, _ column: Int, as type: PropertyType) throws -> Value? {
         switch (type, row.kind(column)) {
         case (_, .null): return .null
@@ -36,7 +37,7 @@ struct SQLiteCell {
         }
     }
 
-    /// Returns the float that a number was before it became a double, or that is written with the same digits.
+    /// Returns the float that was converted to this double, or the float with the same digits.
     private static func float(_ number: Double) -> Float? {
         guard number.isFinite else { return Float(number) }
         if let float = Float(exactly: number) { return float }
@@ -46,7 +47,7 @@ struct SQLiteCell {
         return float
     }
 
-    /// The digits of a number, or a text; nil for other values.
+    /// Returns the digits of a number, or a text; nil for other values.
     static func text(_ row: SQLiteStatement, _ column: Int) -> String? {
         switch row.kind(column) {
         case .int: String(row.int(column))
@@ -70,7 +71,7 @@ struct SQLiteCell {
         }
     }
 
-    /// The text of a cell.
+    /// Returns the text of a cell.
     func text(_ row: SQLiteStatement, _ column: Int) throws -> String {
         guard let text = row.text(column) else {
             throw FormatError("column '\(row.name(column))' holds text that is not UTF-8")
@@ -78,7 +79,7 @@ struct SQLiteCell {
         return text
     }
 
-    /// Whether a text in a mixed column represents another value, or a text that looks like one.
+    /// Returns whether a text in a mixed column represents another value, or a text that looks like one.
     static func looksLikeJSON(_ text: String) -> Bool {
         switch text.utf8.first {
         case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "\""): true
@@ -86,7 +87,7 @@ struct SQLiteCell {
         }
     }
 
-    /// Returns the date that a whole number represents.
+    /// Returns the date that an integer represents.
     static func moment(_ number: Int64, _ dates: SQLiteDates?) -> Timestamp? {
         (dates ?? .seconds).moment(number)
     }

@@ -1,17 +1,17 @@
 import ObjectStore
 
-/// How dates are stored in SQLite, which has no type for them.
+/// The encoding of dates in SQLite, which has no type for dates.
 package enum SQLiteDates: String, CaseIterable, Sendable {
-    /// ISO 8601, as `2026-11-21T10:00:00Z`.
+    /// Text in ISO 8601, such as `2026-11-21T10:00:00Z`.
     case text
-    /// Seconds since 1970, whole ones as integers.
+    /// Seconds since 1970; integers if they are whole.
     case seconds
-    /// Milliseconds since 1970, whole ones as integers.
+    /// Milliseconds since 1970; integers if they are whole.
     case milliseconds
-    /// Julian days as numbers, exact to about a tenth of a millisecond.
+    /// Julian days as numbers, with a precision of about a tenth of a millisecond.
     case julian
 
-    /// Returns the encoding of this name.
+    /// Creates the encoding with this name.
     ///
     /// Throws `invalid_argument` with the known names.
     package init(name: String) throws {
@@ -28,7 +28,7 @@ package enum SQLiteDates: String, CaseIterable, Sendable {
     private static let epochAsJulianDay = 2_440_587.5
     private static let microsecondsOfDay = 86_400_000_000.0
 
-    /// Returns the date that a number represents; nil outside the range of dates.
+    /// Returns the date of a number; nil outside of the range of dates.
     func moment(_ number: Double) -> Timestamp? {
         switch self {
         case .text, .seconds: Timestamp(seconds: number)
@@ -40,7 +40,7 @@ package enum SQLiteDates: String, CaseIterable, Sendable {
         }
     }
 
-    /// Returns the date that a whole number represents, without loss.
+    /// Returns the exact date of an integer.
     func moment(_ number: Int64) -> Timestamp? {
         let factor: Int64
         switch self {
@@ -52,13 +52,14 @@ package enum SQLiteDates: String, CaseIterable, Sendable {
         return overflow ? nil : Timestamp(microseconds: microseconds)
     }
 
-    /// Whether a number of seconds is so large that it must be milliseconds: as seconds it is after the year 5138, as
-    /// milliseconds after March 1973.
+    /// Returns whether a number of seconds is so large that it must be milliseconds.
+    ///
+    /// As seconds it is after the year 5138; as milliseconds it is after March 1973.
     static func looksLikeMilliseconds(_ number: Int64) -> Bool {
         number.magnitude >= 100_000_000_000
     }
 
-    /// Whether a date converts back to the number that it was read from.
+    /// Returns whether a date converts back to the original number.
     func isExact(_ number: Double, _ moment: Timestamp) -> Bool {
         switch stored(moment) {
         case .double(let stored): stored == number

@@ -9,7 +9,7 @@ struct SQLiteExporter {
     private let dates: SQLiteDates
     private let database: SQLiteDatabase
 
-    /// Begins the database.
+    /// Creates the database.
     ///
     /// `isWhole` means that it will contain all objects, and therefore all link targets.
     init(
@@ -90,7 +90,7 @@ struct SQLiteExporter {
             "INSERT INTO \(SQLiteDatabase.quoted(table)) (\(names)) VALUES (\(marks))")
     }
 
-    /// Binds the value of a column, and returns it.
+    /// Binds the value of a column and returns the value.
     private func bind(
         _ position: Int, _ column: SQLiteLayout.Column, _ key: ObjectKey,
         _ classSchema: ClassSchema, _ statement: SQLiteStatement
@@ -108,7 +108,7 @@ struct SQLiteExporter {
         return value
     }
 
-    /// Whether SQLite can represent a mixed value.
+    /// Returns whether SQLite can represent a mixed value.
     private func isPlain(_ value: Value) -> Bool {
         switch value {
         case .null, .int, .data, .string: true
@@ -171,7 +171,7 @@ struct SQLiteExporter {
         }
     }
 
-    /// SQLite reads NaN as `NULL`, so it becomes text.
+    /// Binds a number; NaN becomes text, because SQLite would store it as `NULL`.
     private func bind(_ position: Int, _ number: Double, _ statement: SQLiteStatement) {
         if number.isNaN {
             statement.bind(position, "NaN")

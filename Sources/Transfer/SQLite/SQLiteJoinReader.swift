@@ -1,7 +1,7 @@
 import DataFormats
 import ObjectStore
 
-/// Fills link collections of a class from the table that holds their elements.
+/// Fills link collections of a class from the table with their elements.
 struct SQLiteJoinReader {
     private let importer: Importer
     private let table: SQLiteLayout.Table
@@ -12,9 +12,9 @@ struct SQLiteJoinReader {
     private let rows: SQLiteStatement
     private let cell = SQLiteCell(dates: nil, isExport: true)
 
-    /// Prepares reading into the property at a position of a class of the store.
+    /// Creates a reader for the property at an index of a class of the store.
     ///
-    /// Throws `type_mismatch` if the property is no collection of links.
+    /// Throws `type_mismatch` if the property is not a collection of links.
     init(
         _ importer: Importer, _ table: SQLiteLayout.Table, _ join: SQLiteLayout.Join,
         _ className: String, _ position: Int, _ database: SQLiteDatabase

@@ -1,16 +1,16 @@
 import DataFormats
 import ObjectStore
 
-/// The mapping of classes to tables, for writing them and for reading them back.
+/// The mapping of classes to tables, for writing and reading a database.
 ///
-/// Each class is a table, each property a column. Lists, sets and maps of links have their own tables. Values that
-/// SQLite cannot represent are JSON in their column.
+/// Each class is a table, and each property is a column. Lists, sets and maps of links have their own tables. Values
+/// that SQLite cannot represent are JSON in their column.
 struct SQLiteLayout {
     struct Column {
         let name: String
         let property: Property
         let form: Form
-        /// The column with the type of a mixed value that is JSON in this column; NULL for other values.
+        /// The column with the type of a mixed value if this column contains it as JSON; NULL for other values.
         var typeColumn: String?
     }
 
@@ -33,18 +33,18 @@ struct SQLiteLayout {
     struct Table {
         let name: String
         let classSchema: ClassSchema
-        /// The column with the object's number, if the class has no primary key.
+        /// The column with the number of the object, if the class has no primary key.
         let keyColumn: String?
         let columns: [Column]
         let joins: [Join]
 
-        /// The columns in the binding order of an insertion.
+        /// The columns in the order in which an insertion binds them.
         var insertedColumns: [String] {
             columns.map(\.name) + columns.compactMap(\.typeColumn) + [keyColumn].compactMap(\.self)
         }
     }
 
-    /// The table that describes the others.
+    /// The table that describes the other tables.
     static let metadata = "moonpool"
 
     private(set) var tables: [Table] = []
@@ -63,7 +63,7 @@ struct SQLiteLayout {
             all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         self.isWhole = isWhole
         let kept = classes.filter { !$0.isEmbedded }
-        // The names of classes come first.
+        // The names of classes are assigned first.
         let tableNames = kept.map { names.unique($0.name) }
         for (classSchema, name) in zip(kept, tableNames) { add(classSchema, name) }
     }
@@ -85,7 +85,7 @@ struct SQLiteLayout {
             columns.append(
                 Column(name: columnNames.unique(property.name), property: property, form: form))
         }
-        // Last, so that no property loses its name to one.
+        // These names are assigned last, so that they do not change the names of properties.
         for index in columns.indices where hasTypeColumns && columns[index].isMixed {
             columns[index].typeColumn = columnNames.unique("\(columns[index].name)_type")
         }
@@ -187,7 +187,7 @@ struct SQLiteLayout {
         return " REFERENCES \(SQLiteDatabase.quoted(table.name)) (\(SQLiteDatabase.quoted(key)))"
     }
 
-    /// Returns the declared type of a column, which determines SQLite's conversions: text must not become a number.
+    /// Returns the declared type of a column, which determines SQLite's conversions; text must not become a number.
     private static func type(of property: Property) -> String {
         switch property.type {
         case .bool: "BOOLEAN"

@@ -1,6 +1,6 @@
 import ObjectStore
 
-/// Assigns names of tables and columns, which SQLite compares without regard to the case of ASCII letters.
+/// Assigns names of tables and columns, which are case-insensitive for ASCII letters in SQLite.
 struct SQLiteNames {
     private var taken: Set<String>
 
@@ -35,7 +35,7 @@ enum SchemaNames {
         return limited(isUpper ? name : "Table" + name)
     }
 
-    /// Whether a property can have this name.
+    /// Returns whether a property can have this name.
     static func isName(_ name: String) -> Bool {
         guard let first = name.unicodeScalars.first, !("0"..."9").contains(first) else {
             return false

@@ -3,7 +3,7 @@ import ObjectStore
 
 /// Maps the tables of a database to classes and properties.
 ///
-/// For databases from other programs. The output of `SQLiteExporter` describes itself.
+/// For databases of other programs; an export by `SQLiteExporter` contains its own description.
 struct SQLitePlanner {
     private let database: SQLiteDatabase
     private let options: ImportOptions
@@ -11,13 +11,13 @@ struct SQLitePlanner {
     private var evidence: [String: [ColumnEvidence]] = [:]
     /// The class of each imported table.
     private var classNames: [String: String] = [:]
-    /// By lower-case name: foreign keys need not use the spelling of the table.
+    /// The tables by lowercase name, because foreign keys can use another spelling.
     private var tablesByName: [String: SQLiteTable] = [:]
     private(set) var tables: [SQLiteTablePlan] = []
     private(set) var newClasses: [ClassSchema] = []
     private(set) var notes: [String] = []
 
-    /// `taken` are classes that the database describes itself.
+    /// Creates a planner; `taken` are classes that the database describes itself.
     init(
         _ database: SQLiteDatabase, _ all: [SQLiteTable], _ options: ImportOptions, _ known: Schema
     ) throws {
@@ -46,7 +46,7 @@ struct SQLitePlanner {
         classNames[table.name].flatMap(known.find)
     }
 
-    /// Returns nil for a table that is left out.
+    /// Returns the class name of a table; nil for a table that is omitted.
     private func className(of table: SQLiteTable) throws -> String? {
         if let name = options.classNames[table.name] { return name.isEmpty ? nil : name }
         let usual = SchemaNames.className(table.name)
@@ -149,7 +149,7 @@ struct SQLitePlanner {
             isIndexed: isIndexed && !isKey)
     }
 
-    /// Returns the column that becomes the primary key: the only column of the table's key, if its type allows that.
+    /// Returns the column that becomes the primary key: the only column of the table's key, if its type permits this.
     private func key(of table: SQLiteTable) -> Int? {
         let keys = table.columns.indices.filter { table.columns[$0].keyPosition > 0 }
         guard keys.count == 1, let evidence = evidence[table.name]?[keys[0]], evidence.nulls == 0,
@@ -158,7 +158,7 @@ struct SQLitePlanner {
         return keys[0]
     }
 
-    /// Returns the class that a column's values link to, if they are primary keys there.
+    /// Returns the class that the values of a column link to, if they are primary keys of that class.
     private func linkTarget(of column: SQLiteTable.Column, in table: SQLiteTable) -> String? {
         if column.keyPosition > 0, table.keyColumns.count == 1 { return nil }
         guard let reference = table.foreignKeys.first(where: { $0.column == column.name }),
@@ -206,7 +206,7 @@ struct SQLitePlanner {
 }
 
 extension SQLiteTable {
-    /// Selects columns.
+    /// Returns a statement that selects columns.
     fileprivate func selection(_ columns: [String]) -> String {
         let names = columns.map(SQLiteDatabase.quoted).joined(separator: ", ")
         return "SELECT \(names) FROM \(SQLiteDatabase.quoted(name))"

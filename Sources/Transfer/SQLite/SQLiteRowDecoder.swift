@@ -10,7 +10,8 @@ struct SQLiteRowDecoder {
     private let typePositions: [Int: Int]
     private let milliseconds: Set<Int>
 
-    /// `typePositions` are the columns that say whether a mixed value is JSON; `milliseconds` are columns of dates.
+    /// Creates a decoder; `typePositions` are columns with the types of mixed values, `milliseconds` are columns of
+    /// dates.
     init(
         _ importer: Importer, _ cell: SQLiteCell, _ classSchema: ClassSchema,
         _ columns: [FieldTable.Field], typePositions: [Int: Int], milliseconds: Set<Int>
@@ -72,7 +73,7 @@ struct SQLiteRowDecoder {
             property, classSchema, got: SQLiteCell.summary(row, column), text)
     }
 
-    /// Returns a date from a number, and counts it as changed if it was rounded.
+    /// Returns the date of a number, and counts it as changed if it was rounded.
     private func date(
         _ row: SQLiteStatement, _ column: Int, _ cell: SQLiteCell
     ) throws -> Timestamp? {

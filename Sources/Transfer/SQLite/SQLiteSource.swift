@@ -8,7 +8,7 @@ final class SQLiteSource: RowSource {
     private let options: ImportOptions
     private var tables: [SQLiteTablePlan] = []
     private var joins: [(table: SQLiteLayout.Table, join: SQLiteLayout.Join)] = []
-    /// Whether text in mixed columns that looks like JSON is JSON, as in exports of the first format.
+    /// Whether text in mixed columns that looks like JSON is JSON, as in the first format of exports.
     private var marksJSONInText = false
     private var dates: SQLiteDates?
     private var allRows = 0
@@ -163,7 +163,8 @@ final class SQLiteSource: RowSource {
         }
     }
 
-    /// Returns the collections with their own tables: an updated object keeps no element that is not in the file.
+    /// Returns the collections with their own tables: an updated object must not keep elements that are not in the
+    /// file.
     private func collectionsToEmpty(
         _ table: SQLiteTablePlan, _ classSchema: ClassSchema
     ) -> [Int] {
@@ -176,7 +177,7 @@ final class SQLiteSource: RowSource {
             }
     }
 
-    /// Returns a row as a line of JSON, which the import of JSON Lines accepts.
+    /// Returns a row as a line of JSON, which an import of JSON Lines accepts.
     private static func record(_ row: SQLiteStatement, _ table: SQLiteTablePlan) -> [UInt8] {
         var json = JSONWriter()
         json.beginObject()

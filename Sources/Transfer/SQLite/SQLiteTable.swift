@@ -1,13 +1,13 @@
 import DataFormats
 
-/// A table as its database describes it.
+/// The description of a table in its database.
 struct SQLiteTable {
     struct Column {
         let name: String
-        /// As declared: SQLite accepts any text, or none.
+        /// The declared type, which can be any text or empty.
         let type: String
         let isRequired: Bool
-        /// 1 for the first column of the primary key, 0 for columns outside of it.
+        /// The position in the primary key, starting at 1; 0 for columns that are not part of it.
         let keyPosition: Int
         /// Whether an index covers only this column.
         var isIndexed = false
@@ -16,19 +16,19 @@ struct SQLiteTable {
     struct ForeignKey {
         let table: String
         let column: String
-        /// Nil means the primary key of the other table.
+        /// The referenced column; nil for the primary key of the other table.
         let target: String?
     }
 
     let name: String
     var columns: [Column] = []
-    /// The foreign keys over one column.
+    /// The foreign keys with a single column.
     var foreignKeys: [ForeignKey] = []
-    /// Foreign keys over several columns together.
+    /// The number of foreign keys with several columns.
     var compositeForeignKeys = 0
     let hasRowID: Bool
 
-    /// The name of the rowid, unless columns hide all its names.
+    /// The name of the rowid; nil if columns have all of its names.
     var rowID: String? {
         let taken = Set(columns.map { $0.name.lowercased() })
         return hasRowID ? ["_rowid_", "rowid", "oid"].first { !taken.contains($0) } : nil
@@ -36,7 +36,7 @@ struct SQLiteTable {
 
     var keyColumns: [Column] { columns.filter { $0.keyPosition > 0 } }
 
-    /// Returns the tables of a database, and the names of views and virtual tables, which hold no data of their own.
+    /// Returns the tables of a database, and the names of views and virtual tables, which contain no data of their own.
     static func all(
         in database: SQLiteDatabase
     ) throws -> (tables: [SQLiteTable], ignored: [String]) {
@@ -64,7 +64,7 @@ struct SQLiteTable {
     }
 
     private mutating func readColumns(_ database: SQLiteDatabase) throws {
-        // Generated columns have values like any other column; other hidden columns have none.
+        // Generated columns have values like other columns; other hidden columns have none.
         let list = try database.prepare(
             "SELECT name, type, \"notnull\", pk FROM pragma_table_xinfo(?) WHERE hidden <> 1")
         list.bind(0, name)

@@ -1,16 +1,17 @@
 import DataFormats
 
-/// How the rows of one table are read.
+/// The plan for importing the rows of one table.
 struct SQLiteTablePlan {
     let table: String
     let className: String
-    /// The column with the number that other rows use to link to this row.
+    /// The column with the number that other rows use to link to a row.
     var numberColumn: String?
     private(set) var columns: [String] = []
     private(set) var properties: [String] = []
-    /// By the index of a column, the column that is not NULL if the value is JSON.
+    /// The columns with the types of mixed values, by the index of the value's column; NULL means that the value is not
+    /// JSON.
     private(set) var typeColumns: [Int: String] = [:]
-    /// Columns whose numbers are milliseconds since 1970.
+    /// The indexes of columns whose numbers are milliseconds since 1970.
     private(set) var millisecondColumns: Set<Int> = []
     private let rowID: String?
 
@@ -35,10 +36,10 @@ struct SQLiteTablePlan {
         }
     }
 
-    /// Reads numbers of the last added column as milliseconds.
+    /// Sets the encoding of numbers in the last added column to milliseconds.
     mutating func noteMilliseconds() { millisecondColumns.insert(columns.count - 1) }
 
-    /// By the index of a column, the index of its type in the rows of ``selection``.
+    /// The indexes of type columns in the rows of ``selection``, by the index of the value's column.
     var typePositions: [Int: Int] {
         var positions: [Int: Int] = [:]
         for (place, column) in typeColumns.keys.sorted().enumerated() {
@@ -56,7 +57,7 @@ struct SQLiteTablePlan {
         columns.firstIndex(of: column).map { properties[$0] }
     }
 
-    /// Selects the rowid, or nothing, and then the columns.
+    /// The statement that selects the rowid, or nothing, and then the columns.
     var selection: String {
         let first = numberColumn ?? rowID
         let names =
