@@ -1,17 +1,17 @@
 import EventLoops
 import ObjectStore
 
-/// Notices commits of other processes in a store's file.
+/// Detects commits of other processes in a store's file.
 ///
-/// A committing process signals others by reading a byte of the lock file, and a process that dies before that closes
-/// the file: the store watches for both. If the system has no watches left, it checks ten times a second. A check costs
-/// a few loads while there are no commits. Does not keep the loop alive.
+/// A committing process signals others by reading a byte of the lock file, and the system closes the lock file of a
+/// process that dies; the watch reports both. If the system has no watches left, it checks ten times a second. A check
+/// costs a few loads if there are no commits. The watch does not keep the loop alive.
 final class CommitWatch {
     private weak var store: Store?
     private var watch: AccessWatch?
     private var timer: LoopTimer?
 
-    /// Looks from now on; nil when the store has no file.
+    /// Starts watching; returns nil if the store has no file.
     init?(_ store: Store, on loop: EventLoop) {
         guard let path = store.commitSignalPath else { return nil }
         self.store = store
@@ -22,7 +22,7 @@ final class CommitWatch {
                 self?.look()
             }
         }
-        // Commits since the store was opened send no signal.
+        // Commits between opening the store and this point have sent no signal.
         look()
     }
 

@@ -2,12 +2,12 @@ import EventLoops
 import LuaHost
 
 extension ScriptContext {
-    /// How many stores a confined script may have open at once.
+    /// The maximum number of stores that a confined script can have open at the same time.
     private static let confinedStores = 16
-    /// The largest size of each file of a confined script's stores, in bytes.
+    /// The maximum size of each file of a confined script's stores, in bytes.
     private static let confinedStoreSize = 1 << 30
 
-    /// Gives the script the rights and limits of its configuration; before any of its code runs.
+    /// Applies the rights and limits of the configuration, before any code of the script runs.
     func confine() {
         let (rights, limits) = (configuration.rights, configuration.limits)
         state.files = rights.files
@@ -19,7 +19,7 @@ extension ScriptContext {
         }
         if let output { capture(output) }
         if limits.instructions != nil, let debug = state.globals["debug"].table {
-            debug["sethook"] = .nil  // with it a script would count for itself
+            debug["sethook"] = .nil  // a script could remove its instruction limit with it
         }
         state.setInstructionLimit(limits.instructions)
         state.setTimeLimit(limits.time)
@@ -28,7 +28,7 @@ extension ScriptContext {
         state.countMemory()
     }
 
-    /// Lua's `loadfile` for the script that the command line names, where the script itself has none: text only.
+    /// Creates Lua's `loadfile` for the script on the command line if the script itself has none; it loads text only.
     static func makeLoadFile(_ state: LuaState) -> LuaFunction {
         state.makeFunction("loadfile") { call in
             let path = call.isNil(1) ? nil : try call.text(1)
@@ -44,7 +44,7 @@ extension ScriptContext {
         }
     }
 
-    /// Compiles a file of text.
+    /// Compiles a text file.
     package static func chunk(_ path: String, name: String, _ state: LuaState) throws -> LuaFunction
     {
         var bytes: [UInt8]
@@ -54,13 +54,13 @@ extension ScriptContext {
             throw ScriptFailure(.invalidArgument, "cannot open \(path): \(error.reason)")
         }
         if bytes.first == UInt8(ascii: "#") {
-            // A line for the system, which Lua skips; its end stays, for the numbers of lines.
+            // A `#!` line is removed as in Lua, except for its line break, so that line numbers do not change.
             bytes.removeFirst(bytes.firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count)
         }
         return try state.load(LuaString(bytes: bytes), name: name)
     }
 
-    /// `print`, `io.write`, `io.stdout` and `io.stderr` write to the host.
+    /// Redirects `print`, `io.write`, `io.stdout` and `io.stderr` to the host.
     private func capture(_ output: ScriptOutput) {
         state.globals["print"] = .function(makePrint { output.standard.write(Array($0.utf8)) })
         guard state.globals["io"].table != nil else { return }
@@ -79,7 +79,8 @@ extension ScriptContext {
         }
     }
 
-    /// Does something while the global `print` writes elsewhere, unless it is replaced by the script meanwhile.
+    /// Runs the body while the global `print` writes to `output`, and restores `print` unless the script has replaced
+    /// it.
     package func whilePrinting(_ output: @escaping (String) -> Void, _ body: () -> Void) {
         let before = state.globals["print"]
         let function = LuaValue.function(makePrint(output))
@@ -88,6 +89,6 @@ extension ScriptContext {
         if state.globals["print"] == function { state.globals["print"] = before }
     }
 
-    /// A stop requested during an entry of an attached user is done.
+    /// Clears a stop that was requested during an entry of an attached user.
     package func attachedEntryHasEnded() { _ = signals.takeSpared() }
 }

@@ -1,30 +1,31 @@
 import LuaHost
 
-/// The options of `moonpool` that `lua` does not have: a script's rights, limits and reports.
+/// The options of `moonpool` that `lua` does not have: the rights, limits and reports of a script.
 package struct HostOptions: Equatable, Sendable {
-    /// `--sandbox`: nothing outside of the script, and 256 MiB of memory if nothing else is said.
+    /// The option `--sandbox`: no access to resources outside of the script, and by default 256 MiB of memory.
     package var isSandboxed = false
-    /// `--allow FOLDER`: a folder that a sandboxed script may use.
+    /// The option `--allow FOLDER`: the folders that a sandboxed script may use.
     package var allowedFolders: [String] = []
-    /// `--read-only`: the script opens stores' files for reading only.
+    /// The option `--read-only`: the script opens store files for reading only.
     package var isReadOnly = false
-    /// `--memory 64M`, in bytes.
+    /// The option `--memory 64M`, in bytes.
     package var memory: Int?
-    /// `--time-limit 5s`: for the main part, and for each later call of an observer or a timer.
+    /// The option `--time-limit 5s`: the time limit of the main part, and of each later call of an observer or a timer.
     package var time: Duration?
-    /// `--total-time-limit 60s`: for all of that together, with the time that the script waits.
+    /// The option `--total-time-limit 60s`: the time limit of the whole script, including the time that it waits.
     package var totalTime: Duration?
-    /// `--attachable`, or `--attachable=SOCKET`: whether others of the same user may look into the script.
+    /// The option `--attachable`, or `--attachable=SOCKET`: whether other processes of the same user can attach to the
+    /// script.
     package var isAttachable = false
-    /// The path of the socket for that, if it is not the usual one.
+    /// The path of the socket for attaching; nil for the default path.
     package var attachSocket: String?
-    /// `--log-level debug`.
+    /// The option `--log-level debug`.
     package var logLevel: ScriptLog.Level?
 
-    /// No options.
+    /// Creates empty options.
     package init() {}
 
-    /// Reads words that are options with their arguments behind `=`, and nothing else.
+    /// Parses words that are all options, with their arguments after `=`.
     package init(_ words: [String]) throws(LuaCommandLine.UsageError) {
         for word in words {
             guard try take(word, next: { nil }) else {
@@ -39,9 +40,10 @@ package struct HostOptions: Equatable, Sendable {
     ]
     private static let sandboxMemory = 256 << 20
 
-    /// Takes an option from a command line: `--memory 64M` or `--memory=64M`; false if the word is none of these.
+    /// Parses an option such as `--memory 64M` or `--memory=64M`; returns false if the word is not one of these
+    /// options.
     ///
-    /// `next` gives the word after it.
+    /// `next` returns the following word.
     mutating func take(
         _ word: String, next: () -> String?
     ) throws(LuaCommandLine.UsageError) -> Bool {
@@ -99,7 +101,7 @@ package struct HostOptions: Equatable, Sendable {
         }
     }
 
-    /// Makes a configuration what the options say; `store` is the file that the command line itself names.
+    /// Applies the options to a configuration; `store` is the file that the command line itself names.
     package func apply(to configuration: inout ScriptConfiguration, store: String? = nil) {
         if isSandboxed {
             let own = store.map { [$0] } ?? []
@@ -117,7 +119,7 @@ package struct HostOptions: Equatable, Sendable {
         }
     }
 
-    /// A size: a number and, after it, nothing or K, M or G, with `B` or `iB` if one likes.
+    /// Parses a size: a number, optionally followed by K, M or G, optionally followed by `B` or `iB`.
     static func bytes(_ text: String) -> Int? {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let shifts = ["": 0, "K": 10, "M": 20, "G": 30]
@@ -129,11 +131,11 @@ package struct HostOptions: Equatable, Sendable {
         }
         guard let number = Int(digits), let shift = shifts[unit] else { return nil }
         let (bytes, overflows) = number.multipliedReportingOverflow(by: 1 << shift)
-        // With less than this not even the libraries are loaded.
+        // A smaller limit would not even suffice for Lua's libraries.
         return overflows || bytes < 64 << 10 ? nil : bytes
     }
 
-    /// A time: a number and, after it, ms, s, m or h; seconds without one of these.
+    /// Parses a duration: a number, optionally followed by ms, s, m or h; the default unit is seconds.
     static func duration(_ text: String) -> Duration? {
         let digits = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
         let units = ["": 1.0, "ms": 0.001, "s": 1, "m": 60, "h": 3600]

@@ -1,10 +1,10 @@
 import EventLoops
 
-/// Collects the script's garbage when its loop has had time to spare for a moment.
+/// Collects the garbage of a script while its loop is idle.
 ///
 /// A token without references stops observing when it is collected, but an idle script allocates too little to start a
-/// collection. The collector does nothing while the script does nothing. The pause before a collection is at least
-/// twenty times the duration of the last one, so that it costs 5 % at most.
+/// collection. The collector only works after the script has run code. The pause before a collection is at least twenty
+/// times the duration of the last one, so that it takes at most 5 % of the time.
 final class IdleCollector {
     private unowned let context: ScriptContext
     private var timer: LoopTimer?
@@ -14,7 +14,7 @@ final class IdleCollector {
 
     init(_ context: ScriptContext) { self.context = context }
 
-    /// Looks whether the script has done something since the last collection; after every turn.
+    /// Plans a collection if the script has run code since the last one; called after every turn.
     func noteTurn() {
         guard timer == nil, context.state.memory.used != memoryAfterCollection else { return }
         timer = context.loop.timer(after: pause, keepsAlive: false) { [weak self] in

@@ -1,10 +1,10 @@
 import EventLoops
 import ObjectStore
 
-/// A script's event loop as its stores see it.
+/// The scheduler of a script's stores, which runs on the script's event loop.
 struct LoopScheduler: TimingScheduler {
     let loop: EventLoop
-    /// The code around each call on a shared thread.
+    /// The context of each call on a shared thread; nil on the script's own thread.
     let surroundings: ScriptSurroundings?
 
     func makeWakeup(_ handler: @escaping () -> Void) -> any Wakeup {
@@ -28,7 +28,7 @@ extension LoopWakeup: Wakeup {}
 
 /// A timer that delays an observer's calls.
 ///
-/// The observer's token keeps the script alive, so the timer need not.
+/// The observer's token keeps the script alive, so the timer does not have to.
 private final class LoopSchedulerTimer: SchedulerTimer {
     private let loop: EventLoop
     private let handler: () -> Void

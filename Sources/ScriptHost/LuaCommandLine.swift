@@ -1,64 +1,64 @@
-/// The options of `lua`, as `lua` reads them.
+/// A command line of `lua`, parsed as `lua` does.
 package struct LuaCommandLine: Equatable, Sendable {
-    /// A step before the script, in the order given.
+    /// A step before the script, in the given order.
     package enum Step: Equatable, Sendable {
-        /// `-e chunk`.
+        /// Run a chunk: `-e chunk`.
         case execute(String)
-        /// `-l name` or `-l global=name`.
+        /// Load a module: `-l name` or `-l global=name`.
         case require(module: String, global: String)
-        /// `-W`: warnings on from here on.
+        /// Turn warnings on: `-W`.
         case warnings
     }
 
-    /// Where the script comes from.
+    /// The source of the script.
     package enum Source: Equatable, Sendable {
         /// A file.
         case file(String)
         /// Standard input, given as `-`.
         case standardInput
-        /// Nothing was named: a prompt at a terminal, else standard input, unless `-e` or `-v` was all there was to do.
+        /// No source: a prompt at a terminal, otherwise standard input, unless the command line has only `-e` or `-v`.
         case none
     }
 
     /// The steps before the script.
     package var steps: [Step] = []
-    /// Where the script comes from.
+    /// The source of the script.
     package var source = Source.none
-    /// The script's own arguments.
+    /// The arguments of the script.
     package var arguments: [String] = []
-    /// All words, the program's name first; `script` is the script's index among them.
+    /// All words, starting with the name of the program; `script` is the index of the script.
     package var words: [String]
-    /// The index in `words` of the script's name; their number when there is none.
+    /// The index of the script's name in `words`; the number of words if there is no script.
     package var script: Int
-    /// `-i`: a prompt afterwards.
+    /// Whether a prompt follows the script: `-i`.
     package var isInteractive = false
-    /// `-v`, or `-i` by implication: shows the version first.
+    /// Whether to print the version first: `-v`, or implied by `-i`.
     package var showsVersion = false
-    /// `-E`: the environment's variables do not count.
+    /// Whether to ignore environment variables: `-E`.
     package var ignoresEnvironment = false
 
-    /// `--no-rc`: the prompt does not run `init.lua`.
+    /// Whether the prompt skips `init.lua`: `--no-rc`.
     ///
-    /// Not an option of `lua`.
+    /// This is not an option of `lua`.
     package var skipsInitFile = false
 
-    /// The script's rights, limits and reports.
+    /// The rights, limits and reports of the script.
     ///
-    /// Not options of `lua`.
+    /// These are not options of `lua`.
     package var host = HostOptions()
 
-    /// Whether there is an `-e`.
+    /// Whether the command line contains `-e`.
     package var hasChunks: Bool {
         steps.contains { if case .execute = $0 { true } else { false } }
     }
 
-    /// A word that is not an option.
+    /// The error of a word that is not a valid option.
     package struct UsageError: Error, Equatable {
-        /// The word.
+        /// The invalid word.
         package let option: String
-        /// Whether its argument is what is missing.
+        /// Whether the option lacks its argument.
         package let needsArgument: Bool
-        /// The problem, in one line.
+        /// A description of the problem in one line.
         package let problem: String
 
         init(option: String, needsArgument: Bool = false, problem: String? = nil) {
@@ -71,14 +71,14 @@ package struct LuaCommandLine: Equatable, Sendable {
         }
     }
 
-    /// Reads the words of a command line, the program's name first.
+    /// Parses the words of a command line, starting with the name of the program.
     package init(_ words: [String]) throws(UsageError) {
         self.words = words
         script = 1
         try read(from: 1)
     }
 
-    /// Reads what follows the source as options, a script and its arguments: the source is a file of data.
+    /// Parses options, a script and its arguments after a source that is a data file or a store.
     package mutating func readAfterSource() throws(UsageError) {
         source = .none
         arguments = []
@@ -107,7 +107,8 @@ package struct LuaCommandLine: Equatable, Sendable {
                 var argument = String(word.dropFirst(2))
                 if argument.isEmpty {
                     index += 1
-                    // As in lua: an argument that begins with a dash is an option that was forgotten an argument.
+                    // As in `lua`, a word that begins with a dash is not accepted as an argument, because the argument
+                    // is probably missing.
                     guard index < words.count, words[index].first != "-" else {
                         throw UsageError(option: word, needsArgument: true)
                     }

@@ -1,27 +1,27 @@
 import EventLoops
 import LuaHost
 
-/// The prompt of `lua -i` where input is not a terminal: `_PROMPT`, plain strings, no editing.
+/// The prompt of `lua -i` for input that is not a terminal: `_PROMPT`, plain text, no editing.
 ///
-/// Each read line is shown after its prompt, as `lua` with readline shows it, so that a record of the session reads
-/// like one.
+/// Each line is printed after its prompt, as `lua` with readline does, so that the output looks like a session at a
+/// terminal.
 ///
-/// Differs from `lua` in one thing: an error in an entry is remembered, for the exit code.
+/// Unlike `lua`, the prompt remembers whether an entry has failed, for the exit code.
 package struct LuaPlainPrompt {
     private let context: ScriptContext
     private let readLine: LuaFunction?
     private let input: LuaValue
 
-    /// For a script, on its thread.
+    /// Creates a prompt for a script, on its thread.
     ///
-    /// Reads what the script's `io.read` reads.
+    /// Reads from the same stream as the script's `io.read`.
     package init(_ context: ScriptContext) {
         self.context = context
         input = context.state.globals["io"].table?["stdin"] ?? .nil
         readLine = (try? context.state.index(input, "read"))?.function
     }
 
-    /// Reads and runs entries until input ends; false if one of them failed.
+    /// Reads and runs entries until the end of input; returns false if an entry has failed.
     package func run() throws -> Bool {
         var succeeded = true
         while !context.isExiting, let entry = read() {
@@ -30,7 +30,7 @@ package struct LuaPlainPrompt {
                 succeeded = false
                 write(error: LuaProgram.message(error))
             }
-            // Between entries observers and timers have their turn, as they do at a terminal.
+            // Between entries, observers and timers run, as at a terminal.
             context.loop.runOnce()
         }
         if !context.isExiting { write("\n") }
@@ -53,7 +53,7 @@ package struct LuaPlainPrompt {
         return failure
     }
 
-    /// The next whole entry, compiled, or what is wrong with it; nil at the end of input.
+    /// Returns the next complete entry, compiled, or its error; nil at the end of input.
     private func read() -> Result<LuaFunction, LuaError>? {
         guard var text = line(prompt: "_PROMPT", default: "> ") else { return nil }
         if text.first == "=" { text = "return " + text.dropFirst() }

@@ -1,22 +1,22 @@
 import EventLoops
 import LuaHost
 
-/// Does what `lua` does with its command line, in a running script.
+/// Runs the command line of `lua` in a running script.
 ///
-/// Messages go to standard error as `lua` words them, with the name of this program instead.
+/// Messages go to standard error in the format of `lua`, but with the name of this program.
 package struct LuaProgram {
     private let context: ScriptContext
     private let line: LuaCommandLine
 
-    /// For a command line, on the script's thread.
+    /// Creates a program for a command line, on the script's thread.
     package init(_ line: LuaCommandLine, in context: ScriptContext) {
         self.line = line
         self.context = context
     }
 
-    /// Runs `LUA_INIT`, the steps and the script, up to the first error; false if there was one.
+    /// Runs `LUA_INIT`, the steps and the script until the first error; returns false after an error.
     ///
-    /// An interrupt is thrown on, because it ends more than the main part.
+    /// An interrupt is rethrown, because it ends more than the main part.
     package func run() throws -> Bool {
         setArguments()
         guard try runInit() else { return false }
@@ -33,7 +33,8 @@ package struct LuaProgram {
     /// Runs standard input as a script.
     package func runStandardInput() throws -> Bool { try runFile(nil) }
 
-    /// The table `arg`: the script's name at 0, its arguments from 1 on, the words before it at negative indexes.
+    /// Sets the table `arg`: the script's name at 0, its arguments from 1 on, and the words before it at negative
+    /// indexes.
     private func setArguments() {
         let arguments = context.state.makeTable()
         let script = line.script < line.words.count ? line.script : 0
@@ -73,8 +74,10 @@ package struct LuaProgram {
         try attempt { try context.state.load(text, name: name).callAsChunk() }
     }
 
-    /// Loads with Lua's own `loadfile`: first lines with `#`, binary chunks and messages are as in `lua`, and standard
-    /// input is the stream that the script continues to read.
+    /// Runs a file loaded with Lua's own `loadfile`.
+    ///
+    /// Lines that begin with `#`, binary chunks and messages are therefore handled as in `lua`, and standard input is
+    /// the stream that the script continues to read.
     private func runFile(_ path: String?, arguments: [LuaValue]? = nil) throws -> Bool {
         try attempt {
             let loaded = try context.loadFile.call(path.map { [.text($0)] } ?? [])
@@ -86,7 +89,7 @@ package struct LuaProgram {
         }
     }
 
-    /// The script's arguments `...`: as in `lua`, the present content of the table `arg`, not the command line.
+    /// Returns the script's arguments `...`: as in `lua`, the current content of the table `arg`, not the command line.
     private func scriptArguments() throws -> [LuaValue] {
         guard let arguments = context.state.globals["arg"].table else {
             throw LoadFailure(message: "'arg' is not a table")
@@ -101,10 +104,10 @@ package struct LuaProgram {
         do throws(LuaError) {
             try context.belowNativeFrame { do { try body() } catch { outcome = error } }
         } catch {
-            // The body's errors stay inside: this is an interrupt that came between its calls.
+            // The body keeps its own errors, so this is an interrupt that arrived between its calls.
             outcome = outcome ?? error
         }
-        // After `return os.exit()` no instruction is left that could be stopped.
+        // After `return os.exit()`, no instruction is left that an interrupt could stop.
         if context.isExiting { return false }
         switch outcome {
         case nil: return true
@@ -122,7 +125,7 @@ package struct LuaProgram {
         ProcessServices.writeError("\(context.configuration.programName): \(message)\n")
     }
 
-    /// The message as `lua` shows it, with the traceback where `lua` has one.
+    /// Returns the message in the format of `lua`, with a traceback if `lua` prints one.
     package static func message(_ error: LuaError) -> String {
         guard let traceback = error.traceback else { return error.message }
         return "\(error.message)\n\(traceback)"

@@ -4,20 +4,20 @@ import ObjectStore
 
 // `require "luv"` in a script.
 //
-// luv brings a libuv loop of its own, which becomes a guest of the script's: its callbacks run in the script's turns,
-// between observers and timers, and what is active of it keeps the script running. The script's own loop is not given to luv,
-// because `uv.walk` and `uv.stop` would reach the handles of stores then.
+// luv has its own libuv loop, which becomes a guest of the script's loop: its callbacks run in the script's turns,
+// between observers and timers, and its active handles keep the script running. luv does not get the script's own loop,
+// because `uv.walk` and `uv.stop` would then affect the handles of stores.
 //
-// `uv.run()` waits until nothing of luv is active, as it does elsewhere, and lets observers and timers run meanwhile.
+// As usual, `uv.run()` waits until luv has no active handles; observers and timers run meanwhile.
 
 extension ScriptContext {
-    /// Lets `require "luv"` find Debian's or LuaRocks' module as always, and takes its loop in.
+    /// Makes `require "luv"` find the module of Debian or LuaRocks as usual, and hosts its loop.
     func installLuv() {
         guard let package = state.globals["package"].table, let preload = package["preload"].table
         else { return }
         let function = state.makeFunction("luv") { [weak self] call in
             guard let self else { return .none }
-            // A loop has one guest: what a script has unloaded is what it gets again.
+            // There is one guest per loop, so a script that has unloaded the module gets the same one again.
             if let luv { return try call.answer([.table(luv.module)]) }
             let module = try loadLuv(call[1], package)
             if let table = module.first?.table { try hostLuv(table) }
@@ -26,7 +26,7 @@ extension ScriptContext {
         preload["luv"] = .function(function)
     }
 
-    /// Loads luv as `require` does without the preloaded function: with the other searchers.
+    /// Loads luv as `require` does without the preloaded function, with the other searchers.
     private func loadLuv(_ name: LuaValue, _ package: LuaTable) throws -> [LuaValue] {
         let searchers = try package.get("searchers").table?.array ?? []
         var messages = ["\n\tno field package.preload['luv']"]
@@ -55,10 +55,10 @@ extension ScriptContext {
     }
 }
 
-/// luv's loop, reached by the functions that luv itself has for that.
+/// The loop of luv, which is accessed through luv's own functions.
 final class LuvGuest {
     private unowned let context: ScriptContext
-    /// The functions of luv that scripts have.
+    /// The module table of luv that scripts use.
     let module: LuaTable
     private let runNative: LuaFunction
     private let stopNative: LuaFunction
@@ -68,7 +68,7 @@ final class LuvGuest {
     private let descriptor: Int32
     private var isStopped = false
     private let walkNative: LuaFunction
-    /// Whether a callback of luv is under way.
+    /// Whether a callback of luv is running.
     private(set) var isRunning = false
 
     init?(_ module: LuaTable, of context: ScriptContext) {
@@ -93,7 +93,7 @@ final class LuvGuest {
             didWait: { [unowned self] in _ = ask(updateNative) })
     }
 
-    /// Calls a function of luv that only answers; it raises nothing but a stop of the script.
+    /// Calls a function of luv that only returns a value; its only possible error is a stop of the script.
     private func ask(_ function: LuaFunction) -> LuaValue {
         if context.isExiting { return .nil }
         do {
@@ -111,7 +111,7 @@ final class LuvGuest {
         return .milliseconds(milliseconds)
     }
 
-    /// Calls what is due.
+    /// Runs due callbacks of luv.
     private func run() {
         isRunning = true
         defer { isRunning = false }
@@ -125,8 +125,8 @@ final class LuvGuest {
         }
     }
 
-    /// Closes luv's handles and waits for what it has going, because its requests live in the memory of the state that is about
-    /// to be closed.
+    /// Closes luv's handles and waits for its pending requests, because their memory belongs to the state, which is
+    /// closed next.
     func end() {
         guard !isRunning else { return }
         let (state, signals) = (context.state, context.signals)
@@ -135,7 +135,7 @@ final class LuvGuest {
         context.loop.endGuests()
         signals.withoutInterrupts {
             var attempts = 0
-            // A stop that was requested before may still arrive.
+            // A stop that was requested earlier can still arrive.
             while attempts < 10, !closeHandles() { attempts += 1 }
             state.silenceLuv()
             attempts = 0
@@ -154,7 +154,7 @@ final class LuvGuest {
         return (try? context.state.load(code, name: "=luv").call([.function(walkNative)])) != nil
     }
 
-    /// Gives the script a `run` that runs its own loop, and a `stop` that ends such a run.
+    /// Replaces `uv.run` by a function that runs the script's own loop, and `uv.stop` by one that ends such a run.
     func replaceRun() {
         let state = context.state
         module["run"] = .function(

@@ -2,11 +2,11 @@ import EventLoops
 import LuaHost
 
 extension ScriptContext {
-    /// Replaces what Lua's `os` and `io` do to the whole process by what a script may do.
+    /// Replaces functions of Lua's `os` and `io` that affect the whole process.
     ///
-    /// * `os.exit` ends the script, not the process under the feet of others: its tokens and writes end as they should.
-    ///   With `true` as second argument it closes the state under the running code, as in `lua`, where the process is the
-    ///   script's own.
+    /// * `os.exit` ends the script instead of the process, so that its tokens and writes end in order. With `true` as
+    ///   its second argument it closes the state while code is running, as in `lua`, if the process belongs to the
+    ///   script.
     /// * Programs that a script starts can be interrupted, although SIGINT is blocked on its thread.
     func installProcessFunctions() {
         if let os = state.globals["os"].table {

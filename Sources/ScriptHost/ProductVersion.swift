@@ -1,5 +1,5 @@
-/// Moonpool's version, as `moonpool --version` and `moonpool.version` show it.
+/// The version of Moonpool, as `moonpool --version` and `moonpool.version` report it.
 package enum ProductVersion {
-    /// `major.minor.patch`.
+    /// The version in the form `major.minor.patch`.
     package static let text = "0.1.0"
 }

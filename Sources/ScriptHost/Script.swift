@@ -4,17 +4,17 @@ import MemoryAccounts
 import ObjectStore
 import Synchronization
 
-// A running script: one Lua state, its stores, observers and timers, on an event loop. The loop and its thread are the
-// script's own, or it shares them with other scripts of a host (`ScriptThreads`).
+// A running script: one Lua state, its stores, observers and timers, on an event loop. The loop and its thread belong
+// to the script, or are shared with other scripts of a host (`ScriptThreads`).
 //
-// What it is for: `moonpool script.lua`, each script of `moonpool run`, and the session of the prompt.
+// Used for `moonpool script.lua`, for each script of `moonpool run`, and for the session of the prompt.
 //
-// How it ends: the main part runs first; then the loop runs until nothing keeps it alive (valid tokens, pending timers),
-// `moonpool.stop`, `os.exit`, or an interrupt. Then its observers end, open writes are rolled back, its stores and the
-// state are closed, in this order, on its own thread.
+// Life: the main part runs first. Then the loop runs until nothing keeps it alive (valid tokens, pending timers), or
+// until `moonpool.stop`, `os.exit` or an interrupt. Finally the observers end, open writes are rolled back, and the
+// stores and the state are closed, in this order, on the script's thread.
 //
-// Threads: `post`, `interrupt`, `finish` and `wait` may be called from anywhere. A `ScriptContext` belongs to the
-// script's thread.
+// Threads: `post`, `interrupt`, `finish` and `wait` are usable on any thread. A `ScriptContext` belongs to the script's
+// thread.
 
 /// A script on its thread.
 package final class Script: Sendable {
@@ -30,16 +30,16 @@ package final class Script: Sendable {
         }
     }
 
-    /// `<name>-<uuid>`, which is also the name of a thread of its own.
+    /// The unique name `<name>-<uuid>`, which is also the name of the script's own thread.
     package let name: String
     private let place: Place
     private var loop: EventLoop { place.loop }
     private let shared: ScriptSignals
 
-    /// Starts the thread and runs `main` on it; its result is the exit code if nothing else decides it.
+    /// Starts the thread and runs `main` on it; its result is the default exit code.
     ///
-    /// An error that `main` throws makes the exit code 1, and 130 if it is an interrupt; showing it is up to `main`.
-    /// Throws what the system refuses: threads, file descriptors.
+    /// If `main` throws an error, the exit code is 1, or 130 for an interrupt; `main` itself must print the error.
+    /// Throws errors of the system: no threads or file descriptors left.
     package init(
         _ configuration: ScriptConfiguration,
         main: @escaping @Sendable (ScriptContext) throws -> Int32
@@ -67,7 +67,7 @@ package final class Script: Sendable {
         if let limit = configuration.limits.totalTime { try endAfter(limit) }
     }
 
-    /// Creates an interactive script on a thread that others share; `main` is its first job.
+    /// Creates an interactive script on a shared thread; `main` is its first job.
     ///
     /// Throws if the system cannot start the thread.
     package init(
@@ -97,11 +97,11 @@ package final class Script: Sendable {
         if let limit = configuration.limits.totalTime { try endAfter(limit) }
     }
 
-    /// Ends the script, and its finalizers, when it has lived for that long.
+    /// Ends the script and its finalizers after its total time limit.
     private func endAfter(_ limit: Duration) throws(LoopError) {
         let loop = try Self.deadlineLoop()
         loop.post { [self] in
-            // Again and again: what begins to run later, such as a finalizer, has to stop as well.
+            // The stop is repeated, because code that starts later, such as a finalizer, must stop too.
             let timer = loop.timer(after: limit, every: .milliseconds(20)) { [self] in
                 shared.requestInterrupt(.certain, for: .totalTime)
                 post { $0.totalTimeIsOver(limit) }
@@ -115,37 +115,36 @@ package final class Script: Sendable {
         whenEnded { _ in loop.post { bound.value.cancel() } }
     }
 
-    /// Runs a job on the script's thread, between its callbacks.
+    /// Runs a job on the script's thread, between its callbacks; returns false if the script has ended.
     ///
-    /// Any thread; false when the script has ended.
-    @discardableResult  // because a script that has ended has no use for a job
+    /// Usable on any thread.
+    @discardableResult  // because a job of an ended script is not needed
     package func post(_ job: @escaping @Sendable (ScriptContext) -> Void) -> Bool {
         let shared = shared
         return loop.post { shared.context.map(job) }
     }
 
-    /// The script as other threads see it.
+    /// The script's handle for other threads.
     var link: ScriptLink { ScriptLink(loop: loop, signals: shared) }
 
-    /// Stops the Lua code that is running, wherever it is.
+    /// Stops the running Lua code, and returns false if no code was running.
     ///
-    /// Any thread; not in a signal handler.
-    ///
-    /// The code may catch the error once, to tidy up; if it still runs 200 ms later, nothing keeps it going.
-    /// A script that waits for events is ended with exit code 130 instead; an interactive one is left alone. False when
+    /// The code can catch the error once for cleanup; if it still runs 200 ms later, it is stopped in any case. A
+    /// script that waits for events ends with the exit code 130 instead, unless it is interactive. Usable on any
+    /// thread, but not in a signal handler.
     /// there was nothing to stop.
-    @discardableResult  // because the answer only matters to prompts
+    @discardableResult  // because only prompts use the result
     package func interrupt() -> Bool {
         let didStop = shared.requestInterrupt(.catchable)
-        // A script that sleeps waits for its loop, and one that is idle has to learn of it there.
+        // A waiting script is woken by its loop, and an idle script must be interrupted there.
         post { context in if !didStop { context.interruptedWhileIdle() } }
         return didStop
     }
 
     /// Stops the running Lua code, even in a loop of `pcall`; the script continues.
     ///
-    /// Any thread. False when nothing ran.
-    @discardableResult  // because a caller that stops a script need not know whether something ran
+    /// Returns false if no code was running. Usable on any thread.
+    @discardableResult  // because many callers do not need to know whether code was running
     package func stopRunning() -> Bool {
         let didStop = shared.requestInterrupt(.certain)
         post { _ in }  // for code that waits for its loop
@@ -154,42 +153,43 @@ package final class Script: Sendable {
 
     /// Stops the running observer, timer or entry; the stop is reported, and the script continues.
     ///
-    /// Any thread. The main part of a script is stopped as well, and with it the script.
+    /// The main part of a script is stopped too, which ends the script. Usable on any thread.
     package func stopHandler() {
         shared.spareScript()
-        // A stop that found nothing must not spare the script from the next one.
+        // A stop without an effect must not spare the script from the next one.
         if !stopRunning() { _ = shared.takeSpared() }
     }
 
     /// Ends the script as `os.exit` does.
     ///
-    /// Any thread.
+    /// Usable on any thread.
     package func finish(status: Int32 = 0) {
         post { $0.exit(status: status) }
     }
 
-    /// Ends the script when what is running has ended, and what was posted before.
+    /// Ends the script after the running code and all earlier jobs have ended.
     ///
-    /// Any thread.
+    /// Usable on any thread.
     func finishGently() {
         post { $0.exitGently() }
     }
 
-    /// The same; what still runs after `grace` is interrupted for certain.
+    /// Ends the script after the running code and all earlier jobs have ended, but at the latest after `grace`.
     ///
-    /// Any thread. Uses a thread of its own, because the caller may be busy; throws when the system cannot start one.
+    /// Code that runs longer is interrupted and cannot catch this. Usable on any thread. Uses a separate thread,
+    /// because the caller can be busy; throws if the system cannot start it.
     package func finishGently(within grace: Duration) throws(LoopError) {
         finishGently()
         if grace == .zero { kill() }
         let loop = try Self.deadlineLoop()
         loop.post { [self] in
-            // Again and again, because a stop that comes before the code has begun to run is lost.
+            // The stop is repeated, because a stop has no effect before the code has started to run.
             let timer = loop.timer(after: grace, every: .milliseconds(20)) { [self] in kill() }
             cancelAtEnd(timer, of: loop)
         }
     }
 
-    /// The thread that ends the scripts of a process when their time is over.
+    /// The thread that ends the scripts of a process after their time limits.
     private static let deadlines = Mutex<LoopThread?>(nil)
 
     private static func deadlineLoop() throws(LoopError) -> EventLoop {
@@ -203,56 +203,56 @@ package final class Script: Sendable {
         }
     }
 
-    /// Whether the script has done everything: nothing of it runs any more.
+    /// Whether the script has ended.
     package var hasEnded: Bool { shared.status != nil }
 
-    /// Ends the script whatever it does: running code is interrupted for certain, nothing that waits is run.
+    /// Ends the script immediately: running code is interrupted and cannot catch this, and pending calls do not run.
     ///
-    /// Any thread. A native function that computes runs to its end first.
+    /// Usable on any thread. A native function that computes returns first.
     package func kill() {
         if shared.markKilled() { finish() }
         _ = shared.requestInterrupt(.certain)
     }
 
-    /// Waits for the end of a script that is to be killed; its exit code, or nil if it did not end in that time, being
-    /// inside a native function.
+    /// Ends a script immediately and waits for its end.
     ///
-    /// Not on its own thread.
+    /// Returns its exit code, or nil if it has not ended in time because it is inside a native function. Do not call it
+    /// on the script's own thread.
     func killAndWait(atMost patience: Duration) -> Int32? {
         let ended = ThreadLatch()
         whenEnded { _ in ended.open() }
         let deadline = ContinuousClock.now + patience
         repeat {
-            // Again and again, because a stop that comes before the code has begun to run is lost.
+            // The stop is repeated, because a stop has no effect before the code has started to run.
             kill()
             if ended.wait(atMost: .milliseconds(20)) { return wait() }
         } while ContinuousClock.now < deadline
         return nil
     }
 
-    /// Calls the handler, on the script's thread, when it has ended; at once when it has ended already.
+    /// Calls the handler on the script's thread when the script has ended, or immediately if it has already ended.
     package func whenEnded(_ handler: @escaping @Sendable (Int32) -> Void) {
         shared.whenEnded(handler)
     }
 
-    /// Waits until the script has ended; its exit code.
+    /// Waits until the script has ended, and returns its exit code.
     ///
-    /// Any number of threads may wait, but for its own.
+    /// Usable on any number of threads, except on the script's own.
     package func wait() -> Int32 {
         let ended = ThreadLatch()
         whenEnded { _ in ended.open() }
         while !ended.wait(atMost: .seconds(3600)) {}
-        // Only one of the waiting threads joins the script's thread, which is about to end.
+        // The script's thread is about to end; only one of the waiting threads joins it.
         if case .own(let thread) = place { thread.join() }
         return shared.status ?? 1
     }
 }
 
 extension MemoryAccount {
-    /// The account of a script that is not a worker; nil without a limit.
+    /// Creates the account of a script that is not a worker; returns nil without a limit.
     fileprivate convenience init?(of configuration: ScriptConfiguration) {
         guard let limit = configuration.limits.memory else { return nil }
-        // Only a process with a single script can be measured.
+        // The memory of the process can be measured only if it runs a single script.
         guard configuration.endsProcess else {
             self.init(limit: limit)
             return
@@ -261,7 +261,7 @@ extension MemoryAccount {
     }
 }
 
-/// The state of one script that the threads of a process share.
+/// The state of a script that other threads of the process use too.
 final class ScriptSignals: Sendable {
     private struct State {
         var interrupt: LuaInterrupt?
@@ -276,10 +276,10 @@ final class ScriptSignals: Sendable {
 
     var status: Int32? { state.withLock { $0.status } }
 
-    /// Whether the script is to end whatever it does.
+    /// Whether the script must end immediately.
     var isKilled: Bool { state.withLock { $0.isKilled } }
 
-    /// Notes that the script is to end whatever it does; false if that was known.
+    /// Records that the script must end immediately; returns false if this was already recorded.
     func markKilled() -> Bool {
         state.withLock { state in
             defer { state.isKilled = true }
@@ -287,7 +287,7 @@ final class ScriptSignals: Sendable {
         }
     }
 
-    /// The script; on its thread, while it runs.
+    /// The context of the script, on its thread, while it runs.
     var context: ScriptContext? { state.withLock { $0.context }?.value }
 
     func begin(_ interrupt: LuaInterrupt, _ context: LoopBound<ScriptContext>) {
@@ -316,7 +316,7 @@ final class ScriptSignals: Sendable {
         if let status { handler(status) }
     }
 
-    /// Calls the body while interrupts are off; requests made meanwhile are void.
+    /// Calls the body without interrupts; requests during the call have no effect.
     func withoutInterrupts(_ body: () -> Void) {
         let interrupt = state.withLock { state in
             defer { state.interrupt = nil }
@@ -326,10 +326,10 @@ final class ScriptSignals: Sendable {
         state.withLock { $0.interrupt = interrupt }
     }
 
-    /// The next stop is meant for what runs, not for the script.
+    /// Makes the next stop end only the running code, not the script.
     func spareScript() { state.withLock { $0.isSpared = true } }
 
-    /// Whether the stop that has come was not meant for the script; once.
+    /// Returns whether the stop should end only the running code, and clears this.
     func takeSpared() -> Bool {
         state.withLock { state in
             defer { state.isSpared = false }
@@ -337,7 +337,7 @@ final class ScriptSignals: Sendable {
         }
     }
 
-    @discardableResult  // because often it does not matter whether there was something to stop
+    @discardableResult  // because many callers do not need to know whether code was running
     func requestInterrupt(
         _ force: LuaInterrupt.Force, for reason: LuaInterrupt.Reason = .interrupt
     ) -> Bool {

@@ -3,47 +3,47 @@ import Logging
 import LuaHost
 import MemoryAccounts
 
-/// How a script is run.
+/// The configuration of a script.
 public struct ScriptConfiguration: Sendable {
-    /// The script's name: its thread is named `<name>-<uuid>`.
+    /// The name of the script; its thread has the name `<name>-<uuid>`.
     public var name: String
-    /// The script's rights.
+    /// The rights of the script.
     public var rights: ScriptRights
-    /// The script's limits.
+    /// The limits of the script.
     public var limits: ScriptLimits
-    /// Whether `LUA_PATH`, `LUA_CPATH` and `LUA_INIT` count.
+    /// Whether the variables `LUA_PATH`, `LUA_CPATH` and `LUA_INIT` apply.
     public var usesEnvironment: Bool
-    /// Whether the loop continues when nothing is left to do, and an interrupt ends only the running code: for prompts.
+    /// Whether the loop continues when it is idle, and an interrupt ends only the running code, as at a prompt.
     package var isInteractive: Bool
-    /// Whether `os.exit(code, true)` may end the process: for programs that run one script and nothing else.
+    /// Whether `os.exit(code, true)` can end the process, for programs that only run one script.
     package var endsProcess: Bool
     /// The name of the program in messages: `moonpool: …`.
     package var programName: String
-    /// Where errors of observers and timers, and warnings, go.
+    /// Receives errors of observers and timers, and warnings.
     ///
     /// Called on the script's thread.
     public var report: @Sendable (ScriptReport) -> Void
-    /// Where `print`, `io.write` and `io.stderr:write` write; nil for the standard streams.
+    /// Receives the output of `print`, `io.write` and `io.stderr:write`; nil for the standard streams.
     ///
-    /// Called on the script's thread for each line with its end; for an unfinished line when the run ends.
+    /// Called on the script's thread for each line, including the line break, and for an unfinished line at the end of
+    /// a run.
     public var output: (@Sendable (String) -> Void)?
-    /// Gets the host's own events: the script's begin and end, stores, limits, errors in observers and timers.
+    /// Receives events of the host: the start and the end of scripts, stores, limits, errors in observers and timers.
     public var logger: Logger
-    /// The clock of its timers.
+    /// The clock of the script's timers.
     package var clock: any LoopClock
-    /// The label in brackets before each line that `print` writes, where several scripts share the output; nil for
-    /// none.
+    /// The label in brackets before each line that `print` writes, if several scripts share the output; nil for none.
     package var outputLabel: String?
-    /// Adds what the host has for its scripts, before anything of them runs; for their workers as well.
+    /// Adds the functions of the host before any code of a script runs; also for workers of the script.
     ///
     /// Called on the script's thread.
     package var prepare: (@Sendable (ScriptContext) -> Void)?
-    /// The script that has started this one as a worker.
+    /// The script that has started this script as a worker; nil for other scripts.
     var parent: ParentLink?
-    /// The account of that script, which its workers share; nil for one of the script's own where memory is limited.
+    /// The memory account of the parent, which workers share; nil for a script with its own account.
     var account: MemoryAccount?
 
-    /// Creates a configuration: by default all rights, no limits, and reports on standard error.
+    /// Creates a configuration; by default, with all rights, no limits, and reports on standard error.
     public init(
         name: String = "script", rights: ScriptRights = .all, limits: ScriptLimits = .none,
         usesEnvironment: Bool = true, logger: Logger? = nil,
@@ -81,7 +81,7 @@ public struct ScriptConfiguration: Sendable {
         self.report = report
     }
 
-    /// For scripts of strangers: nothing outside of the script but these files, 64 MiB, 5 seconds for each run.
+    /// Returns a configuration for untrusted scripts: access only to these files, 64 MiB, 5 seconds for each run.
     public static func sandboxed(
         files: FileRights = .none, limits: ScriptLimits = .sandboxed
     ) -> ScriptConfiguration {
@@ -89,6 +89,6 @@ public struct ScriptConfiguration: Sendable {
             rights: .sandboxed(files: files), limits: limits, usesEnvironment: false)
     }
 
-    /// For scripts of strangers: nothing outside of the script, 64 MiB, 5 seconds for each run.
+    /// A configuration for untrusted scripts: no access outside of the script, 64 MiB, 5 seconds for each run.
     public static var sandboxed: ScriptConfiguration { sandboxed() }
 }

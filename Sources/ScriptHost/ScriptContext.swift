@@ -5,67 +5,67 @@ import MemoryAccounts
 import ObjectStore
 import StoreBindings
 
-/// A running script seen from its own thread: its state, its loop, and how code of it is entered.
+/// A running script on its own thread: its state, its loop, and the functions that call its code.
 package final class ScriptContext {
-    /// How the script is run.
+    /// The configuration of the script.
     package let configuration: ScriptConfiguration
-    /// `<name>-<uuid>`.
+    /// The unique name `<name>-<uuid>`.
     package let name: String
-    /// Its loop.
+    /// The event loop of the script.
     package let loop: EventLoop
-    /// Its Lua state.
+    /// The Lua state of the script.
     package let state: LuaState
-    /// The script's stores, tokens and the table `moonpool`.
+    /// The stores and tokens of the script, and the table `moonpool`.
     package let storeModule: StoreModule
     /// The table `moonpool`.
     package var module: LuaTable { storeModule.table }
 
-    /// Lua's own `loadfile`, whatever a script makes of the global.
+    /// Lua's own `loadfile`, which the script cannot replace.
     let loadFile: LuaFunction
     private let modules: ScriptModules
-    /// Where the host wants what the script prints; nil for the standard streams.
+    /// Receives the output of the script; nil for the standard streams.
     let output: ScriptOutput?
     var streams: [LuaStream] = []
     private var timers: [ScriptTimer] = []
     private var timersToPrune = 64
-    /// The state that other modules keep with the script, by their types.
+    /// The state that other modules keep for the script, by type.
     package var attachments: [ObjectIdentifier: AnyObject] = [:]
-    /// Surrounds each call that the loop makes into the script besides observers, such as a timer's.
+    /// Wraps each call from the loop into the script, except calls of observers, such as a timer's.
     ///
-    /// For hosts that label what they print. It must make the call, and rethrow its errors.
+    /// For hosts that label output. The function must run the call and rethrow its errors.
     package var aroundCallbacks: ((_ source: String, _ call: () throws -> Void) throws -> Void)?
-    /// Called at the end of each turn of the loop.
+    /// Runs at the end of each turn of the loop.
     package var onTurn: (() -> Void)?
     let signals: ScriptSignals
-    /// The place on a shared thread; nil where thread and loop are the script's own.
+    /// The seat on a shared thread; nil if the script has its own thread and loop.
     private let seat: ScriptSeat?
     private let surroundings: ScriptSurroundings?
-    /// Called after the end on a shared thread.
+    /// Runs after the end of a script on a shared thread.
     private var whenShutDown: ((Int32) -> Void)?
     private var isShutDownPlanned = false
     let stores: StoreConnection
     /// The status of `os.exit` or of an interrupt; nil while the script runs.
     private(set) var exitStatus: Int32?
-    /// Whether the script ends with the code that is running.
+    /// Whether the script ends when the running code returns.
     private(set) var isEnding = false
-    /// How often this code has waited since then.
+    /// The number of waits of this code since then.
     private var waitsWhileEnding = 0
     private static let mostWaitsWhileEnding = 100
-    /// Whether an observer or a timer has raised an error that `moonpool.on_error` did not take.
+    /// Whether an observer or a timer has raised an error that `moonpool.on_error` did not handle.
     private(set) var hasFailed = false
     private var isShuttingDown = false
     private var entries = 0
     private var standingWrites: [Store] = []
     private var collector: IdleCollector?
-    /// The messages from workers, and from the script that has started this one.
+    /// The messages from workers, and from the parent of a worker.
     private(set) lazy var messages = MessageBox(self)
     /// The services and requests of the script.
     private(set) lazy var services = Services(self)
     /// The workers that have not ended, by number.
     var workers: [Int: Worker] = [:]
-    /// The number of the worker that was started last.
+    /// The number of the last started worker.
     var lastWorker = 0
-    /// The loop of the module luv, once the script has requested it.
+    /// The loop of the module luv; nil until the script requires it.
     var luv: LuvGuest?
     /// Whether `print` writes each call in one piece.
     var printsInOnePiece = false
@@ -109,9 +109,9 @@ package final class ScriptContext {
         installProcessFunctions()
         installWorkers()
         installRequests()
-        // Luv has one loop for each thread.
+        // luv supports only one loop per thread.
         if !configuration.rights.isConfined, seat == nil { installLuv() }
-        // Functions that read folders and run scripts need the rights to do so.
+        // Functions that read folders and run scripts require the corresponding rights.
         if !configuration.rights.isConfined, configuration.rights.files == .all,
             !configuration.rights.opensStoresReadOnly
         {
@@ -126,16 +126,16 @@ package final class ScriptContext {
 
     // MARK: - Modules
 
-    /// Defines a module for `require`; the table of one that is loaded gets the new contents.
+    /// Defines a module for `require`; if the module is loaded, its table gets the new contents.
     ///
-    /// Throws the error of source that does not compile or that fails; the old module stays.
+    /// Throws the error of source that does not compile or that fails; the old module then remains.
     package func defineModule(_ name: String, source: String) throws {
         try entry { () throws in try modules.define(name, source: source) }
     }
 
-    /// Loads a module again; the table that scripts hold gets the new contents.
+    /// Loads a module again; its existing table gets the new contents.
     ///
-    /// Throws the error of a module that is not found, does not compile or fails; the old module stays.
+    /// Throws the error of a module that is not found, does not compile or fails; the old module then remains.
     package func reloadModule(_ name: String) throws {
         try entry { () throws in try modules.reload(name) }
     }
@@ -177,17 +177,18 @@ package final class ScriptContext {
         return exitStatus ?? (status == 0 && hasFailed ? 1 : status)
     }
 
-    /// Runs the first code on a shared thread; the script continues until `exit`, and is shut down before `end` is
-    /// called.
+    /// Runs the first code on a shared thread.
+    ///
+    /// The script continues until `exit`. It is shut down before `end` is called.
     func runShared(_ main: (ScriptContext) throws -> Int32, end: @escaping (Int32) -> Void) {
         whenShutDown = end
         if signals.isKilled { return exit(status: 0) }
         configuration.logger.debug("script begins", metadata: ["script": "\(name)"])
-        // Errors are for `main` to show, as with a thread of its own.
+        // As on the script's own thread, `main` itself prints its errors.
         _ = try? entry { () throws in try main(self) }
     }
 
-    /// Ends the loop of the script; on a shared thread the script alone, as soon as none of its code runs.
+    /// Ends the loop of the script; on a shared thread, ends only the script, when none of its code runs.
     private func endLoop() {
         guard seat != nil else { return loop.stop() }
         guard isExiting, !isShutDownPlanned else { return }
@@ -196,7 +197,7 @@ package final class ScriptContext {
     }
 
     private func shutDownWhenIdle(after delay: Duration) {
-        // Its code may be below that of another script on the stack, which has to return first.
+        // The script's code can be below that of another script on the stack, which must return first.
         loop.timer(after: delay, keepsAlive: false) { [self] in
             guard !state.isRunning, entries == 0 else {
                 return shutDownWhenIdle(after: .milliseconds(2))
@@ -209,10 +210,10 @@ package final class ScriptContext {
         }
     }
 
-    /// Ends the turns of the loop, as `moonpool.stop` requests; other scripts that share it continue.
+    /// Stops the loop, as `moonpool.stop` requests; on a shared thread, the loop continues for the other scripts.
     func stopLoop() { if seat == nil { loop.stop() } }
 
-    /// Ends everything the script has going, in the order that nothing is called by something that has ended.
+    /// Ends everything that the script has started, in an order in which no ended part is called.
     func shutDown() {
         isShuttingDown = true
         endWhatRuns()
@@ -220,12 +221,12 @@ package final class ScriptContext {
         output?.endLines()
     }
 
-    /// Ends everything under the running code, then the process.
+    /// Ends everything that the script has started, while its code is running, and then the process.
     func exitProcess(_ status: Int32) {
         if isShuttingDown { return }
         isShuttingDown = true
         endWhatRuns()
-        // Under a callback of luv the state cannot go: luv would return into nothing.
+        // During a callback of luv the state cannot be closed, because luv would return into freed memory.
         if luv?.isRunning != true { state.closeBeforeExit() }
         ProcessServices.exit(status)
     }
@@ -233,16 +234,16 @@ package final class ScriptContext {
     private func endWhatRuns() {
         messages.close()
         services.close()
-        // A worker may be waiting for the write lock, which it needs to end.
+        // A worker that waits for the write lock needs the lock to end.
         stores.cancelWrites(except: [])
         endWorkers()
         stores.close()
         luv?.end()
     }
 
-    /// Ends the script as `os.exit` does: running Lua code is stopped, nothing else of it runs.
+    /// Ends the script as `os.exit` does: running Lua code is stopped, and no other code runs.
     ///
-    /// The first status counts.
+    /// The status of the first call counts.
     package func exit(status: Int32) {
         if exitStatus == nil { exitStatus = status }
         storeModule.endObservers()
@@ -250,18 +251,18 @@ package final class ScriptContext {
         if state.isRunning { _ = signals.requestInterrupt(.certain) }
     }
 
-    /// Ends the script when the running code has ended, and the messages that have come were handled.
+    /// Ends the script when the running code has returned, and the messages received before were handled.
     ///
-    /// Until then nothing waits any more, and the loop calls nothing.
+    /// Until then, waits return immediately, and the loop calls no other code.
     func exitGently() {
         guard state.isRunning, !isExiting else { return exit(status: 0) }
         isEnding = true
         endLoop()
     }
 
-    /// Call this before waiting: code that should end, and waits again, is stopped.
+    /// Call this before each wait; it stops code that should end but waits repeatedly.
     ///
-    /// Throws `limit_exceeded` where too many scripts of a shared thread wait.
+    /// Throws `limit_exceeded` if too many scripts of a shared thread wait.
     package func noteWait() throws {
         try seat?.checkWaits()
         guard isEnding else { return }
@@ -269,12 +270,12 @@ package final class ScriptContext {
         if waitsWhileEnding > Self.mostWaitsWhileEnding { exit(status: 0) }
     }
 
-    /// Whether the script is on its way out.
+    /// Whether the script is ending.
     package var isExiting: Bool { exitStatus != nil }
 
-    /// 130 for Ctrl-C, 124 for a limit: that is what `timeout` ends with.
+    /// Returns the exit code of a stopped script: 130 for Ctrl-C, and 124, as `timeout` uses it, for a limit.
     ///
-    /// A worker that is stopped has done what it should.
+    /// The exit code of a worker that was stopped by its parent is 0.
     private func exitStatus(ofStopped error: LuaError) -> Int32 {
         error.limit == nil ? (signals.isKilled ? 0 : 130) : 124
     }
@@ -283,7 +284,7 @@ package final class ScriptContext {
         if !configuration.isInteractive, !state.isRunning { exit(status: 130) }
     }
 
-    /// Ends a script that waits for events; one that runs is stopped.
+    /// Ends a script that waits for events after its total time limit; running code is stopped elsewhere.
     func totalTimeIsOver(_ limit: Duration) {
         guard !isExiting, !state.isRunning else { return }
         tell(LuaLimitExceeded(totalTime: limit), in: "")
@@ -292,7 +293,7 @@ package final class ScriptContext {
 
     // MARK: - Running code
 
-    /// The timers that will call their functions, in the order they were made.
+    /// The active timers, in the order of creation.
     package var activeTimers: [ScriptTimer] { timers.filter(\.isActive) }
 
     func remember(_ timer: ScriptTimer) {
@@ -302,15 +303,15 @@ package final class ScriptContext {
         timersToPrune = max(64, timers.count * 2)
     }
 
-    /// The bytes that the script holds: what its limit counts, or without a limit its Lua values.
+    /// The memory of the script in bytes: the memory that its limit counts, or without a limit, its Lua values.
     package var memoryInUse: Int { state.account?.bytes ?? state.memory.used }
 
-    /// The stores that are open, in the order they were opened.
+    /// The open stores, in the order of opening.
     package var openStores: [Store] { storeModule.openStores }
 
-    /// Runs code as one entry: when it is interrupted, the writes that it has begun are rolled back.
+    /// Runs code as one entry: if it is interrupted, its open writes are rolled back.
     ///
-    /// A write that was open before stays open. The error passes through.
+    /// A write that was open before the entry stays open. Errors are rethrown.
     package func entry<Result>(_ body: () throws -> Result) throws -> Result {
         guard let surroundings else { return try enter(body) }
         return try surroundings.run { try enter(body) }
@@ -335,7 +336,7 @@ package final class ScriptContext {
 
     /// Calls the body through Lua, so that tracebacks end in `[C]: in ?` as in `lua`, whose main part is written in C.
     ///
-    /// Throws when the run was stopped; the body keeps its own errors.
+    /// Throws if the run was stopped; the body must handle its own errors.
     package func belowNativeFrame(_ body: @escaping () -> Void) throws(LuaError) {
         try state.makeFunction("main") { _ in
             body()
@@ -349,14 +350,15 @@ package final class ScriptContext {
         onTurn?()
     }
 
-    /// Remembers which writes are open between entries: those of an earlier entry outlive an interrupted observer.
+    /// Records the open writes between entries, because interrupting an observer must not roll back writes of earlier
+    /// entries.
     private func noteStandingWrites() {
         if entries == 0 { standingWrites = stores.writing }
     }
 
-    /// Calls a function of the script from the loop: a timer, an observer.
+    /// Calls a function of the script from the loop, such as a timer or an observer.
     ///
-    /// Errors end up in `failed`.
+    /// Passes errors to `failed`.
     package func callback(_ source: String, _ function: LuaFunction, _ arguments: [LuaValue] = []) {
         if isExiting { return }
         do {
@@ -379,11 +381,11 @@ package final class ScriptContext {
         }
     }
 
-    /// Handles an error of an observer or a timer: with `moonpool.on_error`, otherwise with a report.
+    /// Handles an error of an observer or a timer with `moonpool.on_error`, otherwise with a report.
     func failed(_ error: any Error, in source: String, token: LuaValue) {
         if isExiting { return }
         if let error = error as? LuaError, error.kind == .interrupted {
-            // Inside an entry (that sleeps, say) the entry is stopped as well, and knows what it has begun.
+            // Inside a waiting entry, the entry is stopped too, and rolls back its own writes.
             if entries == 0 { stores.cancelWrites(except: standingWrites) }
             if configuration.isInteractive || signals.takeSpared() {
                 return report(error, in: source)
@@ -414,7 +416,7 @@ package final class ScriptContext {
         }
     }
 
-    /// Reports an unhandled error: of a worker to the script that has started it, of any other script to its user.
+    /// Reports an unhandled error: of a worker to its parent, of any other script to its user.
     private func tell(_ error: any Error, in source: String) {
         if !sendToParent(error, from: source) { report(error, in: source) }
     }
@@ -434,7 +436,7 @@ package final class ScriptContext {
             ScriptReport(
                 program: configuration.programName, source: source, message: message,
                 traceback: lua?.traceback,
-                // A message may name any file, and a confined script words its own.
+                // A message can contain any path, and a confined script can choose its messages.
                 excerpt: configuration.rights.isConfined ? nil : SourceExcerpt.of(message)))
     }
 }

@@ -2,19 +2,21 @@ import LuaHost
 import MemoryAccounts
 import ObjectStore
 
-/// An error in a script, as its host sees it.
+/// An error in a script, for its host.
 public struct ScriptFailure: Error, Sendable, CustomStringConvertible {
-    /// The stable code: that of the error where it has one, such as `limit_exceeded`, `duplicate_key` or `interrupted`;
-    /// `syntax` for a chunk that does not compile; `error` for other errors.
+    /// The stable error code.
+    ///
+    /// The code of the error if it has one, such as `limit_exceeded`, `duplicate_key` or `interrupted`; `syntax` for a
+    /// chunk that does not compile; `error` for other errors.
     public var code: StoreError.Code
-    /// The error with its location: `script:12: attempt to index a nil value`.
+    /// The message with its source location: `script:12: attempt to index a nil value`.
     public var message: String
-    /// The calls that led to it, from the place that raised it outwards; nil where there are none.
+    /// The call stack at the raising code, innermost call first; nil if there is none.
     public var traceback: String?
-    /// The very error that a Swift function threw, if one did.
+    /// The original error, if a Swift function threw it.
     public var underlying: (any Error)?
 
-    /// The limit that ended the run, if one did.
+    /// The limit that ended the run; nil if no limit did.
     public private(set) var limit: ScriptLimits.Kind?
 
     /// The message.
@@ -27,7 +29,7 @@ public struct ScriptFailure: Error, Sendable, CustomStringConvertible {
         self.message = message
     }
 
-    /// On the thread of the error's state, because the code is read from the raised value.
+    /// Creates a failure; call it on the thread of the error's state, because the code is read from the raised value.
     package init(_ error: LuaError) {
         message = error.message
         traceback = error.traceback
@@ -51,7 +53,7 @@ public struct ScriptFailure: Error, Sendable, CustomStringConvertible {
         self.code = StoreError.Code(rawValue: code)
     }
 
-    /// Errors of Lua and those with a code as failures, others as they are.
+    /// Returns errors of Lua and errors with a code as failures, and other errors unchanged.
     package static func describing(_ error: any Error) -> any Error {
         switch error {
         case let error as LuaError: return ScriptFailure(error)
@@ -65,11 +67,11 @@ public struct ScriptFailure: Error, Sendable, CustomStringConvertible {
     }
 }
 
-/// An error of a Swift function that has a code of its own: what a script finds in `err.code` and `err.message`.
+/// An error of a Swift function with its own code; scripts read it as `err.code` and `err.message`.
 public struct ScriptFunctionError: Error, Hashable, ScriptError {
     /// The stable code.
     public let code: StoreError.Code
-    /// A sentence for people.
+    /// A message of one sentence for people.
     public let message: String
 
     /// Creates an error to throw from a registered function.
@@ -78,7 +80,7 @@ public struct ScriptFunctionError: Error, Hashable, ScriptError {
         self.message = message
     }
 
-    /// The code's text.
+    /// The text of the code.
     package var scriptCode: String { code.rawValue }
     /// The message.
     package var scriptMessage: String { message }

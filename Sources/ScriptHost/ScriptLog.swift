@@ -1,16 +1,16 @@
 import EventLoops
 import Logging
 
-/// The host's own events, through `swift-log`: scripts and stores that begin and end, limits that are reached, errors in
-/// observers and timers.
+/// Logs events of the host through `swift-log`.
 ///
-/// Nothing is logged for what scripts do all the time: reads, writes, calls.
+/// The events are starts and ends of scripts and stores, reached limits, and errors in observers and timers. Frequent
+/// operations of scripts are not logged: reads, writes, calls.
 package enum ScriptLog {
     /// The detail of the log.
     package enum Level: String, CaseIterable, Sendable {
         case trace, debug, info, notice, warning, error, critical, off
 
-        /// The level of the variable `MOONPOOL_LOG`; an invalid value is reported and ignored.
+        /// Returns the level in the variable `MOONPOOL_LOG`; an invalid value is reported and ignored.
         static func ofEnvironment(_ configuration: ScriptConfiguration) -> Level? {
             guard configuration.usesEnvironment,
                 let text = ProcessServices.environment("MOONPOOL_LOG"), !text.isEmpty
@@ -26,7 +26,7 @@ package enum ScriptLog {
     /// A logger without output.
     package static let none = Logger(label: "moonpool") { _ in SwiftLogNoOpLogHandler() }
 
-    /// A logger that writes a line for each event to standard error.
+    /// Returns a logger that writes a line for each event to standard error.
     package static func standardError(_ level: Level) -> Logger {
         guard let level = Logger.Level(rawValue: level.rawValue) else { return none }
         return Logger(label: "moonpool") { label in
@@ -35,7 +35,7 @@ package enum ScriptLog {
     }
 }
 
-/// Writes `moonpool debug: script has ended script=zoo status=0`.
+/// Writes lines such as `moonpool debug: script has ended script=zoo status=0`.
 private struct LineLogHandler: LogHandler {
     let label: String
     var logLevel: Logger.Level

@@ -1,21 +1,21 @@
 import EventLoops
 import LuaHost
 
-/// The modules of a script: how `require` finds them, and how a host defines and replaces them.
+/// The modules of a script: the search of `require`, and the modules that a host defines and replaces.
 ///
-/// A confined script gets a `require` of its own, without a search path that scripts could change and without modules in C. Use it on the
-/// script's thread.
+/// A confined script has its own `require`, which has no search path that scripts can change and does not load C
+/// modules. Use it on the script's thread.
 final class ScriptModules {
     private let state: LuaState
     private let files: FileRights
-    /// The values that `require` returns for the names that it knows.
+    /// The table of loaded modules, which `require` returns.
     private let loaded: LuaTable
     /// Lua's `package`; nil in a confined script.
     private let package: LuaTable?
-    /// The host's modules of a confined script; others have `package.preload`.
+    /// The loaders of the host's modules in a confined script; other scripts have `package.preload`.
     private var defined: [String: LuaFunction] = [:]
 
-    /// Uses the `require` of the state, or gives a confined script its own.
+    /// Uses the `require` of the state, or installs one for a confined script.
     init(_ state: LuaState, files: FileRights, isConfined: Bool, moonpool: LuaTable) {
         self.state = state
         self.files = files
@@ -35,9 +35,9 @@ final class ScriptModules {
 
     // MARK: - Modules of the host
 
-    /// Defines a module for `require`; the table of one that is loaded gets the new contents.
+    /// Defines a module for `require`; if the module is loaded, its table gets the new contents.
     ///
-    /// Throws the error of source that does not compile or that fails; the old module stays.
+    /// Throws the error of source that does not compile or that fails; the old module then remains.
     func define(_ name: String, source: String) throws {
         let loader = try state.load(source, name: "@" + name)
         if !loaded[name].isNil { try replace(name, by: loader, place: .nil) }
@@ -50,9 +50,9 @@ final class ScriptModules {
         }
     }
 
-    /// Loads a module again; the table that scripts hold gets the new contents.
+    /// Loads a module again; its existing table gets the new contents.
     ///
-    /// Throws the error of a module that is not found, does not compile or fails; the old module stays.
+    /// Throws the error of a module that is not found, does not compile or fails; the old module then remains.
     func reload(_ name: String) throws {
         let (loader, place) = try find(name)
         try replace(name, by: loader, place: place)
@@ -117,7 +117,7 @@ final class ScriptModules {
             do {
                 return (try ProcessServices.readWhole(path, limit: 4 << 20), path)
             } catch {
-                // What cannot be read here may be in another folder, as with Lua's own search.
+                // A file that cannot be read here may exist in another folder, as in Lua's own search.
                 guard case .tooLong = error else { continue }
                 throw LuaArgumentError("module '\(name)' cannot be read: \(error.reason)")
             }

@@ -1,13 +1,13 @@
 /// Passes the output of a script to the host in complete lines.
 final class ScriptOutput {
-    /// The lines of one stream.
+    /// The line buffer of one stream.
     final class Lines {
         private let take: (String) -> Void
         private var unfinished: [UInt8] = []
 
         init(_ take: @escaping (String) -> Void) { self.take = take }
 
-        /// Passes on the lines that end here, and keeps what follows.
+        /// Passes on complete lines, and keeps the rest.
         func write(_ bytes: some Collection<UInt8>) {
             var rest = bytes[...]
             while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
@@ -22,7 +22,7 @@ final class ScriptOutput {
         /// Passes on an unfinished line.
         func end() { if !unfinished.isEmpty { pass() } }
 
-        // A script that never ends its line must not fill the memory.
+        // A script that never ends its line must not exhaust the memory.
         private static let longest = 1 << 20
 
         private func pass() {

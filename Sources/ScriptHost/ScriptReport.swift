@@ -1,17 +1,18 @@
 import LuaHost
 
-/// Something that went wrong in a script outside of its main chunk, ready to be shown.
+/// An error or a warning of a script outside of its main chunk, formatted for output.
 public struct ScriptReport: Sendable {
-    /// The origin of the error, such as `observer 'totals'` or `timer (zoo.lua:12)`; empty for a warning and for the
-    /// total time limit.
+    /// The origin of the error, such as `observer 'totals'` or `timer (zoo.lua:12)`.
+    ///
+    /// Empty for a warning and for the total time limit.
     public let source: String
     /// The error in one line: `zoo.lua:14: attempt to index a nil value`.
     public let message: String
-    /// The calls that led to it.
+    /// The call stack at the raising code; nil if there is none.
     public let traceback: String?
-    /// The lines of the script around the place, marked.
+    /// The lines of the script around the source location, with a mark; nil if they are not available.
     public let excerpt: String?
-    /// The whole report: message, excerpt and traceback, with a line end.
+    /// The complete report: message, excerpt and traceback, with a line break at the end.
     public let text: String
 
     init(program: String, source: String, message: String, traceback: String?, excerpt: String?) {
@@ -28,7 +29,7 @@ public struct ScriptReport: Sendable {
         text = lines.joined(separator: "\n") + "\n"
     }
 
-    /// Something that the script's author may not expect; nothing has failed.
+    /// Creates a report about behavior that the author of the script may not expect; it is not an error.
     init(hint: String, program: String) {
         source = ""
         message = hint
@@ -37,7 +38,7 @@ public struct ScriptReport: Sendable {
         text = "\(program): hint: \(hint)\n"
     }
 
-    /// A warning of Lua, worded as `lua` does.
+    /// Creates a report of a Lua warning, in the format of `lua`.
     init(warning: String) {
         source = ""
         message = warning

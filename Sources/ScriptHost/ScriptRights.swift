@@ -2,22 +2,23 @@ import LuaHost
 
 /// The files, stores and functions that a script may use.
 public struct ScriptRights: Sendable, Equatable {
-    /// Which of Lua's libraries it has.
+    /// The standard libraries of Lua that the script has.
     public var libraries: LuaLibraries
-    /// Whether functions that could reach out of the script's state, or run on after a stop, are removed.
+    /// Whether to remove functions that could access resources outside of the script's state, or continue after a stop.
     ///
-    /// Then `require` finds `moonpool`, the libraries that it has, and `.lua` files in the folders of `files`; there is no
-    /// `io`, no `debug`, no `dofile`, `loadfile`, `string.dump` or `__gc`; `load` takes text only, and `os` tells the time.
-    /// Its stores in memory are its own. A hostile pattern or a huge `table.move` is stopped as any other code is.
+    /// Then `require` finds only `moonpool`, the script's libraries, and `.lua` files in the folders of `files`. There
+    /// is no `io`, `debug`, `dofile`, `loadfile`, `string.dump` or `__gc`; `load` accepts only text, and `os` has only
+    /// the time functions. The script does not share in-memory stores with other scripts. A hostile pattern or a huge
+    /// `table.move` is stopped like any other code.
     public var isConfined: Bool
-    /// Which files its stores, imports and exports may be.
+    /// The files that its stores, imports and exports may use.
     ///
-    /// `io` and `os` do not ask, where a script has them.
+    /// The libraries `io` and `os` ignore this, if the script has them.
     public var files: FileRights
-    /// Whether it opens the files of stores for reading only.
+    /// Whether the script opens store files for reading only.
     public var opensStoresReadOnly = false
 
-    /// Makes rights.
+    /// Creates rights.
     public init(
         libraries: LuaLibraries = .all, isConfined: Bool = false, files: FileRights = .all,
         opensStoresReadOnly: Bool = false
@@ -28,20 +29,20 @@ public struct ScriptRights: Sendable, Equatable {
         self.opensStoresReadOnly = opensStoresReadOnly
     }
 
-    /// Everything that `lua` may.
+    /// All rights of a script that `lua` runs.
     public static let all = ScriptRights()
-    /// Nothing outside of the script: no files, no programs, no other state.
+    /// No access outside of the script: no files, no programs, no other state.
     ///
-    /// Stores in memory, timers and `print` it has.
+    /// In-memory stores, timers and `print` are available.
     public static let sandboxed = ScriptRights(
         libraries: .confined, isConfined: true, files: .none)
 
-    /// Nothing outside of the script but these files.
+    /// Returns rights without access outside of the script, except for these files.
     public static func sandboxed(files: FileRights) -> ScriptRights {
         ScriptRights(libraries: .confined, isConfined: true, files: files)
     }
 
-    /// The same rights, without that to write to stores' files.
+    /// The same rights, without the right to write to store files.
     public var readOnly: ScriptRights {
         var rights = self
         rights.opensStoresReadOnly = true
@@ -51,40 +52,41 @@ public struct ScriptRights: Sendable, Equatable {
 
 /// The memory, time and instructions that a script may use.
 ///
-/// A script that reaches the limit of its time or its instructions is stopped: no `pcall`, coroutine or `__close` handler
-/// keeps it going. Limits are for each run: the main part, each chunk, each call of an observer, a timer or a Lua
-/// function by Swift, with everything that it calls and waits for.
+/// A script that reaches its limit of time or instructions is stopped; no `pcall`, coroutine or `__close` handler keeps
+/// it running. These limits apply to each run: the main part, each chunk, and each call of an observer, a timer or a
+/// Lua function by Swift, including everything that it calls and waits for.
 public struct ScriptLimits: Sendable, Equatable {
     /// The resource of a limit.
     public enum Kind: Sendable {
-        /// How long a run takes.
+        /// The duration of a run.
         case time
-        /// How many instructions it executes.
+        /// The number of instructions in a run.
         case instructions
-        /// How much memory the script holds.
+        /// The memory of the script.
         case memory
     }
 
-    /// The most bytes that the script and its workers may take together, besides what an empty script takes.
+    /// The maximum memory of the script and its workers together in bytes, in addition to the memory of an empty
+    /// script.
     ///
-    /// Lua values, stores in memory, open writes, kept results, decoded and encoded JSON, observers and timers count. The
-    /// pages of store files do not, because the system can reclaim them. A script that reaches the limit gets an error with the
-    /// code `limit_exceeded`, which it may catch.
+    /// Lua values, in-memory stores, open writes, retained results, decoded and encoded JSON, observers and timers
+    /// count. The pages of store files do not, because the system can reclaim them. A script that reaches the limit
+    /// gets an error with the code `limit_exceeded`, which it can catch.
     public var memory: Int?
-    /// How long each run may take.
+    /// The maximum duration of each run.
     ///
-    /// Functions written in C and Swift are not cut short: the script is stopped when they return.
+    /// Functions written in C and Swift are not interrupted: the script is stopped when they return.
     public var time: Duration?
-    /// How long the script may live, from its start: its main part, all later callbacks, finalizers, and the time that it waits.
+    /// The maximum lifetime of the script: its main part, all later callbacks, finalizers, and the time that it waits.
     ///
-    /// After that it ends with the code `limit_exceeded`, whatever it does.
+    /// After that time it ends with the code `limit_exceeded`, whether it is running or waiting.
     public var totalTime: Duration?
-    /// How many instructions of Lua each run may execute, counted by the thousand.
+    /// The maximum number of Lua instructions in each run, counted by the thousand.
     ///
-    /// Code runs at half its speed then.
+    /// With this limit, code runs at half its speed.
     public var instructions: Int64?
 
-    /// Makes limits; without an argument there are none.
+    /// Creates limits; by default, there are none.
     public init(
         memory: Int? = nil, time: Duration? = nil, totalTime: Duration? = nil,
         instructions: Int64? = nil
@@ -97,6 +99,6 @@ public struct ScriptLimits: Sendable, Equatable {
 
     /// No limits.
     public static let none = ScriptLimits()
-    /// The usual limits for untrusted scripts: 64 MiB and 5 seconds.
+    /// The default limits for untrusted scripts: 64 MiB and 5 seconds.
     public static let sandboxed = ScriptLimits(memory: 64 << 20, time: .seconds(5))
 }

@@ -6,8 +6,9 @@ import Synchronization
 
 /// Threads that many script engines share.
 ///
-/// An engine without them has a thread and an event loop of its own. An engine that shares a thread costs neither, so that a program can
-/// have thousands of them. Its limits stay its own; while it computes, the others of its thread wait.
+/// By default, an engine has its own thread and event loop. Engines that share threads do not need these, so a program
+/// can have thousands of them. The limits apply to each engine; while one of them computes, the other engines of its
+/// thread wait.
 ///
 /// A script that waits, in `moonpool.sleep` or for an async function, lets the others run on top of it on the thread's stack, and continues
 /// after those that began to wait later have ended waiting. On each thread 1,000 scripts can wait at once; the next one gets the error
@@ -18,7 +19,7 @@ import Synchronization
 /// let engines = try tenants.map { _ in try ScriptEngine(.sandboxed, on: threads) }
 /// ```
 ///
-/// Usable on any thread. The threads end after the last engine that uses them and the last reference.
+/// Usable on any thread. The threads end when the last engine on them has ended and the last reference was released.
 public final class ScriptThreads: Sendable {
     private struct Place {
         var thread: LoopThread?
@@ -33,7 +34,7 @@ public final class ScriptThreads: Sendable {
     // 128 KiB for each waiting script; the system provides memory only for what is used.
     private static let stackSize = mostWaits << 17
 
-    /// Creates the threads when the first engines need them.
+    /// Creates the threads lazily, when engines need them.
     ///
     /// `count` is at least 1.
     public init(count: Int = 2) {
@@ -91,11 +92,11 @@ public final class ScriptThreads: Sendable {
     }
 }
 
-/// The place of one script on a shared thread.
+/// The seat of one script on a shared thread.
 struct ScriptSeat: Sendable {
     let loop: EventLoop
     let running: RunningScript
-    /// Keeps the thread as long as the script.
+    /// Keeps the threads running while the script exists.
     fileprivate let threads: ScriptThreads
     fileprivate let index: Int
     private let mostWaits: Int
@@ -119,19 +120,19 @@ struct ScriptSeat: Sendable {
         )
     }
 
-    /// Gives the place back.
+    /// Releases the seat.
     func leave() { threads.leave(index) }
 }
 
-/// The thread's context of the script that it runs, for the code of one script on a shared thread.
+/// The context in which a thread runs the code of one script.
 ///
-/// A thread of a script's own has it set once.
+/// On a script's own thread it is set once; on a shared thread, for each call.
 struct ScriptSurroundings {
     let seat: ScriptSeat
     let interrupt: LuaInterrupt
     let account: MemoryAccount?
 
-    /// Calls the body for the script.
+    /// Runs the body in the context of the script.
     func run<Result>(_ body: () throws -> Result) rethrows -> Result {
         let below = seat.running.begin(interrupt)
         defer { _ = seat.running.begin(below) }
@@ -139,14 +140,14 @@ struct ScriptSurroundings {
     }
 }
 
-/// The script whose code runs on a shared thread, for what its host computes meanwhile.
+/// The script whose code currently runs on a shared thread, for host operations on that thread.
 final class RunningScript: Sendable {
     private let interrupt = Mutex<LuaInterrupt?>(nil)
 
-    /// Whether the script that runs is to stop now.
+    /// Whether the running script must stop now.
     var isDue: Bool { interrupt.withLock { $0 }?.isDue ?? false }
 
-    /// Notes which script runs; returns the one below it on the stack.
+    /// Records the running script and returns the previous one, which is below it on the stack.
     func begin(_ next: LuaInterrupt?) -> LuaInterrupt? {
         interrupt.withLock { current in
             defer { current = next }

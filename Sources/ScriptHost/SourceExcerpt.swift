@@ -1,10 +1,10 @@
 import EventLoops
 
-/// The lines of a script around the place that a message names.
+/// Excerpts of a script around the source location in a message.
 enum SourceExcerpt {
-    /// The place at the beginning of a message: `zoo.lua:12: text`.
+    /// Returns the source location at the start of a message: `zoo.lua:12: text`.
     static func place(in message: String) -> (path: String, line: Int)? {
-        // A path may hold colons: the place ends at the first `:digits:`.
+        // A path can contain colons, so the location ends at the first `:digits:`.
         let parts = message.split(separator: ":", omittingEmptySubsequences: false)
         for index in parts.indices.dropFirst() where index + 1 < parts.endIndex {
             if let line = Int(parts[index]), line > 0 {
@@ -14,7 +14,7 @@ enum SourceExcerpt {
         return nil
     }
 
-    /// Up to three lines, the one in question marked; nil when the message names no readable file.
+    /// Returns up to three lines, with a mark at the line of the message; nil if the message names no readable file.
     static func of(_ message: String) -> String? {
         guard let (path, line) = place(in: message),
             let bytes = ProcessServices.read(path, limit: 4 << 20), !bytes.contains(0)

@@ -4,13 +4,12 @@ import LuaHost
 import ObjectStore
 import StoreBindings
 
-/// A script's loop as its stores see it: their scheduler, their way to keep the script alive, and the watch of their
-/// files.
+/// Connects the stores of a script to its loop: the scheduler, holds that keep the script alive, and file watches.
 final class StoreConnection: BindingHost {
     private let loop: EventLoop
     private var watches: [ObjectIdentifier: CommitWatch] = [:]
     private var module: StoreModule?
-    /// Gets the errors of observers and queued writes.
+    /// Receives the errors of observers and queued writes.
     var onError: (_ error: any Error, _ source: String, _ token: LuaValue) -> Void = { _, _, _ in }
 
     /// Receives hints for the author of the script.
@@ -32,7 +31,7 @@ final class StoreConnection: BindingHost {
         self.scriptName = scriptName
     }
 
-    /// Gives the state its module.
+    /// Installs the module in a Lua state.
     func connect(_ state: LuaState) -> StoreModule {
         let module = StoreModule(state: state, host: self)
         self.module = module
@@ -80,7 +79,7 @@ final class StoreConnection: BindingHost {
             try module?.state.checkStopping()
             if (script as? ScriptLink)?.hasEnded == true { break }
         }
-        // The job may have been the last thing that the script did.
+        // The script can have ended directly after the job.
         guard isAccepted, done.wait(atMost: .zero) else {
             throw StoreError(
                 .closed,
@@ -103,18 +102,18 @@ final class StoreConnection: BindingHost {
         watches.removeValue(forKey: ObjectIdentifier(store))?.cancel()
     }
 
-    /// The stores that are in a write transaction.
+    /// The stores with an open write transaction.
     var writing: [Store] { module?.openStores.filter(\.isInWrite) ?? [] }
 
-    /// Rolls back the writes that are open now and were not then.
+    /// Rolls back open writes, except those of the given stores.
     func cancelWrites(except earlier: [Store]) {
         for store in writing where !earlier.contains(where: { $0 === store }) {
-            // A store that cannot even roll back has been closed meanwhile: there is nothing left to undo.
+            // If the rollback fails, the store was closed meanwhile, and there is nothing to roll back.
             try? store.cancelWrite()
         }
     }
 
-    /// Ends observers, rolls back open writes and closes the stores.
+    /// Ends observers, rolls back open writes, and closes the stores.
     func close() {
         module?.close()
         module = nil

@@ -3,23 +3,23 @@ import LuaHost
 import MemoryAccounts
 import ObjectStore
 
-/// A timer as a script holds it.
+/// A timer, for scripts.
 ///
-/// Dropping it does not end it: `after` is mostly called without keeping its result.
+/// Releasing it does not end it, because scripts usually ignore the result of `after`.
 package final class ScriptTimer {
     fileprivate var timer: LoopTimer?
-    /// File and line of the call that made it; empty if no Lua code did.
+    /// The file and line of the call that created the timer; empty if no Lua code did.
     package let place: String
 
-    /// The memory of a timer with its place in the loop's queue.
+    /// The memory of a timer, including its entry in the queue of the loop.
     private let charge = MemoryCharge(recording: 640)
 
     fileprivate init(place: String) { self.place = place }
 
-    /// Ends it: the function is not called again.
+    /// Cancels the timer: the function is not called again.
     package func cancel() { timer?.cancel() }
 
-    /// Whether the function will be called (again).
+    /// Whether the function will be called again.
     package var isActive: Bool { timer?.isActive ?? false }
 }
 
@@ -58,7 +58,8 @@ extension ScriptContext {
             let condition = try call.function(1)
             let timeout = call.isNil(2) ? nil : try call.duration(2)
             try ReadOnlySection.check()
-            // Looked at now and then as well, because a condition may depend on what wakes no loop: a file, the clock.
+            // The condition is also checked periodically, because it can depend on state that does not wake the loop: a
+            // file, the clock.
             var isTrue = false
             try context.noteWait()
             _ = try context.loop.wait(for: timeout, recheck: .milliseconds(20)) { () throws in
@@ -75,7 +76,7 @@ extension ScriptContext {
         }
     }
 
-    /// Adds a function to the module, without a cycle between the state and the script.
+    /// Adds a function to the module, without a reference cycle between the state and the script.
     func add(
         _ name: String,
         _ body: @escaping (ScriptContext, borrowing LuaCall) throws -> LuaAnswer
@@ -87,15 +88,15 @@ extension ScriptContext {
         module[name] = .function(function)
     }
 
-    /// How often a waiting function checks whether it must stop; nil if a stop wakes it.
+    /// The interval at which a waiting function checks whether it must stop; nil if a stop wakes it.
     package var stopCheck: Duration? { configuration.limits.time == nil ? nil : .milliseconds(20) }
 
-    /// Lets a stop that ended a wait take effect here: its signal may come only after the code has gone on a little.
+    /// Throws if a stop has ended a wait, because the signal of the stop may arrive only after more code has run.
     func takeStop() throws {
         if !isExiting { try state.takeStop() }
     }
 
-    /// Whether a function that waits has to return at once: the code that called it is to end, or is to be stopped.
+    /// Whether a waiting function must return immediately, because the calling code should end or is being stopped.
     package var mustNotWait: Bool { isExiting || isEnding || state.isStopping }
 
     private func makeTimer(_ call: borrowing LuaCall, repeats: Bool) throws -> LuaAnswer {
@@ -113,7 +114,8 @@ extension ScriptContext {
         return call.answer(timer, timerClass)
     }
 
-    /// Calls a timer's function, or later if the code is being stopped that waits: the stop would end this call as well.
+    /// Calls a timer's function; if the waiting code is being stopped, calls it later, because the stop would end this
+    /// call too.
     private func call(
         _ function: LuaFunction, of timer: ScriptTimer?, from source: String, repeats: Bool
     ) {
@@ -126,7 +128,7 @@ extension ScriptContext {
 }
 
 extension LuaCall {
-    /// A time in seconds, from 0 to some thousand years.
+    /// Returns a duration from an argument in seconds, from 0 to some thousand years.
     func duration(_ index: Int) throws -> Duration {
         let seconds = try number(index)
         guard seconds >= 0, seconds <= 1e11 else {

@@ -15,21 +15,23 @@ package struct AppliedMigration {
     package let file: MigrationFile
     /// The engine's report.
     package let report: MigrationReport
-    /// How many objects failed: only a rehearsal continues after a failure.
+    /// The number of objects that failed; only a rehearsal continues after a failure.
     package let failureCount: Int
-    /// The first of them.
+    /// The first failures.
     package let failures: [Failure]
-    /// The copy of the store that was made before.
+    /// The path of the backup that was made before the migration; nil if none was made.
     package let backup: String?
-    /// How long it took.
+    /// The duration in seconds.
     package let seconds: Double
-    /// Of `down`: how many dropped values, by place, were written since the migration; nil if the history is not known.
+    /// The number of dropped values that were written since the migration, by property or class; only for `down`.
+    ///
+    /// Nil if the history is incomplete.
     package var writtenSince: [String: Int]?
 
-    /// How many values and objects were dropped.
+    /// The number of values and objects that were dropped.
     package var droppedCount: Int { report.dropped.reduce(0) { $0 + $1.count } }
 
-    /// How many values of properties that existed before differ now.
+    /// The number of changed values in properties that existed before.
     package var rewrittenCount: Int { report.classes.reduce(0) { $0 + $1.rewrittenValues } }
 
     /// The outcome for scripts and for `--json`.
@@ -89,31 +91,31 @@ package struct AppliedMigration {
 
 /// The changes of `up`, or of a rehearsal.
 package struct UpReport {
-    /// The store, as it was named.
+    /// The path of the store, as given.
     package let store: String
     /// The migrations, in order.
     package let applied: [AppliedMigration]
-    /// Whether all of it was done to a copy.
+    /// Whether the migrations were applied to a copy only.
     package let isRehearsal: Bool
-    /// How long it took.
+    /// The duration in seconds.
     package let seconds: Double
-    /// The most memory that the process has used so far, in bytes.
+    /// The peak memory of the process so far, in bytes.
     package let peakMemory: Int
     /// The estimated cost of the migrations for all objects, if a sample was migrated.
     package var estimate: Estimate?
 
-    /// Time and memory for all objects, extrapolated from a sample.
+    /// An estimate of time and memory for all objects, extrapolated from a sample.
     package struct Estimate: Sendable {
-        /// The number of objects of the store.
+        /// The number of objects in the store.
         package let objects: Int
         /// The number of objects that were copied.
         package let copiedObjects: Int
-        /// How long the migrations would take.
+        /// The estimated duration in seconds.
         package let seconds: Double
-        /// How much memory they would use, in bytes.
+        /// The estimated memory in bytes.
         package let memory: Int
 
-        /// The most by which memory grows, in bytes: more changed pages are written to the file early.
+        /// The maximum growth of memory in bytes; more changed pages are written to the file early.
         static let mostGrowth = 600 << 20
 
         /// The estimate for scripts and for `--json`.
@@ -125,7 +127,7 @@ package struct UpReport {
         }
     }
 
-    /// Whether an object failed, which only a rehearsal survives.
+    /// Whether an object failed, which is only possible in a rehearsal.
     package var hasFailures: Bool { applied.contains { $0.failureCount > 0 } }
 
     /// The report for scripts and for `--json`.
@@ -148,15 +150,17 @@ package struct UpReport {
     }
 }
 
-/// One try to run a migration, and what there is to say about it.
+/// An attempt to run a migration, and the details for its report.
 final class MigrationAttempt {
-    /// The copy of the store that was made before.
+    /// The path of the backup that was made before the migration.
     var backup: String?
-    /// Whether this attempt has made the copy, and not an interrupted one before it.
+    /// Whether this attempt, and not an earlier interrupted one, has made the backup.
     var hasMadeBackup = false
-    /// The object that was being migrated when it failed.
+    /// The object that was being migrated at the failure.
     var object: String?
-    /// Of `down`: how many values, by place, were written since the migration; nil if the history is not known.
+    /// The number of values that were written since the migration, by property or class; only for `down`.
+    ///
+    /// Nil if the history is incomplete.
     var writtenSince: [String: Int]?
     private let file: MigrationFile
     private let start = ContinuousClock.now
@@ -166,7 +170,7 @@ final class MigrationAttempt {
 
     init(_ file: MigrationFile) { self.file = file }
 
-    /// Throws ``MigrationFailure`` for what the work throws.
+    /// Runs the work and converts its errors to ``MigrationFailure``.
     func explainingFailures<Result>(
         of store: Store, _ work: () throws -> Result
     ) throws -> Result {
@@ -178,14 +182,14 @@ final class MigrationAttempt {
         }
     }
 
-    /// Whether an earlier run of the migration has committed batches.
+    /// Returns whether an earlier run of the migration has committed batches.
     func isInterrupted(_ store: Store) -> Bool {
-        // A store that cannot be read cannot be resumed either.
+        // A store that cannot be read cannot be resumed.
         guard let found = try? store.interruptedMigration() else { return false }
         return found.key == file.resumeKey
     }
 
-    /// Notes an object that could not be migrated.
+    /// Records an object that could not be migrated.
     func failed(_ message: String, _ object: String) {
         failureCount += 1
         if failures.count < Self.failureLimit {

@@ -1,11 +1,11 @@
 import ObjectStore
 
-/// Objects with plausible values for every class of a store, to test the `down` of a migration with.
+/// Generates objects with plausible values for every class of a store, for testing the `down` of a migration.
 ///
-/// The values are the same each time. Every value of a property differs from the others where its type has enough of
-/// them, so that unique indexes hold; every third optional value is nil.
+/// The values are the same in each run. The values of a property differ from each other if its type has enough values,
+/// so that unique indexes hold; every third optional value is nil.
 struct GeneratedFixture {
-    /// The content of text: a migration may expect either.
+    /// The kind of generated text; a migration can expect either.
     enum Text: CaseIterable { case words, digits }
 
     private let store: Store
@@ -13,28 +13,28 @@ struct GeneratedFixture {
     private static let count = 6
     private static let embeddedDepth = 3
 
-    /// For an open store, in no write.
+    /// Creates a fixture for an open store without an open write transaction.
     init(_ store: Store, _ text: Text) {
         self.store = store
         self.text = text
     }
 
-    /// Fills the store, in one write.
+    /// Fills the store in one write transaction.
     ///
-    /// Throws what creating the objects throws.
+    /// Throws the errors of creating the objects.
     func fill() throws {
         try store.write {
             let classes = store.schema.classes.filter { !$0.isEmbedded }
             var objects: [String: [LiveObject]] = [:]
             for classSchema in classes {
                 objects[classSchema.name] = try (0..<Self.count).map { row in
-                    // Earlier migrations may have created objects with the same keys.
+                    // Earlier migrations can have created objects with the same keys.
                     try store.create(
                         classSchema.name, values(of: classSchema, row, depth: 0),
                         mode: classSchema.primaryKey == nil ? .error : .all)
                 }
             }
-            // Links in a second round, when there is something to link to.
+            // Links are set in a second pass, when their targets exist.
             for classSchema in classes {
                 for property in classSchema.properties where property.type == .object {
                     guard let targets = property.target.flatMap({ objects[$0] }) else { continue }
@@ -72,7 +72,7 @@ struct GeneratedFixture {
         return .dictionary(given)
     }
 
-    /// The first element, or all of them where the property is a collection.
+    /// Returns the first element, or all elements if the property is a collection.
     private static func collected(_ elements: [Value], _ property: Property) -> Value {
         switch property.collection {
         case nil: elements[0]
@@ -104,7 +104,7 @@ struct GeneratedFixture {
         switch text {
         case .digits: "\(number)"
         case .words:
-            // 20 becomes "Ca": letters only, so that patterns for names and words match.
+            // 20 becomes "Ca": the text contains only letters, so that it matches patterns for names and words.
             String(
                 "\(number)".utf8.enumerated().map { place, digit in
                     Character(Unicode.Scalar((place == 0 ? 65 : 97) + digit - 48))
@@ -113,9 +113,9 @@ struct GeneratedFixture {
     }
 }
 
-/// The values of a store's objects as text, to compare what was before with what came back.
+/// The values of a store's objects as text, for comparing the state before and after migrations.
 struct StoreContents {
-    /// The place of a value: an object, by its class and key, and a property.
+    /// The location of a value: an object, by its class and key, and a property.
     struct Place: Hashable, CustomStringConvertible {
         let className: String
         let property: String
@@ -142,9 +142,9 @@ struct StoreContents {
         }
     }
 
-    /// The first place, in alphabetical order, where another state differs, with the values of both; nil for none.
+    /// Returns the first location in alphabetical order whose values differ, with both values; nil if there is none.
     ///
-    /// Leaves out what `lost` names as `Class.property`, or as a class.
+    /// Ignores the properties and classes in `lost`, named `Class.property` or by the name of the class.
     func difference(to other: StoreContents, except lost: Set<String>) -> String? {
         let places = Set(values.keys).union(other.values.keys).filter { place in
             values[place] != other.values[place] && !lost.contains(place.className)

@@ -1,10 +1,10 @@
 import ObjectStore
 
-/// Edits of the table that a Lua source returns, which leave everything else as it is written.
+/// Edits the table that a Lua source returns, and keeps all other text unchanged.
 enum LuaTableText {
-    /// The source with another value of a key.
+    /// Returns the source with a new value of a key.
     ///
-    /// Throws `invalid_argument` if the source does not return a table with that key.
+    /// Throws `invalid_argument` if the source does not return a table with this key.
     static func replacing(_ key: String, in source: String, with value: String) throws -> String {
         guard let range = range(of: key, in: source) else {
             throw StoreError(
@@ -14,7 +14,7 @@ enum LuaTableText {
         return source.replacingCharacters(in: range, with: value)
     }
 
-    /// The source with a key set, which is added as the first one if it is missing.
+    /// Returns the source with a key set; a missing key is inserted as the first one.
     static func setting(_ key: String, in source: String, to value: String) -> String {
         if let range = range(of: key, in: source) {
             return source.replacingCharacters(in: range, with: value)
@@ -24,7 +24,7 @@ enum LuaTableText {
         return source[..<start] + "\n  \(key) = \(value)," + (rest.first == " " ? "\n " : "") + rest
     }
 
-    /// Where the table begins that the source returns: behind its brace.
+    /// Returns the index after the opening brace of the returned table.
     private static func tableStart(in source: String) -> String.Index? {
         var scanner = Scanner(source)
         var depth = 0
@@ -41,7 +41,7 @@ enum LuaTableText {
         return nil
     }
 
-    /// The range of the value of a key of the returned table.
+    /// Returns the range of the value of a key in the returned table.
     private static func range(of key: String, in source: String) -> Range<String.Index>? {
         guard let start = tableStart(in: source) else { return nil }
         var scanner = Scanner(source, from: start)
@@ -75,7 +75,7 @@ enum LuaTableText {
         return nil
     }
 
-    /// Reads a source token by token; comments and white space are skipped, a string is one token.
+    /// Reads a source token by token; comments and whitespace are skipped, and a string is one token.
     private struct Scanner {
         struct Token {
             let text: Substring
@@ -84,7 +84,7 @@ enum LuaTableText {
 
         private let source: String
         private var index: String.Index
-        /// The last name in front of a `=`.
+        /// The last name before a `=`.
         var lastKey: Substring = ""
 
         init(_ source: String, from index: String.Index? = nil) {
@@ -153,9 +153,9 @@ extension String {
     }
 }
 
-/// The lines in which two texts differ.
+/// Compares two texts line by line.
 enum LineDifference {
-    /// Removed lines with `-` and added ones with `+`, in order, without those that both have.
+    /// Returns removed lines with `-` and added lines with `+`, in order, without common lines.
     static func lines(from old: String, to new: String) -> [String] {
         let before = old.split(separator: "\n", omittingEmptySubsequences: false)
         let after = new.split(separator: "\n", omittingEmptySubsequences: false)

@@ -5,9 +5,9 @@ import ObjectStore
 package struct MigrationDirectory: Sendable {
     /// The path of the folder.
     package let path: String
-    /// The migrations, ascending by number, without gaps.
+    /// The migrations in ascending order of their numbers, without gaps.
     package let files: [MigrationFile]
-    /// The names of test files that belong to no migration.
+    /// The names of test files without a migration.
     package let strayTests: [String]
 
     /// Reads a folder.
@@ -40,42 +40,42 @@ package struct MigrationDirectory: Sendable {
         }
     }
 
-    /// Describes files that are known to be in order.
+    /// Creates a directory from files whose numbers are known to be consecutive.
     init(path: String, files: [MigrationFile]) {
         self.path = path
         self.files = files
         strayTests = []
     }
 
-    /// The migration of a number.
+    /// Returns the migration with a number.
     package func file(_ number: Int) -> MigrationFile? { files.first { $0.number == number } }
 
-    /// The migration before another one; nil for the first.
+    /// Returns the migration before another one; nil for the first.
     package func file(before number: Int) -> MigrationFile? {
         files.last { $0.number < number }
     }
 
-    /// Identifies the migrations before a number: what a new file records as its `parent`.
+    /// Returns the identity of the migrations before a number, which a new file records as its `parent`.
     package func identity(before number: Int) -> String {
         Self.identity(of: files.filter { $0.number < number })
     }
 
-    /// Identifies migrations in their order.
+    /// Returns the identity of migrations and their order.
     static func identity(of files: [MigrationFile]) -> String {
         SourceChecksum.of(Array(files.map(\.checksum).joined(separator: " ").utf8))
     }
 }
 
-/// The content of a folder of migrations, whether or not the numbers are in order.
+/// The content of a folder of migrations, even if the numbers are not consecutive.
 package struct MigrationListing: Sendable {
     /// The path of the folder.
     package let path: String
-    /// The migrations, ascending by number and name.
+    /// The migrations in ascending order of number and name.
     package let files: [MigrationFile]
-    /// The names of test files that belong to no migration.
+    /// The names of test files without a migration.
     package let strayTests: [String]
 
-    /// Reads a folder; throws `invalid_argument` if that is not possible.
+    /// Reads a folder; throws `invalid_argument` if it cannot be read.
     package init(_ path: String) throws {
         guard let names = ProcessServices.names(in: path) else {
             throw StoreError(.invalidArgument, "the folder '\(path)' cannot be read")
@@ -90,7 +90,7 @@ package struct MigrationListing: Sendable {
         }
     }
 
-    /// The path of a file of a folder.
+    /// Returns the path of a file in a folder.
     static func path(_ name: String, in folder: String) -> String {
         folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
     }

@@ -2,26 +2,26 @@ import LuaHost
 import ObjectStore
 import StoreBindings
 
-/// A migration that failed: nothing of it is in the store.
+/// The error of a failed migration, which has been rolled back.
 package struct MigrationFailure: ScriptError {
-    /// The error that the migration has thrown.
+    /// The original error.
     package let cause: any Error
     /// The migration.
     package let file: MigrationFile
     /// The object that was being migrated, such as `Person id = 17`.
     package let object: String?
-    /// Whether whole batches of it are in the store, and the next run continues there.
+    /// Whether batches of the migration were committed, so that the next run continues after them.
     package let isResumable: Bool
-    /// The migrations before it, which were applied.
+    /// The earlier migrations that were applied.
     package internal(set) var applied: [AppliedMigration] = []
 
-    /// The code of the cause.
+    /// The error code of the cause.
     package var scriptCode: String { MigrationFailure.code(of: cause) }
 
-    /// Whether it was stopped from outside.
+    /// Whether the migration was interrupted.
     package var isInterrupt: Bool { scriptCode == "interrupted" }
 
-    /// The line of the file at which it failed, if the message names one.
+    /// The line of the migration file where it failed; nil if the message does not contain it.
     package var line: Int? {
         let message = MigrationFailure.message(of: cause)
         guard message.hasPrefix(file.path + ":") else { return nil }
@@ -37,7 +37,7 @@ package struct MigrationFailure: ScriptError {
         return "\(MigrationFailure.message(of: cause)) ('\(file.fileName)'\(place); \(outcome))"
     }
 
-    /// The code and the sentence of any error.
+    /// Returns the code and the message of any error.
     package static func describe(_ error: any Error) -> (code: String, message: String) {
         (code(of: error), message(of: error))
     }

@@ -2,21 +2,21 @@ import Charts
 import ObjectStore
 import StoreBindings
 
-/// One thing that `check`, `lint` or `test` has found, for people and for CI systems.
+/// A finding of `check`, `lint` or `test`, for people and for CI systems.
 package struct MigrationFinding: Sendable {
     /// The kind of finding.
     package enum Kind: String, Sendable {
-        /// Store and folder contradict each other.
+        /// The store and the folder do not match.
         case drift
         /// A file does not compile, or its migration fails.
         case failure
-        /// A test fails, or belongs to no migration.
+        /// A test fails, or has no migration.
         case test
         /// The migration drops values or objects.
         case drops
         /// The migration changes values of properties that existed before.
         case rewrites
-        /// A change of the schema would lose or break something in the data.
+        /// A change of the schema would lose data, or is not possible with the existing data.
         case data
     }
 
@@ -24,17 +24,17 @@ package struct MigrationFinding: Sendable {
     package let kind: Kind
     /// The code of the error or the rule, such as `type_mismatch`.
     package let code: String
-    /// The finding, and its solution.
+    /// The message, with a suggested fix.
     package let message: String
-    /// The file that it is in.
+    /// The path of the affected file.
     package let path: String?
-    /// The line in the file, from 1.
+    /// The line in the file, starting at 1.
     package let line: Int?
     /// The number of the migration.
     package let number: Int?
-    /// The object that it is about, such as `Person id = 17`.
+    /// The affected object, such as `Person id = 17`.
     package let object: String?
-    /// The store, where several were looked at.
+    /// The path of the store, if several were checked.
     package private(set) var store: String?
 
     init(
@@ -61,30 +61,30 @@ package struct MigrationFinding: Sendable {
             number: file?.number, object: failure?.object)
     }
 
-    /// The same finding with the store that it is about.
+    /// Returns the same finding with the path of a store.
     package func about(_ store: String) -> MigrationFinding {
         var finding = self
         finding.store = store
         return finding
     }
 
-    /// The message, with the store where several were looked at.
+    /// The message, with the path of the store if several were checked.
     fileprivate var storeMessage: String { (store.map { "\($0): " } ?? "") + message }
 
-    /// Creates a finding from one of the linter in the data.
+    /// Creates a finding from a finding of the schema linter.
     package init(data finding: SchemaLint.Finding, schemaPath: String?) {
         self.init(
             .data, code: finding.rule.rawValue, finding.message, path: schemaPath,
             object: finding.place)
     }
 
-    /// The line that a message of Lua names for a file: `path:12: …`.
+    /// Returns the line in a Lua message about a file: `path:12: …`.
     static func line(in message: String, of path: String) -> Int? {
         guard let range = message.firstRange(of: path + ":") else { return nil }
         return Int(message[range.upperBound...].prefix { $0.isNumber })
     }
 
-    /// The findings of a gate in migrations that were applied or rehearsed.
+    /// Returns the findings of a gate in migrations that were applied or rehearsed.
     package static func gated(_ report: UpReport, _ gate: Set<Kind>) -> [MigrationFinding] {
         report.applied.flatMap { migration -> [MigrationFinding] in
             var findings: [MigrationFinding] = []
@@ -129,7 +129,7 @@ package struct MigrationFinding: Sendable {
     }
 }
 
-/// How `check`, `lint` and `test` write their findings.
+/// The output formats of `check`, `lint` and `test`.
 package enum FindingFormat: String, CaseIterable, Sendable {
     /// Lines for people.
     case text
@@ -140,7 +140,8 @@ package enum FindingFormat: String, CaseIterable, Sendable {
     /// A JUnit report, which most CI systems show.
     case junit
 
-    /// The findings in this format; `suite` names what was checked, `passed` what was found in order.
+    /// Returns the findings in this format; `suite` is the name of the checked item, `passed` are the names without
+    /// findings.
     package func text(_ findings: [MigrationFinding], suite: String, passed: [String]) -> String {
         switch self {
         case .text:
@@ -174,7 +175,7 @@ package enum FindingFormat: String, CaseIterable, Sendable {
         }
     }
 
-    /// Text in a workflow command of GitHub Actions.
+    /// Returns a text escaped for a workflow command of GitHub Actions.
     private static func escaped(_ text: String, isProperty: Bool) -> String {
         var result = text.replacing("%", with: "%25").replacing("\r", with: "%0D")
             .replacing("\n", with: "%0A")

@@ -2,13 +2,13 @@ import EventLoops
 import ObjectStore
 import StoreBindings
 
-/// A change of the files of a folder of migrations that is shown before it is made.
+/// A change of files in a folder of migrations, which can be shown before it is applied.
 package struct MigrationFolderEdit {
-    /// The planned changes, in sentences.
+    /// The planned changes, as sentences.
     package let steps: [String]
-    /// The difference of texts that are rewritten, in lines.
+    /// The differences between the old and the new texts, as lines.
     package let difference: [String]
-    /// Whether there is nothing to do.
+    /// Whether there are no changes.
     package var isEmpty: Bool { steps.isEmpty }
     private let make: () throws -> Void
 
@@ -18,10 +18,10 @@ package struct MigrationFolderEdit {
         self.make = make
     }
 
-    /// Makes the change.
+    /// Applies the change.
     package func apply() throws { try make() }
 
-    /// The change for programs.
+    /// The report of the change for programs.
     package var value: ReportValue {
         .members(["steps": .texts(steps), "difference": .texts(difference)])
     }

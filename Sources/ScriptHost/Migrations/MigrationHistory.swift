@@ -1,32 +1,33 @@
 import EventLoops
 import ObjectStore
 
-/// The record of a store beside the files of a folder: which file each recorded migration is now, and what is pending.
+/// Compares the migration record of a store with the files of a folder: the current file of each recorded migration,
+/// and the pending files.
 ///
-/// A migration that was renumbered is recognized by its content, by the checksums that `migrate merge` has written into
-/// it, or by its name and code. A file that replaces several (`migrate squash`) counts as all of them.
+/// A renumbered migration is recognized by its content, by the checksums that `migrate merge` has written into it, or
+/// by its name and code. A file that replaces several (`migrate squash`) counts as all of them.
 struct MigrationHistory {
-    /// Something that keeps a store and a folder apart.
+    /// A mismatch between a store and a folder.
     enum Problem {
-        /// A recorded migration has no file any more.
+        /// A recorded migration no longer has a file.
         case withdrawn(MigrationLog.Entry, isNewer: Bool)
         /// A file was edited after the migration was applied.
         case edited(MigrationLog.Entry, MigrationFile)
-        /// A file that a migration loads was edited after it was applied.
+        /// A file that a migration loads was edited after the migration was applied.
         case editedHelper(MigrationLog.Entry, MigrationFile, helper: String)
-        /// A file was added before one that was applied.
+        /// A file was added before an applied one.
         case skipped(MigrationFile, last: Int)
-        /// The store has fewer migrations than a file replaces.
+        /// The store has only some of the migrations that a file replaces.
         case squashed(MigrationFile, last: Int)
-        /// An interrupted migration whose file is gone or was edited.
+        /// The file of an interrupted migration is missing or was edited.
         case abandoned(done: Int, total: Int)
-        /// The schema version is not that of the last migration.
+        /// The schema version of the store is not that of the last migration.
         case otherVersion(UInt64, MigrationFile)
-        /// The schema is not that of the last migration.
+        /// The schema of the store is not that of the last migration.
         case otherSchema([SchemaDifference], MigrationFile)
     }
 
-    /// A recorded migration and the file that it is now.
+    /// A recorded migration and its current file.
     struct Applied {
         let entry: MigrationLog.Entry
         let file: MigrationFile?
@@ -34,9 +35,9 @@ struct MigrationHistory {
 
     /// The recorded migrations, in the order of the record.
     let applied: [Applied]
-    /// The files that come next, ascending by number; with renumbered migrations also such that come before applied ones.
+    /// The pending files in ascending order; with renumbered migrations, some can precede applied ones.
     let pending: [MigrationFile]
-    /// The problems that were found without reading the schema.
+    /// The problems that are found without reading the schema.
     private(set) var problems: [Problem] = []
 
     init(_ log: MigrationLog, _ directory: MigrationDirectory) {
@@ -66,7 +67,7 @@ struct MigrationHistory {
                     .withdrawn(entry, isNewer: entry.number > directory.files.last?.number ?? 0))
                 continue
             }
-            // The files that a squashed one replaces are gone, and nothing can have changed in them.
+            // The files that a squashed migration has replaced no longer exist, so they cannot have been edited.
             if file.squashedChecksum != nil { continue }
             if !Self.isSame(entry, file) { problems.append(.edited(entry, file)) }
             for (name, checksum) in entry.helpers.sorted(by: { $0.key < $1.key }) {
@@ -97,12 +98,12 @@ struct MigrationHistory {
         }
     }
 
-    /// The file of the folder that the schema of the store should be that of: the last one that was applied.
+    /// The last applied file, whose schema the store should have.
     var last: MigrationFile? {
         applied.compactMap(\.file).max { $0.number < $1.number }
     }
 
-    /// The record with the numbers and names that the files have now.
+    /// The record with the current numbers and names of the files.
     var recorded: [MigrationLog.Entry] {
         applied.map { applied in
             guard let file = applied.file, file.squashedChecksum == nil else {
@@ -116,11 +117,11 @@ struct MigrationHistory {
         }.sorted { $0.number < $1.number }
     }
 
-    /// The file that a recorded migration is now: one with its content, otherwise one with its name and code, its number
-    /// and code, or its name, in this order.
+    /// Returns the current file of a recorded migration.
     ///
-    /// A file that has only the number in common is another migration. So is one without functions that has another name:
-    /// all files without functions have the same code.
+    /// In this order: a file with its content, with its name and code, with its number and code, or with its name. A
+    /// file with only the same number is another migration. A file without functions and with another name is also
+    /// another migration, because all files without functions have the same code.
     private static func file(
         of entry: MigrationLog.Entry, in directory: MigrationDirectory, besides taken: Set<Int>
     ) -> MigrationFile? {
@@ -142,7 +143,7 @@ struct MigrationHistory {
         return nil
     }
 
-    /// Whether a file is a migration that was recorded, under whatever number.
+    /// Returns whether a file is a recorded migration, under any number.
     private static func isSame(_ entry: MigrationLog.Entry, _ file: MigrationFile) -> Bool {
         file.checksum == entry.checksum || file.formerChecksums.contains(entry.checksum)
             || file.squashedChecksum == entry.checksum
@@ -155,7 +156,7 @@ struct MigrationHistory {
 }
 
 extension MigrationHistory.Problem {
-    /// The problem, and its solution.
+    /// Returns a description of the problem, with a suggested fix.
     func message(store: String, folder: String) -> String {
         switch self {
         case .withdrawn(let entry, let isNewer):
@@ -195,7 +196,7 @@ extension MigrationHistory.Problem {
         }
     }
 
-    /// Whether the record of the store and the files of the folder disagree, whatever the schema is.
+    /// Whether the record of the store and the files of the folder do not match, regardless of the schema.
     var concernsRecord: Bool {
         switch self {
         case .abandoned, .otherVersion, .otherSchema: false
@@ -203,7 +204,7 @@ extension MigrationHistory.Problem {
         }
     }
 
-    /// The file that the problem is in, if there is one.
+    /// The file with the problem; nil if there is none.
     var file: MigrationFile? {
         switch self {
         case .edited(_, let file), .editedHelper(_, let file, _), .skipped(let file, _),
@@ -215,7 +216,7 @@ extension MigrationHistory.Problem {
 }
 
 extension MigrationLog.Entry {
-    /// The entry of a migration that is applied now.
+    /// Creates the entry of a migration that is being applied.
     init(of file: MigrationFile) {
         self.init(
             number: file.number, name: file.name, checksum: file.checksum, appliedAt: .now)

@@ -3,25 +3,26 @@ import ObjectStore
 import Reference
 import StoreBindings
 
-/// Puts the migrations of one of two branches, which have taken the same numbers, behind the others.
+/// Renumbers the migrations of one of two branches that use the same numbers, so that they follow the others.
 package struct MigrationMerge {
     private let module: StoreModule
     private let listing: MigrationListing
 
-    /// For a folder; throws `invalid_argument` if it cannot be read.
+    /// Creates a merge for a folder; throws `invalid_argument` if the folder cannot be read.
     package init(_ module: StoreModule, folder: String) throws {
         self.module = module
         listing = try MigrationListing(folder)
     }
 
-    /// The migrations that share a number with another one.
+    /// The migrations that share their number with another one.
     package var candidates: [MigrationFile] {
         listing.files.filter { file in
             listing.files.contains { $0.number == file.number && $0.path != file.path }
         }
     }
 
-    /// The migrations since the first shared number that a store has not applied, if they are those of one branch.
+    /// Returns the migrations since the first shared number that a store has not applied; nil if they belong to both
+    /// branches.
     package func unapplied(inStore store: String) throws -> [MigrationFile]? {
         try StoreFiles.requireStore(store)
         let log = try module.withStore(StoreConfiguration(.file(store), isReadOnly: true)) {
@@ -39,10 +40,10 @@ package struct MigrationMerge {
         return left.isEmpty || Self.gap(in: left) != nil || Self.gap(in: others) != nil ? nil : left
     }
 
-    /// The migrations of a name or a path each; a single one represents its branch from there on, as far as the files
-    /// record their parents.
+    /// Returns the migrations with these names or paths.
     ///
-    /// Throws `invalid_argument` if there is none.
+    /// A single migration selects the rest of its branch too, as far as the files record their parents. Throws
+    /// `invalid_argument` for a name without a migration.
     package func files(named names: [String]) throws -> [MigrationFile] {
         let files = try names.map { name in
             let wanted = name.split(separator: "/").last.map(String.init) ?? name
@@ -58,7 +59,7 @@ package struct MigrationMerge {
         return files.sorted { $0.number < $1.number }
     }
 
-    /// A migration and those that were written after it, by their parents.
+    /// Returns a migration and its successors, according to their parents.
     package func branch(from file: MigrationFile) -> [MigrationFile] {
         let before = listing.files.filter { $0.number < file.number }
         var branch = [file]
@@ -73,11 +74,11 @@ package struct MigrationMerge {
         return branch
     }
 
-    /// Renumbers the migrations of a branch behind the others, and rewrites their schemas against the schema that the
-    /// others lead to.
+    /// Plans to renumber the migrations of a branch after the others, and to rebase their schemas on the schema of the
+    /// others.
     ///
-    /// Throws `invalid_argument` if the remaining files are not in order, and `invalid_schema` where both branches have
-    /// changed the same property or class in different ways.
+    /// Throws `invalid_argument` if the numbers of the remaining files are not consecutive, and `invalid_schema` if
+    /// both branches have changed the same property or class in different ways.
     package func edit(moving files: [MigrationFile]) throws -> MigrationFolderEdit {
         let paths = Set(files.map(\.path))
         let others = listing.files.filter { !paths.contains($0.path) }
@@ -113,7 +114,7 @@ package struct MigrationMerge {
         }
     }
 
-    /// A file under its old and its new name.
+    /// A file with its old and its new name.
     private struct Move {
         let old: MigrationFile
         let new: MigrationFile
@@ -168,7 +169,7 @@ package struct MigrationMerge {
                 path: MigrationListing.path(name, in: listing.path), source: Array(source.utf8)))
     }
 
-    /// Two neighbors whose numbers are not consecutive.
+    /// Returns two neighboring files whose numbers are not consecutive; nil if there are none.
     private static func gap(in files: [MigrationFile]) -> (MigrationFile, MigrationFile)? {
         zip(files, files.dropFirst()).first { $0.number + 1 != $1.number }
     }

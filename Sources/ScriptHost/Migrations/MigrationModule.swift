@@ -3,9 +3,9 @@ import LuaHost
 import ObjectStore
 import StoreBindings
 
-/// The functions of `moonpool.migrate`, which do what the command `moonpool migrate` does.
+/// The functions of `moonpool.migrate`, which correspond to the command `moonpool migrate`.
 enum MigrationModule {
-    /// Gives a script the table `moonpool.migrate`.
+    /// Installs the table `moonpool.migrate` in a script.
     static func install(in context: ScriptContext) {
         let module = context.storeModule
         let table = context.state.makeTable(fields: 12)

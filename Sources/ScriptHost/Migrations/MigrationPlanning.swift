@@ -3,16 +3,17 @@ import LuaHost
 import ObjectStore
 import StoreBindings
 
-/// Comparisons of a store, or of a folder of migrations, with a schema that is wanted.
+/// Compares a store, or a folder of migrations, with a target schema.
 package struct MigrationPlanning {
     private let module: StoreModule
 
-    /// For the stores and scripts of one Lua state.
+    /// Creates comparisons with the stores and scripts of one Lua state.
     package init(_ module: StoreModule) { self.module = module }
 
-    /// The difference between a store and a schema as a migration script; `answer` decides about each probable rename.
+    /// Returns the difference between a store and a schema as a migration script; `answer` decides about each probable
+    /// rename.
     ///
-    /// Throws `invalid_argument` if there is no such store, `invalid_schema`, and what `answer` throws.
+    /// Throws `invalid_argument` if the store does not exist, `invalid_schema`, and the errors of `answer`.
     package func plan(
         store: String, schema: LuaTable,
         answer: (SchemaPlan.Candidate) throws -> SchemaPlan.Answer
@@ -24,9 +25,10 @@ package struct MigrationPlanning {
         }
     }
 
-    /// The next file of a folder: its name and its text.
+    /// Returns the name and the text of the next file of a folder.
     ///
-    /// Compares with the schema of the last migration; `name` says what the migration does, otherwise the changes do.
+    /// The schema is compared with that of the last migration. `name` is the name of the migration; by default, it is
+    /// derived from the changes.
     package func plan(
         directory path: String, schema: LuaTable, name: String?,
         answer: (SchemaPlan.Candidate) throws -> SchemaPlan.Answer
@@ -53,7 +55,7 @@ package struct MigrationPlanning {
         )
     }
 
-    /// The first migration of a folder: the schema that a store has.
+    /// Returns the text of the first migration of a folder, with the schema of a store.
     package func initialScript(ofStore store: String) throws -> (text: String, version: UInt64) {
         try withExisting(store) { handle in
             let schema = handle.store.schema
@@ -65,7 +67,7 @@ package struct MigrationPlanning {
         }
     }
 
-    /// Findings for scripts and for `--json`.
+    /// Returns findings for scripts and for `--json`.
     package static func value(_ findings: [SchemaLint.Finding]) -> ReportValue {
         .array(
             findings.map { finding in
@@ -77,7 +79,7 @@ package struct MigrationPlanning {
             })
     }
 
-    /// The losses and faults that a change to a schema would cause in a store.
+    /// Returns the data losses and errors that changing the schema of a store would cause.
     package func findings(store: String, schema: LuaTable) throws -> [SchemaLint.Finding] {
         let classes = try module.classes(in: schema)
         return try withExisting(store) { handle in
@@ -85,9 +87,10 @@ package struct MigrationPlanning {
         }
     }
 
-    /// The schema that a script returns.
+    /// Returns the schema that a script returns.
     ///
-    /// Throws `invalid_argument` for a file that cannot be read or returns no table, and what it raises.
+    /// Throws `invalid_argument` for a file that cannot be read or does not return a table, and the errors of the
+    /// script.
     package func schema(inFile path: String) throws -> LuaTable {
         let source = try MigrationFile.source(of: path, called: "the schema script '\(path)'")
         return try MigrationScript.table(
@@ -96,7 +99,7 @@ package struct MigrationPlanning {
 
     private func classes(_ schema: LuaTable) throws -> [ClassSchema] {
         let classes = try module.classes(in: schema)
-        // A script for a schema that no store can have would fail when it is applied.
+        // A schema that is not valid for any store would fail only when the migration is applied.
         _ = try Schema.planned(classes)
         return classes
     }

@@ -4,12 +4,12 @@ import StoreBindings
 extension MigrationRunner {
     /// The changes of `baseline`.
     package struct BaselineReport {
-        /// The store, as it was named.
+        /// The path of the store, as given.
         package let store: String
-        /// The migrations that are recorded as applied now.
+        /// The migrations that were recorded as applied.
         package let recorded: [MigrationFile]
 
-        /// The migrations for scripts and for `--json`.
+        /// The recorded migrations for scripts and for `--json`.
         package var recordedValue: ReportValue {
             .array(
                 recorded.map { .members(["number": .count($0.number), "name": .text($0.name)]) })
@@ -21,14 +21,14 @@ extension MigrationRunner {
         }
     }
 
-    /// Records migrations as applied without running them: of a store that got their schema in another way, for
-    /// example from a program that has migrated it.
+    /// Records migrations as applied without running them.
     ///
-    /// Up to `target`, or otherwise up to the store's schema version. The store's schema must be that of the last of
-    /// them; nothing but its version and the record changes.
+    /// For a store that has their schema for another reason, for example because a program has migrated it. Records the
+    /// migrations up to `target`, by default up to the schema version of the store. The schema of the store must equal
+    /// that of the last of these migrations. Only the schema version and the record change.
     ///
-    /// Throws `migration_needed` where the schema is another one, or the record and the folder disagree,
-    /// `invalid_argument` where there is nothing to record, `version_too_low` for a store of a higher version.
+    /// Throws `migration_needed` if the schema differs, or if the record and the folder do not match,
+    /// `invalid_argument` if there is nothing to record, and `version_too_low` for a store of a higher version.
     package func baseline(to target: Int? = nil) throws -> BaselineReport {
         try withExisting { handle in
             let standing = try standing(of: handle)

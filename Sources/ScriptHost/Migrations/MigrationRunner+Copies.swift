@@ -2,9 +2,9 @@ import EventLoops
 import ObjectStore
 import StoreBindings
 
-// Copies of the store from before a migration.
+// Backups of the store before a migration.
 extension MigrationRunner {
-    /// Makes a copy of the store as it is now if the migrations that are due may overwrite something; returns its path.
+    /// Makes a backup of the current store if the due migrations can overwrite data; returns its path.
     func makeBackup(
         _ handle: StoreHandle, _ log: MigrationLog, _ due: [MigrationScript], _ choice: Backup
     ) throws -> String? {
@@ -14,7 +14,7 @@ extension MigrationRunner {
         }
     }
 
-    /// The same for a migration that is taken back.
+    /// Makes a backup of the current store before a migration is reversed; returns its path.
     func makeBackup(
         _ handle: StoreHandle, _ log: MigrationLog, takingBack script: MigrationScript,
         to classes: [ClassSchema], _ choice: Backup
@@ -38,9 +38,9 @@ extension MigrationRunner {
         return path
     }
 
-    /// Whether a migration may overwrite or lose something that the store holds.
+    /// Returns whether a migration can overwrite or lose data of the store.
     ///
-    /// Renames and additions do not. Code can, except for renames.
+    /// Renames and additions cannot. Other code can.
     private func mayOverwrite(_ script: MigrationScript, _ store: Store) throws -> Bool {
         guard store.hasObjects else { return false }
         if script.up != nil, !script.onlyRenames { return true }
@@ -55,20 +55,20 @@ extension MigrationRunner {
         "\(store).backup-\(log.entries.last?.number ?? 0)"
     }
 
-    /// The copy that was made last at the state that a log describes, if there is one.
+    /// Returns the newest backup of the state that a log describes; nil if there is none.
     func lastBackup(_ log: MigrationLog) -> String? { Self.paths(backupBase(log)).last }
 
     static func fileName(_ path: String) -> String {
         path.split(separator: "/").last.map(String.init) ?? path
     }
 
-    /// Backups are recorded by their names, so that a folder can be moved as a whole.
+    /// Returns the path of a backup; backups are recorded by name, so that a folder can be moved as a whole.
     static func path(_ name: String, beside store: String) -> String {
         guard let end = store.lastIndex(of: "/") else { return name }
         return store[...end] + name
     }
 
-    /// Of `base`, `base-2`, `base-3` …: the last one that exists, and the first that does not.
+    /// Returns the last existing path of `base`, `base-2`, `base-3` …, and the first free one.
     static func paths(_ base: String) -> (last: String?, free: String) {
         var last: String?
         var path = base
@@ -81,7 +81,7 @@ extension MigrationRunner {
         return (last, path)
     }
 
-    /// Removes a store's file and the files beside it.
+    /// Removes the files of a store.
     func removeStore(_ path: String) {
         for name in [path, path + "-lock", path + "-log"] { ProcessServices.remove(name) }
     }
@@ -93,7 +93,7 @@ extension MigrationRunner {
         let names = (ProcessServices.names(in: folder) ?? []).filter {
             $0.hasPrefix(prefix) && !$0.hasSuffix("-lock") && !$0.hasSuffix("-log")
         }
-        // By number and then by count, which is the order in which they were made.
+        // Sorted by number and then by count, which is the order of creation.
         func order(_ name: String) -> [Int] {
             name.dropFirst(prefix.count).split(separator: "-").map { Int($0) ?? 0 }
         }
@@ -105,13 +105,13 @@ extension MigrationRunner {
 }
 
 extension MigrationScript {
-    /// Whether the code of the file calls no other methods than those that rename, and loads no other file.
+    /// Whether the code of the file calls only the methods for renaming, and loads no other file.
     fileprivate var onlyRenames: Bool {
         calls.allSatisfy { $0.name == "rename_property" || $0.name == "rename_class" }
             && !["require", "dofile", "loadfile", "delete"].contains { code.contains($0) }
     }
 
-    /// The names that renames in the code give up: `Class.property`, or the name of a class.
+    /// The old names in renames: `Class.property`, or the name of a class.
     fileprivate var renamedPlaces: Set<String> {
         Set(
             calls.compactMap { call in
@@ -127,7 +127,7 @@ extension MigrationScript {
         String(decoding: SourceChecksum.significant(file.source), as: UTF8.self)
     }
 
-    /// The method calls in the code, with their arguments as far as they are literal texts.
+    /// The method calls in the code, with those arguments that are literal texts.
     private var calls: [(name: String, texts: [String])] {
         code.split(separator: ":").dropFirst().map { rest in
             let name = rest.prefix { $0.isLetter || $0.isNumber || $0 == "_" }

@@ -4,11 +4,11 @@ import StoreBindings
 extension MigrationRunner {
     /// The changes of `down`.
     package struct DownReport {
-        /// The store, as it was named.
+        /// The path of the store, as given.
         package let store: String
-        /// The migrations that were taken back, the last one first.
+        /// The reversed migrations, starting with the last one.
         package let undone: [AppliedMigration]
-        /// How long it took.
+        /// The duration in seconds.
         package let seconds: Double
 
         /// The report for scripts and for `--json`.
@@ -20,12 +20,12 @@ extension MigrationRunner {
         }
     }
 
-    /// Takes migrations back by their `down` functions: the last one, or all behind a number.
+    /// Reverses migrations with their `down` functions: the last one, or all after a number.
     ///
-    /// Writes since then are kept as far as `down` translates them; the report counts dropped values that were written
-    /// since. Throws `invalid_argument` where a
-    /// migration has no `down` (before anything is changed), `migration_needed` where store and folder do not belong
-    /// together, and ``MigrationFailure`` for what a function throws; those before it have been taken back then.
+    /// Later writes are kept as far as `down` converts them; the report counts dropped values that were written after
+    /// the migration. Throws `invalid_argument` if a migration has no `down` (before any change), `migration_needed` if
+    /// the store and the folder do not match, and ``MigrationFailure`` for an error of a function. After a failure, the
+    /// migrations before it in this order have been reversed.
     package func down(to target: Int? = nil, backup: Backup = .whenLosing) throws -> DownReport {
         let start = ContinuousClock.now
         var undone: [AppliedMigration] = []
@@ -102,8 +102,9 @@ extension MigrationRunner {
         }
     }
 
-    /// How many values of each property and objects of each class that a schema does not have were written since a
-    /// version; nil if the history does not tell.
+    /// Returns the number of written values since a version, for properties and classes that a schema does not have.
+    ///
+    /// Returns nil if the history is incomplete.
     private func writtenValues(
         _ store: Store, since version: UInt64, missingIn classes: [ClassSchema]
     ) throws -> [String: Int]? {

@@ -5,8 +5,8 @@ import StoreBindings
 extension MigrationRunner {
     /// Applies what is pending to a copy of the store, which is removed afterwards, and reports what would happen.
     ///
-    /// With `sample` the copy holds that many objects of each class, and everything that they link to. Objects at which
-    /// `m:each` fails are reported, all of them. Throws as ``up(to:backup:)``.
+    /// With `sample`, the copy contains this number of objects of each class, and all objects that they link to. All
+    /// objects at which `m:each` fails are reported. Throws the errors of ``up(to:backup:)``.
     package func rehearse(to target: Int? = nil, sample: Int? = nil) throws -> UpReport {
         try StoreFiles.withWorkFolder(beside: store) { folder in
             try rehearse(to: target, sample: sample, with: "\(folder)/store")
@@ -55,9 +55,9 @@ extension MigrationRunner {
         }
     }
 
-    /// The state of a store as `check` reports it: pending files are compiled and rehearsed on a copy.
+    /// Returns the state of a store for `check`; pending files are compiled and rehearsed on a copy.
     ///
-    /// Throws what opening the store may throw, and an interrupt.
+    /// Throws errors of opening the store, and an interrupt.
     package func check() throws -> (
         state: MigrationState, findings: [MigrationFinding], rehearsal: UpReport?
     ) {

@@ -6,11 +6,11 @@ import StoreBindings
 extension MigrationRunner {
     /// Plans the changes that reconcile a store's record with the files of the folder, without changing the data.
     ///
-    /// Edited files are accepted as they are, renumbered ones are recorded under their numbers, and withdrawn ones are
-    /// removed from the record. What withdrawn migrations and changes by hand have done to the schema is adopted as a new
+    /// Edited files are accepted, renumbered files are recorded under their new numbers, and withdrawn files are
+    /// removed from the record. Schema changes of withdrawn migrations, and manual schema changes, are adopted in a new
     /// migration file. Nothing is changed before ``MigrationFolderEdit/apply()``.
     ///
-    /// Throws `invalid_argument` if there is no such store.
+    /// Throws `invalid_argument` if the store does not exist.
     package func repair() throws -> MigrationFolderEdit {
         try withExisting(isReadOnly: true) { handle in
             let standing = try standing(of: handle)
@@ -77,13 +77,13 @@ extension MigrationRunner {
         }
     }
 
-    /// The file that adopts the schema of the store behind the others.
+    /// Returns the file that adopts the schema of the store, after all other files.
     private func adoption(
         _ present: [ClassSchema], after last: MigrationFile?, _ history: MigrationHistory
     ) throws -> (name: String, text: String) {
         let number = (directory.files.last?.number ?? 0) + 1
         let name = "\(MigrationState.number(number))_adopted.lua"
-        // Pending migrations come before the file, so that its schema includes theirs.
+        // Pending migrations precede the file, so its schema includes their changes.
         let end = try scripts.schema(after: directory.files.last)
         let adopted =
             try history.pending.isEmpty
@@ -127,7 +127,7 @@ extension MigrationRunner {
         }
     }
 
-    /// A record entry with the number, name and content that its file has now.
+    /// Returns a record entry with the current number, name and content of its file.
     fileprivate func accepted(
         _ entry: MigrationLog.Entry, as file: MigrationFile
     ) -> MigrationLog.Entry {

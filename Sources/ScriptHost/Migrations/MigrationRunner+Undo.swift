@@ -5,25 +5,28 @@ import StoreBindings
 extension MigrationRunner {
     /// The changes of `undo`.
     package struct UndoReport {
-        /// The fate of the writes since the migration.
+        /// The outcome of the writes since the migration.
         package enum LaterCommits {
-            /// They were applied to the restored backup, except for the losses.
+            /// The writes were applied to the restored backup, except for the losses.
             case kept(LaterWrites)
-            /// The history does not contain all of them, or the caller discards them; nil if their number is unknown.
+            /// The writes are not in the store, because the history is incomplete or the caller discards them.
+            ///
+            /// The number of commits is nil if it is unknown.
             case lost(Int?, isChoice: Bool)
         }
 
-        /// The store, as it was named.
+        /// The path of the store, as given.
         package let store: String
-        /// The backup that was restored.
+        /// The path of the backup that was restored.
         package let restored: String
-        /// A copy of the store as it was before.
+        /// The path of a copy of the store before `undo`.
         package let kept: String
-        /// The numbers of the migrations that were undone, ascending; empty if a `down` was undone.
+        /// The numbers of the migrations that were undone, in ascending order; empty if a `down` was undone.
         package let undone: [Int]
-        /// The fate of the writes since the migration.
+        /// The outcome of the writes since the migration.
         package let laterCommits: LaterCommits
-        /// The number of commits between the migrations, which are not in the store; batches of resumable loops count.
+        /// The number of commits between the migrations, which are not in the store, including batches of resumable
+        /// loops.
         package let commitsBetween: Int
 
         /// The report for scripts and for `--json`.
@@ -61,11 +64,11 @@ extension MigrationRunner {
 
     /// Restores the last backup, and applies the writes since the migration to it.
     ///
-    /// No process may have the store open. The store as it was is kept as another copy. Writes are kept if the history
-    /// contains all of them; the report lists values that have no place in the schema before the migration. With
-    /// `discardingLaterWrites` the store becomes the backup, without any of them.
+    /// No process may have the store open. The current store is kept as another copy. Writes are kept if the history
+    /// contains all of them; the report lists values that do not exist in the schema before the migration. With
+    /// `discardingLaterWrites`, the store becomes the backup without these writes.
     ///
-    /// Throws `invalid_argument` if there is no backup, or the store is open.
+    /// Throws `invalid_argument` if there is no backup, or if the store is open.
     package func undo(discardingLaterWrites isDiscarding: Bool = false) throws -> UndoReport {
         // Without a store, the error is about the store.
         _ = try StoreFiles.isEmpty(store)
@@ -84,7 +87,7 @@ extension MigrationRunner {
         guard !module.isOpen(store) else {
             throw StoreError(.invalidArgument, "'\(store)' is open; close it first")
         }
-        // Objects that are only waiting to be collected, such as those of a migration, keep the file open.
+        // Unreachable objects that have not been collected, such as those of a migration, keep the file open.
         _ = try module.state.run("collectgarbage() collectgarbage()")
         let kept = Self.paths("\(store).undone-\(plan.number)").free
         try StoreFiles.backup(store, to: kept)
@@ -102,10 +105,10 @@ extension MigrationRunner {
             laterCommits: plan.laterCommits, commitsBetween: plan.commitsBetween)
     }
 
-    /// The plan of `undo` before it replaces the store.
+    /// The plan of `undo`, before the store is replaced.
     private struct UndoPlan {
         let backup: String
-        /// The number of the last migration that the store has been through.
+        /// The number of the last migration that was applied to the store.
         let number: Int
         /// The version of the store.
         let version: UInt64
@@ -114,7 +117,7 @@ extension MigrationRunner {
         let commitsBetween: Int
     }
 
-    /// Writes the store as it is going to be to a file.
+    /// Writes the future content of the store to a file.
     private func prepareUndo(
         _ handle: StoreHandle, _ candidate: String, _ isDiscarding: Bool
     ) throws -> UndoPlan {
@@ -147,7 +150,7 @@ extension MigrationRunner {
                 undone: undone.map(\.number), laterCommits: .kept(writes),
                 commitsBetween: max(0, between))
         }
-        // Records of earlier builds have no version.
+        // The records of earlier builds contain no version.
         let lost = base > 0 ? Int(version) - Int(base) : nil
         return UndoPlan(
             backup: backup, number: log.entries.last?.number ?? 0, version: version,
@@ -170,7 +173,7 @@ extension MigrationRunner {
 }
 
 extension LaterWrites.Reason {
-    /// The reason in words.
+    /// The reason as text.
     package var explanation: String {
         switch self {
         case .noSuchProperty: "the schema before the migration does not have it"

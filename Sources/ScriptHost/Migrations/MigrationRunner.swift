@@ -3,24 +3,24 @@ import LuaHost
 import ObjectStore
 import StoreBindings
 
-// What `moonpool migrate` and the functions of `moonpool.migrate` do with a store and a folder of numbered migrations.
+// The operations of `moonpool migrate` and `moonpool.migrate` on a store and a folder of numbered migrations.
 //
 // A migration file is a Lua script that returns a schema and two functions. Each migration is one write transaction,
-// which also records it in the store's file: it is applied completely or not at all. Two processes at once take turns:
-// the second finds what the first has done. Everything here belongs to the thread of one script.
+// which also records it in the store's file, so it is applied completely or not at all. Two processes take turns: the
+// second one detects the migrations of the first one. Everything here belongs to the thread of one script.
 
-/// Brings a store through the numbered migrations of a folder.
+/// Applies the numbered migrations of a folder to a store.
 package final class MigrationRunner {
-    /// Whether a copy of the store is made first.
+    /// Whether to make a backup of the store before migrations.
     package enum Backup: Sendable {
-        /// When the migrations may lose something that the store holds.
+        /// If the migrations can lose data of the store.
         case whenLosing
-        /// In any case.
+        /// Always.
         case always
         /// Never.
         case never
 
-        /// The choice of a flag; nil where it was not given.
+        /// Creates the choice of a flag; returns nil if the flag was not given.
         package init(_ choice: Bool?) {
             switch choice {
             case true?: self = .always
@@ -30,7 +30,7 @@ package final class MigrationRunner {
         }
     }
 
-    /// How far a migration is: its file's name, the class, objects done, objects in all.
+    /// Receives the progress of a migration: the name of its file, the class, the processed objects, and all objects.
     package typealias Progress = (_ file: String, _ className: String, _ done: Int, _ total: Int) ->
         Void
 
@@ -38,20 +38,20 @@ package final class MigrationRunner {
     let store: String
     let directory: MigrationDirectory
     let scripts: MigrationScripts
-    /// Receives how far a migration is.
+    /// Receives the progress of a migration.
     package var progress: Progress?
-    /// Receives each migration that was applied, before the next one begins.
+    /// Receives each applied migration, before the next one starts.
     package var didApply: ((AppliedMigration) -> Void)?
-    /// Receives true when a wait for the write lock begins, and false when it ends.
+    /// Receives true at the start of a wait for the write lock, and false at its end.
     package var isWaiting: ((Bool) -> Void)?
-    /// How long to wait for the write lock, in seconds; 0 does not wait.
+    /// The maximum wait for the write lock in seconds; 0 for no wait.
     package var lockTimeout: Double = 60
-    /// How many backups of the store to keep; nil for all.
+    /// The number of backups of the store to keep; nil for all.
     package var keptBackups: Int?
-    /// Whether this is a rehearsal on a copy: objects that fail are noted and skipped.
+    /// Whether this is a rehearsal on a copy: failed objects are recorded and skipped.
     var isTrial = false
 
-    /// A runner for a store's file.
+    /// Creates a runner for a store's file.
     package init(_ module: StoreModule, store: String, directory: MigrationDirectory) {
         self.module = module
         self.store = store
@@ -59,11 +59,11 @@ package final class MigrationRunner {
         scripts = MigrationScripts(directory, module)
     }
 
-    /// Runs the work with the store, which must exist.
+    /// Runs the work with the store, which must already exist.
     func withExisting<Result>(
         isReadOnly: Bool = false, _ body: (StoreHandle) throws -> Result
     ) throws -> Result {
-        // An empty file is a new store, which has to be created first.
+        // An empty file is a new store, which must be created first.
         let isEmpty = try StoreFiles.isEmpty(store)
         return try limitingWaits {
             try module.withStore(
@@ -78,7 +78,7 @@ package final class MigrationRunner {
         var last = ContinuousClock.now
         module.whileWaiting = {
             let now = ContinuousClock.now
-            // Calls come some fifty times a second: a longer pause means that another wait has begun.
+            // The function is called about fifty times a second, so a longer pause means that another wait has started.
             if start == nil || last.duration(to: now) > .seconds(1) { start = now }
             last = now
             guard let start, start.duration(to: now) >= .seconds(timeout) else { return }
@@ -94,11 +94,11 @@ package final class MigrationRunner {
 
     // MARK: Up
 
-    /// Applies what is pending, up to a number; a store that does not exist is created.
+    /// Applies pending migrations up to a number; creates the store if it does not exist.
     ///
-    /// Throws `migration_needed` where store and folder contradict each other, `invalid_argument` for a
-    /// number that is not there, `limit_exceeded` if the write lock is not free in time, and ``MigrationFailure`` for
-    /// what a migration throws; the migrations before it have been applied then.
+    /// Throws `migration_needed` if the store and the folder do not match, `invalid_argument` for a number that does
+    /// not exist, `limit_exceeded` if the write lock is not free in time, and ``MigrationFailure`` for an error of a
+    /// migration. After a failure, the earlier migrations have been applied.
     package func up(to target: Int? = nil, backup: Backup = .whenLosing) throws -> UpReport {
         let start = ContinuousClock.now
         var reports: [AppliedMigration] = []
@@ -109,7 +109,7 @@ package final class MigrationRunner {
                 let standing = try standing(of: handle)
                 try requireSound(standing)
                 try check(target, standing)
-                // All files are read before the first is applied: a broken one spoils nothing.
+                // All files are read before the first one is applied, so that an invalid file prevents all changes.
                 let due = try standing.history.pending.filter { $0.number <= target ?? .max }
                     .map { try scripts.script($0) }
                 if due.isEmpty, standing.history.isRenumbered {
@@ -153,9 +153,9 @@ package final class MigrationRunner {
         }
     }
 
-    /// Applies one migration unless another process has done that meanwhile.
+    /// Applies one migration, unless another process has applied it meanwhile.
     ///
-    /// A copy of the store is made first if one of `copying` wants that.
+    /// Makes a backup of the store first if one of the migrations in `copying` requires it.
     private func apply(
         _ script: MigrationScript, to handle: StoreHandle,
         copying: (due: [MigrationScript], choice: Backup)
@@ -175,7 +175,7 @@ package final class MigrationRunner {
                     if history.last?.number ?? 0 < file.number {
                         try checkVersion(handle.store.schema.version, file)
                     }
-                    // The copy from before the first batch is the one to go back to.
+                    // The backup from before the first batch is the one to restore.
                     if attempt.isInterrupted(handle.store) {
                         attempt.backup = lastBackup(log)
                     } else {
@@ -194,7 +194,7 @@ package final class MigrationRunner {
                 }
             }
         } catch {
-            // A copy of a store that is as it was would only fill the disk.
+            // A backup of an unchanged store would only take space.
             if attempt.hasMadeBackup, let backup = attempt.backup,
                 !attempt.isInterrupted(handle.store)
             {
@@ -204,9 +204,9 @@ package final class MigrationRunner {
         }
     }
 
-    /// The schema that a migration leads to, and the version.
+    /// Returns the schema and the version after a migration.
     ///
-    /// A migration that comes before others which were applied already changes the schema that they have left.
+    /// A migration that precedes applied ones changes their schema.
     private func target(
         of script: MigrationScript, _ handle: StoreHandle
     ) throws -> (schema: [ClassSchema], version: Int) {
@@ -217,7 +217,7 @@ package final class MigrationRunner {
         let base = try scripts.schema(after: directory.file(before: script.file.number))
         let schema = try SchemaDelta(from: base, to: script.schema)
             .applied(to: handle.store.schema.classes)
-        // The last of them leads to the schema that the folder ends with, in its order of properties.
+        // The last of these migrations results in the final schema of the folder, with its order of properties.
         let final = try scripts.schema(after: last)
         let others = history.pending.filter {
             $0.number < last.number && $0.number != script.file.number
@@ -247,7 +247,7 @@ package final class MigrationRunner {
         return entry
     }
 
-    /// Records the numbers that applied migrations have now.
+    /// Records the current numbers of applied migrations.
     private func recordNumbers(_ handle: StoreHandle, _ standing: MigrationStanding) throws {
         guard let last = standing.history.last else { return }
         let schema = try scripts.schema(after: last)
@@ -271,7 +271,7 @@ package final class MigrationRunner {
                 + "has been through with moonpool migrate baseline")
     }
 
-    /// Calls the `up` or `down` of a script, reports its progress, and notes in the attempt where it fails.
+    /// Calls the `up` or `down` of a script, reports its progress, and records the object at which it fails.
     func call(
         _ function: LuaFunction?, of script: MigrationScript, with migration: Migration,
         on handle: StoreHandle, _ attempt: MigrationAttempt
@@ -291,7 +291,7 @@ package final class MigrationRunner {
         }
     }
 
-    /// The error where a log is not what it was before the write lock was waited for.
+    /// The error for a log that has changed during the wait for the write lock.
     var migratedMeanwhile: StoreError {
         StoreError(
             .invalidArgument,

@@ -2,18 +2,18 @@ import LuaHost
 import ObjectStore
 import StoreBindings
 
-/// A migration file that was run: the schema after it, its functions, and what it declares as lost.
+/// The result of running a migration file: its schema, its functions, and the data that it may lose.
 struct MigrationScript {
     let file: MigrationFile
-    /// The whole schema after the migration.
+    /// The complete schema after the migration.
     let schema: [ClassSchema]
-    /// The schema or the changes as the file declares them, with the functions that are defaults.
+    /// The schema or the changes as declared in the file, including default functions.
     let declared: LuaTable
     let up: LuaFunction?
     let down: LuaFunction?
     /// The data that `up` may lose: `Class.property`, or the name of a class.
     let drops: Set<String>
-    /// The data that `down` may lose besides the additions of `up`.
+    /// The data that `down` may lose, in addition to the data that `up` has added.
     let downDrops: Set<String>
 
     private static let form = "{ schema = { … }, up = function(m) … end, down = … }"
@@ -22,9 +22,9 @@ struct MigrationScript {
         "squashes", "adopts",
     ]
 
-    /// Runs a file, which returns its table; `base` is the schema of the migration before it.
+    /// Runs a file that returns a table; `base` is the schema of the previous migration.
     ///
-    /// Throws `invalid_argument` for a table that is not a migration, `invalid_schema`, and what the file raises.
+    /// Throws `invalid_argument` for a table that is not a migration, `invalid_schema`, and the errors of the file.
     init(_ file: MigrationFile, on base: [ClassSchema], _ module: StoreModule) throws {
         self.file = file
         let table = try Self.table(file.source, file.path, module, Self.form)
@@ -82,7 +82,7 @@ struct MigrationScript {
         return Set(list.array.compactMap(\.text))
     }
 
-    /// Throws `invalid_schema` for a class that is declared as lost and is in the schema.
+    /// Throws `invalid_schema` for a class in `drops` that is still in the schema.
     private func checkDrops() throws {
         for classSchema in schema where drops.contains(classSchema.name) {
             throw StoreError(
@@ -91,7 +91,7 @@ struct MigrationScript {
         }
     }
 
-    /// The table that a file returns.
+    /// Returns the table that a file returns.
     static func table(
         _ source: [UInt8], _ path: String, _ module: StoreModule, _ form: String
     ) throws -> LuaTable {

@@ -3,14 +3,14 @@ import LuaHost
 import ObjectStore
 import StoreBindings
 
-/// The scripts of a folder, each run once, with the schemas that follow from them.
+/// The scripts of a folder, each of which runs once, and the resulting schemas.
 ///
 /// Belongs to the thread of a script.
 final class MigrationScripts {
     let directory: MigrationDirectory
     private let module: StoreModule
     private var scripts: [Int: MigrationScript] = [:]
-    /// The files that each migration has loaded from the folder while it was run, by name.
+    /// The files in the folder that each migration has loaded, by name.
     private(set) var helpers: [Int: [String: String]] = [:]
 
     init(_ directory: MigrationDirectory, _ module: StoreModule) {
@@ -18,9 +18,9 @@ final class MigrationScripts {
         self.module = module
     }
 
-    /// A migration, run if it has not been yet.
+    /// Returns the script of a migration, and runs its file if necessary.
     ///
-    /// Throws `invalid_argument`, `invalid_schema`, and what the file raises.
+    /// Throws `invalid_argument`, `invalid_schema`, and the errors of the file.
     func script(_ file: MigrationFile) throws -> MigrationScript {
         if let known = scripts[file.number] { return known }
         let previous = directory.file(before: file.number)
@@ -31,7 +31,7 @@ final class MigrationScripts {
         return loaded
     }
 
-    /// Calls the `up` or `down` of a script in a migration.
+    /// Calls the `up` or `down` of a script with a migration.
     func call(
         _ function: LuaFunction?, of script: MigrationScript, with migration: Migration,
         on handle: StoreHandle
@@ -42,8 +42,8 @@ final class MigrationScripts {
         }
     }
 
-    /// Applies a migration to a store that keeps no record of it.
-    @discardableResult  // because most callers look at the store
+    /// Applies a migration to a store without a migration record.
+    @discardableResult  // because most callers check the store instead
     func apply(_ script: MigrationScript, to handle: StoreHandle) throws -> MigrationReport {
         try handle.store.withMigration { transaction in
             try transaction.migrate(
@@ -54,13 +54,15 @@ final class MigrationScripts {
         }
     }
 
-    /// The schema after a migration; empty for nil, which means a store before the first.
+    /// Returns the schema after a migration; an empty schema for nil, which means before the first migration.
     func schema(after file: MigrationFile?) throws -> [ClassSchema] {
         try file.map { try script($0).schema } ?? []
     }
 
-    /// Runs code of a migration: `require`, `dofile` and `loadfile` look in the folder first, and what they load there
-    /// counts as part of the migration; `os.exit` is an error.
+    /// Runs code of a migration.
+    ///
+    /// `require`, `dofile` and `loadfile` search the folder first, and the loaded files count as part of the migration;
+    /// `os.exit` is an error.
     func inEnvironment<Result>(
         of file: MigrationFile, _ body: () throws -> Result
     ) throws -> Result {
@@ -73,9 +75,9 @@ final class MigrationScripts {
     }
 }
 
-/// The surroundings of migration code in a Lua state.
+/// The environment of migration code in a Lua state.
 private final class MigrationEnvironment {
-    /// The files that were loaded from the folder, by name, with their checksums.
+    /// The checksums of the files that were loaded from the folder, by name.
     private(set) var loaded: [String: String] = [:]
     private let restore: LuaFunction
 
@@ -99,7 +101,7 @@ private final class MigrationEnvironment {
     }
 
     func end() {
-        // Because it only assigns globals, which cannot fail but for memory, and then the script ends anyway.
+        // because it only assigns globals, which fails only without memory, and then the script fails anyway
         _ = try? restore.call([])
     }
 

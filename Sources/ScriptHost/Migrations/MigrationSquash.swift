@@ -3,21 +3,22 @@ import ObjectStore
 import Reference
 import StoreBindings
 
-/// Replaces the first migrations of a folder by one with the same outcome.
+/// Replaces the first migrations of a folder by one migration with the same result.
 package struct MigrationSquash {
     private let module: StoreModule
     private let directory: MigrationDirectory
 
-    /// For a folder.
+    /// Creates a squash for a folder.
     package init(_ module: StoreModule, directory: MigrationDirectory) {
         self.module = module
         self.directory = directory
     }
 
-    /// One file with the schema after migration `number` and the data that the migrations up to it create in an empty
-    /// store; the old files move to the folder `squashed`.
+    /// Plans one file with the schema after migration `number`, and the data that these migrations create in an empty
+    /// store.
     ///
-    /// Throws `invalid_argument` for a number that is not there, and what the migrations throw.
+    /// The old files move to the folder `squashed`. Throws `invalid_argument` for a number that does not exist, and the
+    /// errors of the migrations.
     package func edit(to number: Int) throws -> MigrationFolderEdit {
         guard let last = directory.file(number) else {
             throw StoreError(

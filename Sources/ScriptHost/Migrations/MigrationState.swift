@@ -1,19 +1,19 @@
 import ObjectStore
 import StoreBindings
 
-/// How a store compares with the migrations of a folder.
+/// The state of a store compared with the migrations of a folder.
 package struct MigrationState: Sendable {
     /// The migrations that the store records.
     package let applied: [MigrationLog.Entry]
-    /// The files of the folder that come next.
+    /// The pending files of the folder.
     package let pending: [MigrationFile]
-    /// How far the next migration has come if it was interrupted and can be resumed.
+    /// The progress of the next migration, if it was interrupted and can be resumed.
     package let resumable: (done: Int, total: Int)?
-    /// Whether the store and the folder contradict each other.
+    /// Whether the store and the folder do not match.
     let hasDrift: Bool
-    /// In sentences: how the store and the folder contradict each other, or why what is pending would fail.
+    /// Descriptions of mismatches between the store and the folder, or of errors in pending migrations.
     package internal(set) var problems: [String]
-    /// In sentences: what is unusual and no problem, such as renumbered migrations.
+    /// Descriptions of unusual conditions that are not problems, such as renumbered migrations.
     package let notes: [String]
     /// The schema version of the store.
     package let schemaVersion: UInt64
@@ -23,26 +23,26 @@ package struct MigrationState: Sendable {
         !problems.isEmpty ? 2 : pending.isEmpty && notes.isEmpty ? 0 : 1
     }
 
-    /// A state in one word.
+    /// A summary of the state.
     package enum Condition: String, CaseIterable, Sendable {
         case upToDate = "up_to_date"
         case pending
-        /// The next migration was interrupted, and the next run continues it.
+        /// The next migration was interrupted, and the next run resumes it.
         case interrupted
-        /// The store and the folder contradict each other, or what is pending would fail.
+        /// The store and the folder do not match, or a pending migration would fail.
         case problem
 
         var text: String { rawValue.replacing("_", with: " ") }
     }
 
-    /// The state in one word.
+    /// The summary of the state.
     package var condition: Condition {
         if !problems.isEmpty { return .problem }
         if resumable != nil { return .interrupted }
         return pending.isEmpty && notes.isEmpty ? .upToDate : .pending
     }
 
-    /// The state for programs.
+    /// The report of the state for programs.
     package var report: ReportValue {
         .members([
             "state": .text(condition.rawValue),
@@ -69,7 +69,7 @@ package struct MigrationState: Sendable {
         ])
     }
 
-    /// The state for people.
+    /// The lines of the state for people.
     package var lines: [String] {
         var lines: [String] = []
         for entry in applied {
@@ -107,23 +107,23 @@ package struct MigrationState: Sendable {
     }
 }
 
-/// A comparison of an open store with the folder, for the commands that act on it.
+/// The comparison of an open store with the folder, for commands that change the store.
 struct MigrationStanding {
     let history: MigrationHistory
     /// The problems of the record and of the schema.
     let problems: [MigrationHistory.Problem]
-    /// How far the next migration has come if it was interrupted and can be resumed.
+    /// The progress of the next migration, if it was interrupted and can be resumed.
     let resumable: (done: Int, total: Int)?
     let schemaVersion: UInt64
 
-    /// The number of the last migration that was applied, as the folder numbers it; 0 for none.
+    /// The number of the last applied migration in the folder; 0 for none.
     var lastNumber: Int { history.last?.number ?? 0 }
 }
 
 extension MigrationRunner {
-    /// Compares the store with the folder; changes nothing.
+    /// Compares the store with the folder, without changing anything.
     ///
-    /// Throws `invalid_argument` if there is no such store, and what opening it may throw.
+    /// Throws `invalid_argument` if the store does not exist, and errors of opening it.
     package func state() throws -> MigrationState {
         try withExisting(isReadOnly: true) { state(try standing(of: $0)) }
     }
@@ -155,7 +155,7 @@ extension MigrationRunner {
             $0.key == next?.resumeKey ? ($0.done, $0.total) : nil
         }
         if let interrupted, resumable == nil, interrupted.key.first?.isNumber == true {
-            // A pending migration that was edited starts again and discards what was done.
+            // A pending migration that was edited starts again and discards earlier batches.
             if next == nil {
                 problems.append(.abandoned(done: interrupted.done, total: interrupted.total))
             }
@@ -167,7 +167,7 @@ extension MigrationRunner {
             schemaVersion: handle.store.schema.version)
     }
 
-    /// Throws `migration_needed` where store and folder contradict each other.
+    /// Throws `migration_needed` if the store and the folder do not match.
     func requireSound(_ standing: MigrationStanding) throws {
         guard !standing.problems.isEmpty else { return }
         throw StoreError(
@@ -176,11 +176,11 @@ extension MigrationRunner {
                 .joined(separator: "\n"))
     }
 
-    /// The differences between the store's schema and that of the last migration.
+    /// Returns the differences between the schema of the store and that of the last migration.
     private func drift(
         _ handle: StoreHandle, _ history: MigrationHistory
     ) throws -> [MigrationHistory.Problem] {
-        // Between renumbered migrations and the pending ones before them, no file has the schema of the store.
+        // While a pending migration precedes applied ones, no file has the schema of the store.
         guard let last = history.last, !history.pending.contains(where: { $0.number < last.number })
         else { return [] }
         let schema = handle.store.schema

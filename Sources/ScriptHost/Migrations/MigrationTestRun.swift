@@ -3,29 +3,29 @@ import LuaHost
 import ObjectStore
 import StoreBindings
 
-/// Tests the migrations of a folder with the fixtures beside them.
+/// Tests the migrations of a folder with the test files next to them.
 ///
-/// `0002_name_test.lua` returns `{ before = function(store) … end, after = function(store) … end }`:
-/// `before` fills a store in memory that has been through the earlier migrations, in a write transaction;
-/// `after` asserts on what `up` has made of it, and `down`, where it is given, on what the migration's
-/// `down` has made of that. An array of such tables is several tests; `name` names one of them.
+/// `0002_name_test.lua` returns `{ before = function(store) … end, after = function(store) … end }`. `before` fills an
+/// in-memory store, to which the earlier migrations were applied, in a write transaction. `after` checks the result of
+/// `up`, and the optional `down` checks the result of the migration's `down`. An array of such tables contains several
+/// tests; `name` is the name of a test.
 ///
-/// A migration with a `down` is tested with generated objects as well: after `up` and `down` the store must be as
-/// before, except for what is declared as lost.
+/// A migration with a `down` is also tested with generated objects: after `up` and `down`, the store must be unchanged,
+/// except for declared losses.
 package struct MigrationTestRun {
     /// The outcome of a test.
     package struct Outcome: Sendable {
-        /// The migration; nil for a test file that belongs to none.
+        /// The migration; nil for a test file without a migration.
         package let file: MigrationFile?
-        /// The path of the test file, or of the migration where it has none.
+        /// The path of the test file, or of the migration if it has no test file.
         package let path: String
-        /// The test's name, where its file has several.
+        /// The name of the test, if its file contains several.
         package let name: String?
-        /// Whether there was a fixture; else the migration was run on an empty store.
+        /// Whether there was a fixture; otherwise the migration ran on an empty store.
         package let hasFixture: Bool
-        /// Why it failed.
+        /// The reason for a failure; nil if the test passed.
         package let message: String?
-        /// Why it did not run.
+        /// The reason why the test did not run; nil if it ran.
         package var skipped: String?
 
         /// The migration and the name of the test.
@@ -43,7 +43,7 @@ package struct MigrationTestRun {
             }
         }
 
-        /// The outcome for programs.
+        /// The report of the outcome for programs.
         var report: ReportValue {
             .members([
                 "number": file.map { .count($0.number) } ?? .null,
@@ -59,16 +59,16 @@ package struct MigrationTestRun {
     private let directory: MigrationDirectory
     private let scripts: MigrationScripts
 
-    /// For a folder.
+    /// Creates a test run for a folder.
     package init(_ module: StoreModule, directory: MigrationDirectory) {
         self.module = module
         self.directory = directory
         scripts = MigrationScripts(directory, module)
     }
 
-    /// Runs everything, in order.
+    /// Runs all tests in order.
     ///
-    /// Throws only what ends the whole run, such as an interrupt.
+    /// Throws only errors that end the whole run, such as an interrupt.
     package func outcomes() throws -> [Outcome] {
         var outcomes = directory.strayTests.map { name in
             Outcome(
@@ -104,7 +104,7 @@ package struct MigrationTestRun {
         return outcomes
     }
 
-    /// The outcomes for programs.
+    /// Returns the report of outcomes for programs.
     package static func report(_ outcomes: [Outcome]) -> ReportValue {
         .members([
             "tests": .array(outcomes.map(\.report)),
@@ -112,7 +112,7 @@ package struct MigrationTestRun {
         ])
     }
 
-    /// The outcomes for people.
+    /// Returns the lines of outcomes for people.
     package static func lines(_ outcomes: [Outcome]) -> [String] {
         let failures = outcomes.count { $0.message != nil }
         let lines = outcomes.flatMap { outcome in
@@ -184,7 +184,7 @@ package struct MigrationTestRun {
                 try apply(file, to: handle)
                 if let after = fixture?["after"].function { try after.call([store]) }
             }
-            // A `down` is tested wherever there is one: it must run, and lead to the schema before.
+            // A `down` is always tested if it exists: it must run, and restore the previous schema.
             guard try scripts.script(file).down != nil || fixture?["down"].function != nil else {
                 return
             }
@@ -192,14 +192,14 @@ package struct MigrationTestRun {
             if let down = fixture?["down"].function {
                 _ = try scripts.inEnvironment(of: file) { try down.call([store]) }
             }
-            // After another `up` it is as if `down` had never run.
+            // After another `up`, the state is the same as without `down`.
             try apply(file, to: handle)
         }
     }
 
-    /// Whether `down` is the reverse of `up`; nothing for a migration without `down`, and for one that fails otherwise.
+    /// Tests whether `down` reverses `up`; returns no outcome without a `down`, and for a file that cannot run.
     private func generatedOutcomes(_ file: MigrationFile) throws -> [Outcome] {
-        // A file that does not run has failed in its other test.
+        // A file that cannot run has already failed in its other test.
         guard let script = try? scripts.script(file), script.down != nil else { return [] }
         var skipped: String?
         var result = try outcome(file, "generated objects", hasFixture: true) {
@@ -212,7 +212,7 @@ package struct MigrationTestRun {
         return [result]
     }
 
-    /// Takes generated objects up and down; why `up` refuses them, or nil.
+    /// Applies `up` and `down` to generated objects; returns the reason if `up` rejects the objects, otherwise nil.
     private func testGenerated(
         _ file: MigrationFile, _ script: MigrationScript, _ text: GeneratedFixture.Text
     ) throws -> String? {
@@ -251,7 +251,7 @@ package struct MigrationTestRun {
         }
     }
 
-    @discardableResult  // because most tests look at the store
+    @discardableResult  // because most tests check the store instead
     private func apply(_ file: MigrationFile, to handle: StoreHandle) throws -> MigrationReport {
         try scripts.apply(scripts.script(file), to: handle)
     }

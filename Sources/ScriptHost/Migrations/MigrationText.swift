@@ -1,8 +1,8 @@
 import ObjectStore
 
-/// Reports of migrations for people.
+/// Formats reports of migrations for people.
 package enum MigrationText {
-    /// A report of `up` or of a rehearsal, in lines.
+    /// Returns the lines of a report of `up` or of a rehearsal.
     package static func lines(_ report: UpReport) -> [String] {
         guard !report.applied.isEmpty else { return ["no pending migrations"] }
         return report.applied.flatMap {
@@ -11,7 +11,7 @@ package enum MigrationText {
         }
     }
 
-    /// Describes one migration in lines; a rehearsal with the differences of the schema, and samples.
+    /// Returns the lines about one migration; for a rehearsal, with the schema differences and samples.
     package static func migration(
         _ applied: AppliedMigration, verb: String = "applied", isTrial: Bool = false
     ) -> [String] {
@@ -47,12 +47,12 @@ package enum MigrationText {
         return lines
     }
 
-    /// A report of `down`, in lines.
+    /// Returns the lines of a report of `down`.
     package static func down(_ report: MigrationRunner.DownReport) -> [String] {
         report.undone.flatMap { migration($0, verb: "taken back") }
     }
 
-    /// A report of `undo`, in lines.
+    /// Returns the lines of a report of `undo`.
     package static func undo(_ report: MigrationRunner.UndoReport) -> [String] {
         let numbers = report.undone.map { "\($0)" }
         let moment =
@@ -95,14 +95,14 @@ package enum MigrationText {
         return lines + ["the store as it was until now is kept in \(report.kept)"]
     }
 
-    /// A report of `baseline`, in lines.
+    /// Returns the lines of a report of `baseline`.
     package static func baseline(_ report: MigrationRunner.BaselineReport) -> [String] {
         report.recorded.map {
             "\(MigrationState.number($0.number)) \($0.name)  recorded as applied, not run"
         }
     }
 
-    /// The states of several stores, as a table with a line for each.
+    /// Returns the states of several stores as a table with one line for each.
     package static func table(_ rows: [(store: String, state: MigrationState)]) -> [String] {
         let cells =
             [["store", "version", "applied", "pending", "state"]]
@@ -122,7 +122,7 @@ package enum MigrationText {
         }
     }
 
-    /// The findings of the linter, in lines.
+    /// Returns the lines of findings of the linter.
     package static func findings(_ findings: [SchemaLint.Finding]) -> [String] {
         guard !findings.isEmpty else { return ["the change loses and breaks nothing"] }
         return findings.flatMap { finding in
@@ -135,7 +135,7 @@ package enum MigrationText {
         }
     }
 
-    /// Time and memory that a run has taken.
+    /// Returns the time and the memory of a run.
     package static func cost(_ report: UpReport) -> String {
         let cost = "\(rounded(report.seconds)) s, at most \(report.peakMemory >> 20) MiB of memory"
         guard let estimate = report.estimate else { return cost }
@@ -144,7 +144,7 @@ package enum MigrationText {
             + "\(rounded(estimate.seconds)) s and \(estimate.memory >> 20) MiB"
     }
 
-    /// `1 value`, `2 values`.
+    /// Returns a number with a noun: `1 value`, `2 values`.
     static func count(_ number: Int, _ what: String) -> String {
         "\(number) \(number == 1 ? String(what.dropLast()) : what)"
     }

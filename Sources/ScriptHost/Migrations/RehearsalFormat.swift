@@ -2,20 +2,20 @@ import Charts
 import ObjectStore
 import StoreBindings
 
-/// A rehearsal as text, JSON, Markdown or one self-contained HTML page: what a reviewer reads in a pull request.
+/// The formats of a rehearsal report for reviewers: text, JSON, Markdown or a self-contained HTML page.
 package enum RehearsalFormat: String, CaseIterable, Sendable {
     /// Lines for people.
     case text = "txt"
-    /// The documented JSON form, version 1.
+    /// The documented JSON format, version 1.
     case json
     /// Markdown with tables.
     case markdown = "md"
-    /// One HTML page.
+    /// A self-contained HTML page.
     case html
 
-    /// The format of a file by the ending of its name.
+    /// Creates the format from the extension of a file name.
     ///
-    /// Throws `invalid_argument` for any other ending.
+    /// Throws `invalid_argument` for other extensions.
     package init(path: String) throws {
         let ending = path.split(separator: ".").last.map(String.init) ?? ""
         guard let format = RehearsalFormat(rawValue: ending == "htm" ? "html" : ending) else {
@@ -26,7 +26,7 @@ package enum RehearsalFormat: String, CaseIterable, Sendable {
         self = format
     }
 
-    /// The report of a rehearsal.
+    /// Returns the report of a rehearsal in this format.
     package func text(_ report: UpReport) -> String {
         switch self {
         case .text:
@@ -38,7 +38,7 @@ package enum RehearsalFormat: String, CaseIterable, Sendable {
         }
     }
 
-    /// The documented form for programs.
+    /// Returns the report in the documented format for programs.
     package static func value(_ report: UpReport) -> ReportValue {
         .members([
             "version": .count(1), "store": .text(report.store),
@@ -48,7 +48,7 @@ package enum RehearsalFormat: String, CaseIterable, Sendable {
         ])
     }
 
-    /// The migrations in the documented form.
+    /// Returns the migrations in the documented format.
     static func migrations(_ report: UpReport) -> ReportValue {
         .array(
             report.applied.map { migration in
@@ -67,7 +67,7 @@ package enum RehearsalFormat: String, CaseIterable, Sendable {
             })
     }
 
-    /// The classes that were touched, and those that have lost something.
+    /// Returns the names of the classes with changes or losses.
     private static func classNames(_ migration: AppliedMigration) -> [String] {
         let touched = migration.report.classes.map(\.name)
         let lost = migration.report.dropped.map {
@@ -105,7 +105,7 @@ package enum RehearsalFormat: String, CaseIterable, Sendable {
         ])
     }
 
-    /// One line of the table of classes.
+    /// Returns a row of the table of classes.
     private static func row(_ name: String, _ migration: AppliedMigration) -> [String] {
         let item = migration.report.classes.first { $0.name == name }
         return [

@@ -1,9 +1,9 @@
 import ObjectStore
 
-/// The changes that lead from one schema to another, which can be applied to a third one.
+/// The differences between two schemas, which can be applied to a third one.
 ///
-/// Branches are merged with it: what a migration changes in the schema it was written against is changed in the
-/// schema that it meets. Renamed properties and classes count as removed and added.
+/// Used for merging branches: the changes of a migration to its original base schema are applied to another base
+/// schema. A renamed property or class counts as removed and added.
 struct SchemaDelta {
     private let before: [ClassSchema]
     private let after: [ClassSchema]
@@ -13,15 +13,16 @@ struct SchemaDelta {
         self.after = after
     }
 
-    /// A schema with the changes in it.
+    /// Returns a schema with the differences applied.
     ///
-    /// Throws `invalid_schema` where both sides have changed the same property or class in different ways.
+    /// Throws `invalid_schema` if both sides have changed the same property or class in different ways.
     func applied(to base: [ClassSchema]) throws -> [ClassSchema] {
         var result: [ClassSchema] = []
         for present in base {
             let old = Self.find(present.name, before)
             guard let new = Self.find(present.name, after) else {
-                // Removed here: what the other side has added to the class goes too, unless it is a class of its own.
+                // A class that is removed here is removed with the additions of the other side, unless the other side
+                // added the class.
                 if old == nil { result.append(present) }
                 continue
             }
@@ -103,12 +104,12 @@ struct SchemaDelta {
         indexes.contains { $0.properties == index.properties && $0.isUnique == index.isUnique }
     }
 
-    /// Whether two properties are declared alike, wherever they are stored.
+    /// Returns whether two properties have the same declaration, regardless of their storage.
     static func isSame(_ left: Property, _ right: Property) -> Bool {
         unplaced(left) == unplaced(right)
     }
 
-    /// Whether two classes are declared alike.
+    /// Returns whether two classes have the same declaration.
     static func isSame(_ left: ClassSchema, _ right: ClassSchema) -> Bool {
         left.isEmbedded == right.isEmbedded
             && left.properties.map(unplaced) == right.properties.map(unplaced)
@@ -124,8 +125,9 @@ struct SchemaDelta {
 }
 
 extension SchemaDelta {
-    /// The schema that `changes = { Person = { … } }` makes of another one: named properties are added or replaced,
-    /// declared losses are removed, and everything else stays.
+    /// Returns the schema after `changes = { Person = { … } }`.
+    ///
+    /// The listed properties are added or replaced, declared losses are removed, and everything else remains unchanged.
     static func schema(
         _ base: [ClassSchema], changing changes: [ClassSchema], dropping drops: Set<String>
     ) -> [ClassSchema] {

@@ -10,14 +10,14 @@ extension SchemaPlan {
         case firstFile
         /// The next file of a folder, after the file with this identity.
         case nextFile(parent: String?)
-        /// The next file of a folder, which adopts what was done to a store outside of the migrations.
+        /// The next file of a folder, which adopts changes that were made to a store outside of the migrations.
         case adoption(parent: String)
     }
 
     /// Returns the plan as an editable migration script.
     ///
     /// The next file of a folder contains only the differences; other scripts contain the complete schema. Renames that
-    /// the user did not confirm are done, so that no data is lost, and marked.
+    /// the user did not confirm are performed, so that no data is lost, and marked.
     func script(for subject: String, to destination: Destination) -> String {
         let name = subject.split(separator: "/").last.map(String.init) ?? subject
         var lines: [String] = []
@@ -78,7 +78,7 @@ extension SchemaPlan {
         return (lines + ["}", ""]).joined(separator: "\n")
     }
 
-    /// The classes of the new schema with what differs in them.
+    /// The classes of the new schema with their differences.
     private var changes: String {
         let classes = wanted.compactMap { new -> ClassSchema? in
             guard let old = before.first(where: { $0.name == oldName(ofClass: new.name) }),
@@ -100,7 +100,7 @@ extension SchemaPlan {
         return SchemaDocument(classes).lua(indent: 2)
     }
 
-    /// The parts that the new schema no longer has.
+    /// Returns the classes and properties that the new schema no longer has.
     private func drops(isDelta: Bool) -> [String] {
         var result: [String] = []
         for difference in differences {
@@ -134,7 +134,7 @@ extension SchemaPlan {
         return lines
     }
 
-    /// The code that reverses `up`; empty if values are lost.
+    /// The code that reverses `up`; empty if values would be lost.
     private var down: [String] {
         guard !differences.isEmpty else { return [] }
         var lines = renames.reversed().map { $0.candidate.reverseCall }
@@ -168,14 +168,14 @@ extension SchemaPlan {
         }
     }
 
-    /// A loop for each class with properties that need code.
+    /// Returns a loop for each class with properties that need code.
     private func fills(_ direction: Fill.Direction) -> [String] {
         var fills: [Fill] = []
         func change(_ name: String, _ body: (inout Fill) -> Void) {
             if !fills.contains(where: { $0.className == name }) {
                 fills.append(Fill(className: name))
             }
-            // Because one was appended if there was none.
+            // because an element was appended if there was none
             let index = fills.firstIndex { $0.className == name }!
             body(&fills[index])
         }
@@ -230,7 +230,7 @@ struct PropertyConversion {
         self.new = new
     }
 
-    /// The lines of a loop; nil where the engine converts every value exactly by itself.
+    /// The lines of a loop; nil if the engine converts every value exactly without code.
     var lines: [String]? {
         let (from, field) = ("old\(LuaLiteral.field(old.name))", "new\(LuaLiteral.field(new.name))")
         let change = "from \(old.typeName) to \(new.typeName)"
@@ -269,7 +269,8 @@ struct PropertyConversion {
         var falsehood = ""
     }
 
-    /// The expression that computes the new value from the old one, and is nil or raises an error if it cannot.
+    /// Returns the expression that computes the new value; it is nil or raises an error for values that cannot be
+    /// converted.
     private func expression(_ value: String) -> Expression? {
         switch (old.type, new.type) {
         case (.string, .int), (.double, .int), (.float, .int), (.decimal, .int), (.mixed, .int):
@@ -323,7 +324,7 @@ struct PropertyConversion {
         return ["error(tostring(old) .. \": decide what becomes of '\(old.name)' (\(change))\")"]
     }
 
-    /// The code that gives each object a key of its own by counting.
+    /// Returns the code that assigns a different key to each object by counting.
     static func key(_ property: Property) -> String? {
         switch property.type {
         case .int: "count"
@@ -332,7 +333,7 @@ struct PropertyConversion {
         }
     }
 
-    /// A value of the type to start from.
+    /// Returns the initial value of a property's type.
     static func zero(_ property: Property) -> String {
         switch property.type {
         case .bool: "false"

@@ -1,18 +1,18 @@
 import ObjectStore
 import Reference
 
-/// The difference between a file's schema and a wanted one, and what in it is probably a renaming.
+/// The difference between the schema of a file and a target schema, with the probable renames.
 package struct SchemaPlan {
-    /// A property, or a class, that may be the new name of an old one.
+    /// A property or a class that may have been renamed.
     package struct Candidate: Hashable, Sendable {
-        /// The class, by its new name; nil where the class itself may have been renamed.
+        /// The new name of the class; nil if the class itself may have been renamed.
         package let className: String?
-        /// The name in the file.
+        /// The name in the file's schema.
         package let oldName: String
-        /// The name in the wanted schema.
+        /// The name in the target schema.
         package let newName: String
 
-        /// The question to answer.
+        /// The question to the user about the rename.
         package var question: String {
             guard let className else {
                 return "Was class '\(oldName)' renamed to '\(newName)'?"
@@ -20,10 +20,10 @@ package struct SchemaPlan {
             return "Was '\(className).\(oldName)' renamed to '\(className).\(newName)'?"
         }
 
-        /// The line of a migration that does it.
+        /// The line of a migration that performs the rename.
         var call: String { Self.call(className, oldName, newName) }
 
-        /// The line of `down` that takes it back.
+        /// The line of `down` that reverses the rename.
         var reverseCall: String { Self.call(className, newName, oldName) }
 
         private static func call(_ className: String?, _ from: String, _ to: String) -> String {
@@ -35,24 +35,24 @@ package struct SchemaPlan {
 
     /// The decision about a candidate.
     package enum Answer: Sendable {
-        /// It was renamed.
+        /// The property or class was renamed.
         case yes
-        /// The two have nothing to do with each other.
+        /// The old and the new name are unrelated.
         case no
-        /// Not asked: the script keeps the values and marks the line.
+        /// The user was not asked: the script keeps the values and marks the line.
         case unasked
     }
 
-    /// The differences, with classes renamed.
+    /// The differences after the classes were renamed.
     package let differences: [SchemaDifference]
-    /// The renames, in the order of the script, and whether the line is marked as a guess.
+    /// The renames in the order of the script, and whether the line is marked as a guess.
     let renames: [(candidate: Candidate, isMarked: Bool)]
     let before: [ClassSchema]
     let wanted: [ClassSchema]
 
-    /// Compares, and asks about each probable rename, classes first.
+    /// Compares the schemas and asks about each probable rename, classes first.
     ///
-    /// Throws `invalid_schema` and what `answer` throws.
+    /// Throws `invalid_schema` and the errors of `answer`.
     package init(
         from before: [ClassSchema], to classes: [ClassSchema],
         answer: (Candidate) throws -> Answer
@@ -84,13 +84,13 @@ package struct SchemaPlan {
         self.renames = renames
     }
 
-    /// Whether nothing differs except for the order of properties.
+    /// Whether the schemas are equal, except for the order of properties.
     package var isEmpty: Bool {
-        // A table without order has its properties in alphabetical order, and a delta does not reorder them.
+        // A table without an order has its properties in alphabetical order, and a delta does not reorder properties.
         differences.allSatisfy { if case .orderChanged = $0 { true } else { false } }
     }
 
-    /// A name for the file, such as `add_person_phone`.
+    /// A suggested name for the migration file, such as `add_person_phone`.
     var suggestedName: String {
         func word(_ name: String) -> String {
             String(name.lowercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
@@ -117,13 +117,14 @@ package struct SchemaPlan {
         return "change_schema"
     }
 
-    /// The old name of a class of the new schema.
+    /// Returns the old name of a class in the new schema.
     func oldName(ofClass name: String) -> String {
         renames.first { $0.candidate.className == nil && $0.candidate.newName == name }?
             .candidate.oldName ?? name
     }
 
-    /// Properties that are gone and new ones of the same type in the same class; the most similar names first.
+    /// Returns pairs of removed and added properties with the same type in the same class; the most similar names come
+    /// first.
     private static func propertyCandidates(
         _ differences: [SchemaDifference], _ renamed: [String: String]
     ) -> [Candidate] {
@@ -135,7 +136,7 @@ package struct SchemaPlan {
                 && new.target == target(old.target)
             {
                 let candidate = Candidate(className: name, oldName: old.name, newName: new.name)
-                // A key is renamed to a key before it is renamed to anything else.
+                // A primary key is preferably renamed to a primary key.
                 let isKey = old.isPrimary == new.isPrimary ? 0 : 100
                 pairs.append(
                     (
@@ -147,8 +148,9 @@ package struct SchemaPlan {
         return sorted(pairs)
     }
 
-    /// Classes that are gone and new ones in which more than half of their properties have a counterpart, by name or by
-    /// type.
+    /// Returns pairs of removed and added classes.
+    ///
+    /// More than half of their properties must have a counterpart with the same name or type.
     private static func classCandidates(
         _ differences: [SchemaDifference], _ schema: Schema, _ classes: [ClassSchema]
     ) -> [Candidate] {
@@ -179,7 +181,7 @@ package struct SchemaPlan {
                     }
                 }
                 guard byName > 0, (byName + byType) * 2 > oldProperties.count else { continue }
-                // Common properties say more than the letters of the name.
+                // Common properties are stronger evidence than similar names.
                 pairs.append(
                     (
                         Candidate(className: nil, oldName: old, newName: new),

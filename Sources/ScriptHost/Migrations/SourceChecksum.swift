@@ -1,8 +1,8 @@
-/// The checksum of a migration's source, without comments and white space.
+/// The checksum of a migration's source, without comments and whitespace.
 ///
-/// So that a licence header or another indentation is no change of a migration that was applied.
+/// A license header or another indentation therefore does not count as a change of an applied migration.
 enum SourceChecksum {
-    /// Sixteen hexadecimal digits.
+    /// Returns the checksum as sixteen hexadecimal digits.
     static func of(_ source: [UInt8]) -> String {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in significant(source) {
@@ -12,7 +12,7 @@ enum SourceChecksum {
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 
-    /// The significant bytes; one space replaces the white space between words.
+    /// Returns the significant bytes; the whitespace between words becomes one space.
     static func significant(_ source: [UInt8]) -> [UInt8] {
         var result: [UInt8] = []
         var place = 0
@@ -64,7 +64,7 @@ enum SourceChecksum {
             || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 32)
     }
 
-    /// Where a long bracket `[==[ … ]==]` that begins here ends; nil if none begins.
+    /// Returns the end of a long bracket `[==[ … ]==]` that begins at an index; nil if none begins there.
     private static func longBracket(_ source: [UInt8], _ start: Int) -> Int? {
         guard start < source.count, source[start] == UInt8(ascii: "[") else { return nil }
         var place = start + 1
@@ -85,9 +85,9 @@ enum SourceChecksum {
 }
 
 extension SourceChecksum {
-    /// The texts that a key of the table in a source has as its value: of `key = "a"` or `key = { "a", "b" }`.
+    /// Returns the texts of a key in the table of a source: `key = "a"` or `key = { "a", "b" }`.
     ///
-    /// Reads the source without running it. Long brackets and escapes in the texts are not understood.
+    /// Reads the source without running it. Long brackets and escape sequences in the texts are not supported.
     static func strings(of key: String, in source: [UInt8]) -> [String] {
         let text = String(decoding: significant(source), as: UTF8.self)
         var search = text.startIndex
@@ -116,7 +116,7 @@ extension SourceChecksum {
 }
 
 extension String {
-    /// Where a text next occurs, at or after an index.
+    /// Returns the next occurrence of a text at or after an index.
     fileprivate func range(of text: String, from start: Index? = nil) -> Range<Index>? {
         var start = start ?? startIndex
         while start < endIndex {
@@ -130,21 +130,21 @@ extension String {
 }
 
 extension SourceChecksum {
-    /// Whether the table in a source has a key: `key = …`.
+    /// Returns whether the table of a source has a key: `key = …`.
     static func mentions(_ key: String, in source: [UInt8]) -> Bool {
         String(decoding: significant(source), as: UTF8.self).range(of: key + "=") != nil
     }
 
-    /// The checksum of a source without its schema and without what `migrate merge` writes.
+    /// Returns the checksum of a source without its schema and without the keys that `migrate merge` writes.
     ///
-    /// Two files with the same one do the same, whatever schema they were written against.
+    /// Two files with the same checksum have the same code, regardless of their schemas.
     static func ofCode(_ source: [UInt8]) -> String {
         var text = significant(source)
         for key in ["schema", "parent", "merged_from"] { text = removing(key, from: text) }
         return of(text)
     }
 
-    /// The source without `key = { … },` or `key = "…",` of the outermost table.
+    /// Returns the source without `key = { … },` or `key = "…",` in the outermost table.
     private static func removing(_ key: String, from text: [UInt8]) -> [UInt8] {
         let mark = Array((key + "=").utf8)
         var index = 0

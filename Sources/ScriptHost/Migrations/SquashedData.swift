@@ -1,19 +1,18 @@
 import ObjectStore
 import Reference
 
-/// The objects of a store as the Lua code of a migration that creates them.
+/// Converts the objects of a store to Lua code of a migration that creates them.
 ///
-/// In two rounds, so that circles of links need no special care: first all objects with their plain values, then the
-/// links between them.
+/// The code has two passes because of circular links: first all objects with their plain values, then their links.
 struct SquashedData {
     private let store: Store
     private var names: [ObjectReference: String] = [:]
 
     init(_ store: Store) { self.store = store }
 
-    /// The lines of the function; none for an empty store.
+    /// Returns the lines of the function; empty for an empty store.
     ///
-    /// Throws `out_of_range` for more objects than a script should hold.
+    /// Throws `out_of_range` for more objects than a script should contain.
     mutating func lines() throws -> [String] {
         var created: [String] = []
         var links: [(name: String, property: Property, value: Value)] = []
@@ -47,7 +46,7 @@ struct SquashedData {
             }
         }
         guard count > 0 else { return [] }
-        // In one table, because a function has 200 local variables at most.
+        // The objects are in one table, because a function can have at most 200 local variables.
         return ["local objects = {}"] + created
             + links.map {
                 "\($0.name)\(LuaLiteral.field($0.property.name)) = \(reference($0.value))"
@@ -56,7 +55,7 @@ struct SquashedData {
 
     private static let most = 10_000
 
-    /// The value as a literal; nil for what leads to other objects that are no part of this one, and for nil.
+    /// Returns the value as a literal; nil for links to other objects, except embedded ones, and for nil.
     private func literal(_ value: Value, _ property: Property) throws -> String? {
         switch value {
         case .null: return nil
@@ -101,7 +100,7 @@ struct SquashedData {
         return "{ \(values.joined(separator: ", ")) }"
     }
 
-    /// A value that leads to other objects, by their names.
+    /// Returns a value with links, in which the linked objects are represented by their names.
     private func reference(_ value: Value) -> String {
         switch value {
         case .object(let reference): names[reference] ?? "nil"

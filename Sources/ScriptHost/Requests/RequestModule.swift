@@ -74,7 +74,7 @@ extension ScriptContext {
     }
 }
 
-/// The time limit of a request, in seconds.
+/// Returns the time limit of a request; the argument is in seconds.
 private func timeout(_ value: LuaValue) throws -> Duration {
     if value.isNil { return .seconds(5) }
     guard let seconds = value.number, seconds > 0, seconds <= 1e6 else {
@@ -84,7 +84,7 @@ private func timeout(_ value: LuaValue) throws -> Duration {
     return .nanoseconds(Int64(seconds * 1e9))
 }
 
-/// Runs the work; errors of replication become errors that scripts can distinguish by code.
+/// Runs the work and converts errors of replication to errors with a code for scripts.
 private func wrapping<Success>(_ work: () throws -> Success) throws -> Success {
     do {
         return try work()

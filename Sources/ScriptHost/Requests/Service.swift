@@ -5,14 +5,14 @@ import ObjectStore
 import Replication
 import StoreBindings
 
-/// A service as a script uses it: a function that answers the requests to a subject.
+/// A service for scripts: a function that answers the requests to a subject.
 ///
-/// Requests are answered on the script's loop, one at a time, in the order of their arrival. Dropping the handle does not
-/// stop the service.
+/// Requests are answered on the script's loop, one at a time, in order of arrival. Releasing the handle does not stop
+/// the service.
 final class Service {
     /// The subject.
     let subject: String
-    /// The number of requests that were answered, also with an error.
+    /// The number of requests that were answered, including those answered with an error.
     private(set) var requests = 0
     private weak var context: ScriptContext?
     private var server: RequestServer?
@@ -22,7 +22,7 @@ final class Service {
     private var isAnswering = false
     private let charge = MemoryCharge(recording: 1 << 16)
 
-    /// Connects on a thread of the server, and keeps the loop running until ``stop()``.
+    /// Connects on the thread of the server, and keeps the loop running until ``stop()``.
     init(
         _ servers: NatsOptions, subject: String, handler: LuaFunction, number: Int,
         in context: ScriptContext
@@ -44,17 +44,17 @@ final class Service {
         hold = context.loop.hold()
     }
 
-    /// Whether requests are answered, even if no server can be reached at the moment.
+    /// Whether the service is running, even if no server can be reached at the moment.
     var isRunning: Bool { server != nil }
     /// Whether a server is connected.
     var isConnected: Bool { server?.isConnected ?? false }
     /// The last error of the connection; nil if there was none.
     var lastError: String? { server?.lastError }
 
-    /// The subject and whether the service runs.
+    /// The subject, and whether the service is running.
     var description: String { "service '\(subject)' (\(isRunning ? "running" : "stopped"))" }
 
-    /// Stops the service, and refuses the requests that wait.
+    /// Stops the service and rejects waiting requests.
     func stop() {
         guard let server else { return }
         self.server = nil
@@ -68,7 +68,7 @@ final class Service {
 
     private func receive(_ request: ReceivedRequest) {
         waiting.append(request)
-        // A handler that waits is not called again meanwhile.
+        // While a handler waits, no other request is handled.
         guard !isAnswering else { return }
         isAnswering = true
         defer { isAnswering = false }
@@ -91,7 +91,7 @@ final class Service {
         } catch {
             let failure = RequestError(describing: error)
             request.refuse(failure)
-            // An error with a code is an answer; any other one is a fault of the script.
+            // An error with a code is a reply; any other error is reported as an error of the script.
             if failure.code == RequestError.uncoded || failure.code == "interrupted" {
                 context.failed(error, in: source, token: .nil)
             }
@@ -127,15 +127,16 @@ final class Service {
 }
 
 extension RequestError: ScriptError {
-    /// The code.
+    /// The error code.
     package var scriptCode: String { code }
     /// The message.
     package var scriptMessage: String { message }
 
-    /// The code of errors that have none of their own.
+    /// The code of errors without their own code.
     static let uncoded = "error"
 
-    /// The error as a requester receives it: the code and message of an error of Moonpool or of a table that has both.
+    /// Creates the error for a requester: the code and the message of an error of Moonpool, or of a table with both
+    /// fields.
     init(describing error: any Error) {
         let lua = error as? LuaError
         if let table = lua?.value.table, let code = table["code"].text,

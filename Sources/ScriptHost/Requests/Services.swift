@@ -10,7 +10,7 @@ final class Services {
 
     init(_ context: ScriptContext) { self.context = context }
 
-    /// The running services, in the order they were started.
+    /// The running services, in the order of their start.
     var all: [Service] { running.sorted { $0.key < $1.key }.map(\.value) }
 
     /// Starts a service.
@@ -24,22 +24,22 @@ final class Services {
     /// Returns the running service with a number.
     func find(_ number: Int) -> Service? { running[number] }
 
-    /// Forgets a service that has stopped.
+    /// Removes a service that has stopped.
     func remove(_ service: Service) {
         for (number, known) in running where known === service { running[number] = nil }
     }
 
-    /// Returns the connection to servers, which its first request opens.
+    /// Returns the connection to servers, which is opened at the first request.
     func client(_ servers: NatsOptions) -> RequestClient {
         if let known = clients[servers] { return known }
-        // Scripts use one or two; a script that makes up addresses does not collect connections.
+        // Scripts use one or two connections; this limits a script that generates addresses.
         if clients.count >= 16 { closeClients() }
         let made = RequestClient(servers)
         clients[servers] = made
         return made
     }
 
-    /// Stops everything.
+    /// Stops all services and closes all connections.
     func close() {
         for service in all { service.stop() }
         closeClients()

@@ -2,10 +2,9 @@ import EventLoops
 import LuaHost
 import StoreBindings
 
-/// The messages that a script gets from its workers, and as a worker from its parent: handled one at a time, in the order they
-/// came.
+/// The messages that a script receives from its workers, and a worker from its parent.
 ///
-/// A message for which there is no handler waits for one.
+/// They are handled one at a time, in order of arrival. A message without a handler waits until there is one.
 final class MessageBox {
     private struct Message {
         let parcel: Parcel
@@ -21,7 +20,7 @@ final class MessageBox {
 
     init(_ context: ScriptContext) { self.context = context }
 
-    /// The number of unread messages, and their senders, each once.
+    /// The number of unread messages, and their distinct senders.
     var unread: (count: Int, senders: [String]) {
         var senders: [String] = []
         for message in waiting {
@@ -30,7 +29,7 @@ final class MessageBox {
         return (waiting.count, senders)
     }
 
-    /// Sets the handler of `moonpool.on_message`; that of a worker keeps it running.
+    /// Sets the handler of `moonpool.on_message`; the handler of a worker keeps the worker running.
     func setHandler(_ function: LuaFunction?) {
         handler = function
         if function == nil {
@@ -42,13 +41,13 @@ final class MessageBox {
         handlersChanged()
     }
 
-    /// A message has come; `sender` is one of the script's own workers, or nil for its parent.
+    /// Receives a message; `sender` is one of the script's own workers, or nil for its parent.
     func receive(_ parcel: Parcel, from sender: Worker?) {
         waiting.append(Message(parcel: parcel, sender: sender))
         deliver()
     }
 
-    /// Messages that have waited for a handler are handled in a coming turn.
+    /// Delivers messages that have waited for a handler, in a later turn.
     func handlersChanged() {
         guard !waiting.isEmpty, !isFlushing else { return }
         isFlushing = true
@@ -59,14 +58,14 @@ final class MessageBox {
         }
     }
 
-    /// Forgets the handler of a worker that has ended, once all that it has sent was handled.
+    /// Releases the handler of a worker that has ended, after all its messages were handled.
     func settle(_ worker: Worker) {
         if worker.status != nil, !waiting.contains(where: { $0.sender === worker }) {
             worker.forgetHandler()
         }
     }
 
-    /// Forgets everything: nothing is called any more.
+    /// Releases the handler and drops all messages.
     func close() {
         handler = nil
         waiting = []
@@ -75,7 +74,7 @@ final class MessageBox {
     }
 
     private func deliver() {
-        // A handler that sleeps is not called again meanwhile: what comes then waits.
+        // While a handler waits, no other message is handled.
         guard !isDelivering else { return }
         isDelivering = true
         defer { isDelivering = false }
@@ -83,7 +82,7 @@ final class MessageBox {
             let index = waiting.firstIndex(where: { function(for: $0) != nil })
         {
             let message = waiting.remove(at: index)
-            // Because: the search has found one.
+            // because the search has found a handler
             guard let function = function(for: message) else { return }
             let source =
                 message.sender.map { "the message handler for worker '\($0.title)'" }

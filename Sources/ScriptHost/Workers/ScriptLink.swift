@@ -1,13 +1,13 @@
 import EventLoops
 import StoreBindings
 
-/// A script as other threads see it.
+/// The handle of a script for other threads.
 package struct ScriptLink: RemoteScript {
     let loop: EventLoop
     let signals: ScriptSignals
 
-    /// Runs a job on the script's thread, between its callbacks; false when it has ended.
-    @discardableResult  // because a script that has ended has no use for a job
+    /// Runs a job on the script's thread, between its callbacks; returns false if the script has ended.
+    @discardableResult  // because a job of an ended script is not needed
     package func postToScript(_ job: @escaping @Sendable (ScriptContext) -> Void) -> Bool {
         let signals = signals
         return loop.post { signals.context.map(job) }
@@ -22,6 +22,6 @@ package struct ScriptLink: RemoteScript {
 }
 
 extension ScriptContext {
-    /// The script as other threads see it.
+    /// The script's handle for other threads.
     package var link: ScriptLink { ScriptLink(loop: loop, signals: signals) }
 }

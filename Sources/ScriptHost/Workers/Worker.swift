@@ -4,23 +4,24 @@ import MemoryAccounts
 import ObjectStore
 import StoreBindings
 
-/// A worker in the hands of the script that started it.
+/// A worker, for the script that started it.
 final class Worker {
-    /// The name that the script gave.
+    /// The name of the worker, given by the script.
     let title: String
     let script: Script
     private weak var starter: ScriptContext?
-    /// The parent lives as long as its workers.
+    /// A hold that keeps the parent running while the worker exists.
     private var hold: LoopHold?
-    /// The memory of a worker besides its Lua values, charged to the script's limit: a thread, a loop, and Lua's
-    /// libraries.
+    /// The memory of a worker besides its Lua values, in bytes: a thread, a loop, and Lua's libraries.
+    ///
+    /// It is charged to the limit of the script.
     static let memory = 1 << 20
     private var charge = MemoryCharge(recording: memory)
-    /// The function of `w:on_message`.
+    /// The function that `w:on_message` has set.
     private(set) var handler: LuaFunction?
-    /// The exit code; set on the parent's thread after everything that the worker has sent was received.
+    /// The exit code; set on the parent's thread after all messages of the worker were received.
     private(set) var status: Int32?
-    /// The message of the first error that the worker did not take itself.
+    /// The message of the first error that the worker has not handled itself.
     var failure: String?
 
     init(_ title: String, _ script: Script, parent: ScriptContext) {
@@ -37,12 +38,12 @@ final class Worker {
         }
     }
 
-    /// The name and whether it runs.
+    /// The name of the worker, and whether it is running.
     var description: String {
         "worker \(script.name) (\(script.hasEnded ? "ended" : "running"))"
     }
 
-    /// The worker's thread has ended.
+    /// Handles the end of the worker's thread.
     func didEnd(status: Int32) {
         self.status = status
         hold?.release()
@@ -51,7 +52,7 @@ final class Worker {
         starter?.messages.settle(self)
     }
 
-    /// Releases the handler of an ended worker, which may refer to the worker.
+    /// Releases the handler of an ended worker, because it can refer to the worker.
     func forgetHandler() { handler = nil }
 
     private func setHandler(_ function: LuaFunction?) {
@@ -60,13 +61,13 @@ final class Worker {
         starter?.messages.settle(self)
     }
 
-    /// Sends values; false if the worker has ended.
+    /// Sends values; returns false if the worker has ended.
     private func post(_ values: [LuaValue]) throws -> Bool {
         let parcel = try Parcel(values, of: parent.storeModule) { "argument \($0 + 1)" }
         return !script.hasEnded && script.post { $0.messages.receive(parcel, from: nil) }
     }
 
-    /// Lets what is running and what was posted before end, then ends the worker; what still runs after `grace` is interrupted.
+    /// Ends the worker after its running code and all earlier messages, or interrupts it after `grace`.
     private func stop(grace: Duration?) throws {
         guard status == nil else { return }
         guard let grace else { return script.finishGently() }
@@ -75,7 +76,7 @@ final class Worker {
 
     /// Waits for the end, while observers, timers and messages of the calling script are handled.
     ///
-    /// False if the time was over before.
+    /// Returns false after a timeout.
     private func join(_ timeout: Duration?) throws -> Bool {
         if status != nil { return true }
         let context = try parent

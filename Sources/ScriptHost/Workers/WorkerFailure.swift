@@ -1,14 +1,14 @@
 import LuaHost
 import StoreBindings
 
-/// An unhandled error of a worker, on its way to the script that started it.
+/// An unhandled error of a worker, which is sent to the parent.
 struct WorkerFailure: Sendable {
     /// The origin of the error: `worker 'cache'`, `worker 'cache', timer (cache.lua:3)`.
     let source: String
     private let code: String
     private let message: String
     private let traceback: String?
-    /// The raised value itself, where it can cross threads.
+    /// The raised value, if it can be sent to another thread.
     private let value: Parcel?
 
     init(_ error: any Error, source: String, in context: ScriptContext) {
@@ -25,7 +25,7 @@ struct WorkerFailure: Sendable {
         self.value = value
     }
 
-    /// The error in the parent's state, where `moonpool.on_error` gets it.
+    /// Returns the error in the parent's state, for `moonpool.on_error`.
     func error(in context: ScriptContext) -> LuaError {
         let raised = (try? value?.open(in: context.storeModule))?.first
         let shown = RaisedElsewhere(scriptCode: code, scriptMessage: message)

@@ -35,7 +35,7 @@ extension ScriptContext {
 
     private func startWorker(_ call: borrowing LuaCall) throws -> Worker {
         guard !configuration.rights.isConfined else {
-            // Its limits are for one state and one thread.
+            // The limits of the script apply to one state and one thread.
             throw StoreError(.invalidArgument, "this script is not allowed to start workers")
         }
         let title = try call.text(1)
@@ -77,7 +77,7 @@ extension ScriptContext {
         return worker
     }
 
-    /// The code that the worker runs: a function, or a file, which is compiled here so that its faults are errors here.
+    /// Returns the code of the worker: a function, or a file that is compiled here, so that its errors are thrown here.
     private func workerCode(_ call: borrowing LuaCall, _ title: String) throws -> SentFunction {
         let role = "the function of worker '\(title)'"
         switch call[2] {
@@ -94,7 +94,7 @@ extension ScriptContext {
         }
     }
 
-    /// The main part of a worker, on its thread.
+    /// Runs the main part of a worker on its thread.
     private func runWorker(_ code: SentFunction, _ arguments: Parcel) throws -> Int32 {
         do {
             try code.load(in: storeModule).call(arguments.open(in: storeModule))
@@ -108,10 +108,10 @@ extension ScriptContext {
         }
     }
 
-    /// Passes an error of a worker to the script that started it.
+    /// Passes an error of a worker to its parent.
     ///
     /// Returns false in a script that is not a worker.
-    @discardableResult  // because a worker knows that it is one
+    @discardableResult  // because workers do not need the result
     func sendToParent(_ error: any Error, from source: String?) -> Bool {
         guard let parent = configuration.parent else { return false }
         let name = "worker '\(parent.worker)'"
@@ -129,17 +129,17 @@ extension ScriptContext {
 
     private func workerEnded(_ number: Int, _ status: Int32) {
         guard let worker = workers.removeValue(forKey: number) else { return }
-        // The thread is past its last call: this takes no time.
+        // The thread has finished its last call, so this returns at once.
         _ = worker.script.wait()
         worker.didEnd(status: status)
     }
 
-    /// How long the end of a script waits for workers that are inside native functions, all together.
+    /// The maximum time that the end of a script waits for all workers that are inside native functions.
     private static let patience = Duration.seconds(2)
 
-    /// Stops all workers, whatever they do, and waits for their ends.
+    /// Stops all workers immediately, and waits for their ends.
     ///
-    /// A worker that cannot be stopped is left behind: it ends with the process at the latest.
+    /// A worker that cannot be stopped is abandoned; it ends with the process at the latest.
     func endWorkers() {
         for worker in workers.values { worker.script.kill() }
         let deadline = ContinuousClock.now + Self.patience
@@ -157,7 +157,7 @@ extension ScriptContext {
         workers = [:]
     }
 
-    /// Reports unread messages at the end of the script.
+    /// Reports unread messages when the script ends.
     func hintAtUnreadMessages() {
         let (count, senders) = messages.unread
         guard count > 0 else { return }
@@ -173,7 +173,7 @@ extension ScriptContext {
     }
 }
 
-/// Where a state looks for modules: workers look where the script that starts them does.
+/// The search paths of a state for modules; workers inherit them from the script that starts them.
 private struct PackagePaths: Sendable {
     private let values: [(name: String, value: LuaString)]
 

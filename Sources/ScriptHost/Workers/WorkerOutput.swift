@@ -2,9 +2,9 @@ import EventLoops
 import LuaHost
 
 extension ScriptContext {
-    /// Replaces `print` by one that writes each call in one piece, because several threads share the output.
+    /// Replaces `print` by a function that writes each call in one piece, because several threads share the output.
     ///
-    /// Where the script has a label, each line begins with it. Lua's own `print` writes value by value.
+    /// If the script has a label, each line begins with the label. Lua's own `print` writes one value at a time.
     package func usePrintInOnePiece() {
         guard !printsInOnePiece else { return }
         printsInOnePiece = true
