@@ -8,7 +8,6 @@ import CLuaShims
 /// do pcall(f) end`, in message handlers, finalizers, debug hooks and pattern searches, and in a blocking system call
 /// such as `io.read`. A C function that computes, such as one of a C module, returns first. A request applies to the
 /// current run only; without a running chunk, it has no effect.
-/// A request belongs to the run that is going on: one that comes too late is void.
 package final class LuaInterrupt: @unchecked Sendable {
     // Sendable because the shims guard it by a lock and an atomic reference count.
     private let handle: OpaquePointer

@@ -132,7 +132,6 @@ package final class Script: Sendable {
     /// The code can catch the error once for cleanup; if it still runs 200 ms later, it is stopped in any case. A
     /// script that waits for events ends with the exit code 130 instead, unless it is interactive. Usable on any
     /// thread, but not in a signal handler.
-    /// there was nothing to stop.
     @discardableResult  // because only prompts use the result
     package func interrupt() -> Bool {
         let didStop = shared.requestInterrupt(.catchable)

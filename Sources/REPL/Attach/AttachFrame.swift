@@ -4,23 +4,23 @@ import LineEditing
 struct AttachFrame: Equatable, Sendable {
     /// The meaning of the text.
     enum Kind: UInt8, Sendable {
-        /// To the script, first: the width of the window, and the name of the script after a space.
+        /// The first message to the script: the width of the window, and the name of the script after a space.
         case hello = 0x68
-        /// To the script: an entry.
+        /// A message to the script: an entry to run.
         case entry = 0x78
-        /// To the script: interrupt the running code.
+        /// A message to the script: interrupt the running code.
         case stop = 0x69
-        /// To the script: complete this text, which ends at the cursor.
+        /// A message to the script: complete this text, which ends at the cursor.
         case complete = 0x63
-        /// From the script: the completions, as ``Completion/text`` encodes them; empty for none.
+        /// A message from the script: the completions, in the encoding of ``Completion/text``; empty for none.
         case completions = 0x43
-        /// From the script: text to show.
+        /// A message from the script: text to show.
         case output = 0x6F
-        /// From the script: the running entry has failed.
+        /// A message from the script: the running entry has failed.
         case failed = 0x66
-        /// From the script: the last entry has ended; the text of the next prompt.
+        /// A message from the script: the last entry has ended; contains the text of the next prompt.
         case prompt = 0x70
-        /// From the script: the connection ends; the reason.
+        /// A message from the script: the connection ends; contains the reason.
         case end = 0x65
     }
 

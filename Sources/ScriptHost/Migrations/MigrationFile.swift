@@ -3,7 +3,7 @@ import ObjectStore
 
 /// A numbered migration in a folder: `0002_split_names.lua`.
 package struct MigrationFile: Sendable {
-    /// The number, which is the schema version that the migration leads to.
+    /// The number, which is the schema version after the migration.
     package let number: Int
     /// The name without the number and the extension.
     package let name: String
