@@ -1,6 +1,6 @@
 import Testing
 
-/// The table "What values mean" of the article about the predicate language: every operator for every pair of types, with
+/// The table "Equality and order" of the article about the predicate language: every operator for every pair of types, with
 /// nil, NaN and extremes, against a plain evaluator in Lua.
 @Suite struct ValueMeaningTests {
     let session: Session
