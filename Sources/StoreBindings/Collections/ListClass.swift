@@ -1,7 +1,7 @@
 import LuaHost
 import ObjectStore
 
-/// A list of an object, as a script uses it.
+/// A list of an object, for scripts.
 final class ListHandle: CollectionHandle {
     let collection: LiveList
     let handle: StoreHandle

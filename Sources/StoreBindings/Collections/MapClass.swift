@@ -1,7 +1,7 @@
 import LuaHost
 import ObjectStore
 
-/// A map of an object, as a script uses it: `m[key]`, `m[key] = value`.
+/// A map of an object, for scripts: `m[key]`, `m[key] = value`.
 ///
 /// A key with the name of a method returns the method; use `get` and `set` for such keys.
 final class MapHandle: CollectionHandle {

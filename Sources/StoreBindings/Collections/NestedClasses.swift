@@ -1,7 +1,7 @@
 import LuaHost
 import ObjectStore
 
-/// A list or map inside a mixed value, as scripts use it.
+/// A list or map inside a mixed value, for scripts.
 final class NestedHandle {
     let nested: NestedCollection
     let handle: StoreHandle

@@ -1,7 +1,7 @@
 import LuaHost
 import ObjectStore
 
-/// A set of an object, as a script uses it.
+/// A set of an object, for scripts.
 final class SetHandle: CollectionHandle {
     let collection: LiveSet
     let handle: StoreHandle

@@ -1,7 +1,7 @@
 import LuaHost
 import ObjectStore
 
-/// The plain values of a collection as a script uses them, optionally filtered, ordered or limited.
+/// The plain values of a collection for scripts, optionally filtered, ordered or limited.
 final class ValuesHandle {
     let values: CollectionValues
     let handle: StoreHandle

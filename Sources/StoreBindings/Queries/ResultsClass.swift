@@ -2,7 +2,7 @@ import LuaHost
 import MemoryAccounts
 import ObjectStore
 
-/// Results as a script uses them.
+/// The results of a query, for scripts.
 final class ResultsHandle {
     let results: Results
     let handle: StoreHandle

@@ -1,7 +1,7 @@
 import LuaHost
 import ObjectStore
 
-/// Sections of results as a script uses them.
+/// Sections of results, for scripts.
 final class SectionsHandle {
     let sections: SectionedResults
     let results: ResultsHandle
