@@ -1,14 +1,14 @@
 /// An error of the store, described for the author of the calling code.
 ///
-/// `code` is stable and meant for programs, `message` is a sentence for people: what was wrong,
-/// where, and what would be right.
+/// `code` is stable and meant for programs, `message` is a sentence for people: what is wrong, where, and how to fix
+/// it.
 public struct StoreError: Error, Hashable, Sendable {
     /// A stable, open set of error codes; the spelling is what scripts see in `err.code`.
     public struct Code: RawRepresentable, Hashable, Sendable {
-        /// The spelling that scripts compare with.
+        /// The spelling that scripts see in `err.code`.
         public let rawValue: String
 
-        /// Makes a code from its spelling.
+        /// Creates a code from its spelling.
         public init(rawValue: String) {
             self.rawValue = rawValue
         }
@@ -25,7 +25,7 @@ public struct StoreError: Error, Hashable, Sendable {
     /// The rest of the message.
     private let detail: Detail?
 
-    /// Makes an error.
+    /// Creates an error from a code and a message.
     public init(_ code: Code, _ message: String) {
         self.init(code, message, detail: nil)
     }
@@ -115,13 +115,13 @@ extension StoreError.Code: CustomStringConvertible {
 extension StoreError.Code {
     /// A change was attempted outside a write transaction.
     public static let notInWrite = Self(rawValue: "not_in_write")
-    /// A write transaction is already open, or something is not allowed inside one.
+    /// A write transaction is already open, or an operation is not allowed inside one.
     public static let alreadyInWrite = Self(rawValue: "already_in_write")
-    /// An object with this primary key exists.
+    /// An object with this primary key already exists.
     public static let duplicateKey = Self(rawValue: "duplicate_key")
     /// A required property was given no value and has no default.
     public static let missingValue = Self(rawValue: "missing_value")
-    /// A value has a type that the property cannot hold.
+    /// A value has a type that the property cannot store.
     public static let typeMismatch = Self(rawValue: "type_mismatch")
     /// The schema has no class of this name.
     public static let unknownClass = Self(rawValue: "unknown_class")
@@ -129,7 +129,7 @@ extension StoreError.Code {
     public static let unknownProperty = Self(rawValue: "unknown_property")
     /// The object was deleted, or belongs to another store.
     public static let invalidObject = Self(rawValue: "invalid_object")
-    /// An argument cannot be used here.
+    /// An argument is not valid for the call.
     public static let invalidArgument = Self(rawValue: "invalid_argument")
     /// An index is outside the collection.
     public static let outOfRange = Self(rawValue: "out_of_range")
@@ -139,9 +139,9 @@ extension StoreError.Code {
     public static let frozen = Self(rawValue: "frozen")
     /// The store was opened read-only.
     public static let readOnly = Self(rawValue: "read_only")
-    /// A predicate or a key path cannot be understood.
+    /// A predicate or a key path is not valid.
     public static let invalidQuery = Self(rawValue: "invalid_query")
-    /// A schema contradicts itself.
+    /// A schema is not valid.
     public static let invalidSchema = Self(rawValue: "invalid_schema")
     /// The file's schema differs in a way that needs a migration.
     public static let migrationNeeded = Self(rawValue: "migration_needed")

@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// Calls a handler when an aggregate over the objects of a query has another value.
+/// Calls a handler when an aggregate over the objects of a query changes.
 final class AggregateObserver: Observer {
     typealias Handler = (_ new: Value, _ old: Value?) throws -> Void
 
@@ -61,7 +61,7 @@ final class AggregateObserver: Observer {
             makeReason = rule.reason(for: step)
             return { try handler(nothing, old) }
         }
-        self.state = nil  // so that the copy is the only one and is changed in place
+        self.state = nil  // makes `state` the only copy, which is then changed in place
         defer { if isActive { self.state = state } }
         guard try state.advance(along: step) else { return nil }
         makeReason = rule.reason(for: step)

@@ -1,19 +1,21 @@
 import ColumnStorage
 
-/// An aggregate over a property of a class, ready to be read in any version.
+/// An aggregate over a property of a class, which can be read in any version.
 struct AggregateRule {
     let kind: AggregateKind
-    /// The key path; nil where objects are counted.
+    /// The key path of the aggregated property; nil for a count of objects.
     let text: String?
     let type: PropertyType
-    /// The dependencies of the values.
+    /// The rows and columns that the aggregated values depend on.
     let graph: WatchGraph
     let dependencies: [PropertyPath]
     private let path: CompiledPath?
     private let tables: [TableID]
 
-    /// Throws `unknown_property`, `invalid_query` for a list or for a type without this aggregate, and `invalid_argument`
-    /// if the property is missing.
+    /// Creates the rule of an aggregate.
+    ///
+    /// Throws `unknown_property`, `invalid_query` for a list or for a type without this aggregate, and
+    /// `invalid_argument` if the property is missing.
     init(
         _ kind: AggregateKind, _ text: String?, class classSchema: ClassSchema, schema: Schema
     ) throws {
@@ -48,20 +50,20 @@ struct AggregateRule {
         graph = WatchGraph(dependencies, of: classSchema.table)
     }
 
-    /// The aggregate of no values.
+    /// The aggregate without any values.
     var empty: RunningAggregate {
         RunningAggregate(kind, numbersOnly: type == .mixed)
     }
 
-    /// The value of objects in a view, for any number of objects.
+    /// Returns a function that reads the aggregated value of an object in a view; it can read any number of objects.
     func reader(in view: StoreView) -> (ObjectKey) -> Scalar {
-        // An object that is counted is a value that is not nil.
+        // A count ignores nil, so each counted object is any value that is not nil.
         guard let path else { return { _ in .bool(true) } }
         let bound = BoundTables(tables, in: view)
         return { key in path.value(bound, key) }
     }
 
-    /// A result as the property's type has it.
+    /// Converts a result to the property's type.
     func value(_ result: Scalar) -> Value {
         switch kind {
         case .count: Results.value(result, .int)
@@ -73,7 +75,7 @@ struct AggregateRule {
 }
 
 extension AggregateRule {
-    /// Returns a function that creates the reason of a call for a step.
+    /// Returns a function that creates the reason of a delivery after a step.
     func reason(for step: VersionStep) -> () -> DeliveryReason {
         let (from, to, text) = (step.old.version, step.new.version, text)
         return {

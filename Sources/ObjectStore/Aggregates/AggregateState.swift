@@ -2,13 +2,14 @@ import ColumnStorage
 
 /// An aggregate over the objects of a query, kept up to date step by step.
 ///
-/// A step costs what it touches times a logarithm, whatever the number of objects. Two cases read all objects again: a
-/// minimum or maximum after a thousand of the best values have left, and decimal sums that need more than 34 digits.
+/// A step takes time in proportion to the touched objects, times a logarithm; the number of objects does not matter.
+/// Two cases read all objects again: a minimum or maximum after a thousand of the best values have left, and decimal
+/// sums that need more than 34 digits.
 struct AggregateState {
     private(set) var rule: AggregateRule
     private var rows: ValuedRows
     private var running: RunningAggregate
-    /// The present value.
+    /// The current value.
     private(set) var value: Value
 
     init(_ query: Query, _ rule: AggregateRule, in view: StoreView) throws {
@@ -35,7 +36,7 @@ struct AggregateState {
         try Interruption.check()
     }
 
-    /// Moves along a step; true if the value is another one.
+    /// Updates the value for a step, and returns whether the value changed.
     mutating func advance(along step: VersionStep) throws -> Bool {
         if step.changes.schemaChanged { try follow(step) }
         let touched = rule.text == nil ? KeySet() : rule.graph.touchedRows(in: step)
@@ -65,6 +66,6 @@ struct AggregateState {
         }
     }
 
-    /// The value once the collection is gone: that of no objects.
+    /// The value after the collection was deleted, which is the value of an empty collection.
     var valueOfNothing: Value { rule.value(rule.empty.result) }
 }

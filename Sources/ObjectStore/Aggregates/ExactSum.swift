@@ -1,7 +1,8 @@
-/// A sum of doubles that values join and leave without an error.
+/// A sum of doubles to which values can be added and removed again without rounding errors.
 ///
 /// The sum is kept as a few doubles whose bits do not overlap (Shewchuk's expansion), so that adding a value and
-/// removing it again leaves no trace. `value` is rounded once. A sum has at most some forty parts, mostly one to three.
+/// removing it again leaves no trace. `value` is rounded once. A sum has at most about forty parts, mostly one to
+/// three.
 struct ExactSum {
     private var small = Expansion()
     /// The values above 2^900, scaled down so that their sum does not overflow.
@@ -64,7 +65,7 @@ private struct Expansion {
         if rest != 0 { parts.append(rest) }
     }
 
-    /// The parts from the greatest down, so that only the last addition rounds.
+    /// The sum of the parts, added from the greatest down, so that only the last addition rounds.
     var value: Double {
         guard var sum = parts.last else { return 0 }
         var index = parts.count - 1
@@ -76,7 +77,7 @@ private struct Expansion {
             error = parts[index] - (sum - before)
             if error != 0 { break }
         }
-        // A tie is broken by what follows.
+        // The next lower part breaks a tie.
         if index > 0, (error < 0) == (parts[index - 1] < 0), error != 0 {
             let twice = error * 2
             let rounded = sum + twice

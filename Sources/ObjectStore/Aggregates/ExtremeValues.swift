@@ -1,7 +1,8 @@
 /// The best values of a collection and how often each occurs: its minima or its maxima.
 ///
-/// A limited reserve: values that are worse than all kept ones are not kept. When values leave until the reserve is
-/// empty, ``isExhausted`` tells the owner to fill it again. Joining and leaving take a binary search in the reserve.
+/// The reserve is limited: a full reserve does not keep values that are worse than all others in it. When values leave
+/// until the reserve is empty, ``isExhausted`` tells the owner to fill it again. Adding and removing a value takes a
+/// binary search in the reserve.
 struct ExtremeValues {
     private struct Entry {
         let value: Scalar
@@ -9,11 +10,11 @@ struct ExtremeValues {
     }
 
     private var entries: [Entry] = []
-    /// Whether every value is in the reserve.
+    /// Whether the reserve has every value of the collection.
     private var isComplete = true
     private let isMinimum: Bool
 
-    /// How many different values are kept.
+    /// The maximum number of distinct values in the reserve.
     static let limit = 1_024
 
     init(isMinimum: Bool) { self.isMinimum = isMinimum }
@@ -29,7 +30,7 @@ struct ExtremeValues {
         return isMinimum ? order < 0 : order > 0
     }
 
-    /// The first position whose value is not better than a value.
+    /// Returns the first position in the reserve whose value is not better than the given value.
     private func position(of value: Scalar) -> Int {
         var low = 0
         var high = entries.count

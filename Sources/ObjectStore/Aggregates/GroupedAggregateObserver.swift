@@ -2,17 +2,17 @@ import ColumnStorage
 
 /// One group of a grouped aggregate whose value changed.
 package struct GroupChange: Sendable, Equatable {
-    /// The value that the objects of the group have in common.
+    /// The value that the objects of the group share.
     package let key: Value
-    /// The aggregate now; nil if the group lost its last object.
+    /// The current aggregate; nil if the group lost its last object.
     package let new: Value?
-    /// The aggregate before; nil if the group is new.
+    /// The aggregate before the change; nil if the group is new.
     package let old: Value?
 }
 
-/// Calls a handler with the groups whose aggregate has another value.
+/// Calls a handler with the groups whose aggregate changed.
 ///
-/// A step costs the objects that it touches, whatever the number of objects and groups.
+/// A step takes time in proportion to the objects that it touches, not to the number of objects and groups.
 final class GroupedAggregateObserver: Observer {
     typealias Handler = ([GroupChange]) throws -> Void
 
@@ -105,7 +105,7 @@ final class GroupedAggregateObserver: Observer {
     override func advance(along step: VersionStep) throws -> Call? {
         if step.removes(rules.base.table, owner: owner) { return lastCall(step) }
         guard var rows else { return nil }
-        self.rows = nil  // so that the copy is the only one and is changed in place
+        self.rows = nil  // makes `rows` the only copy, which is then changed in place
         defer { if isActive { self.rows = rows } }
         if step.changes.schemaChanged { try follow(step, &rows) }
         var touched = sectionPath.touchedRows(in: step)
@@ -150,7 +150,7 @@ final class GroupedAggregateObserver: Observer {
         groups[key]?.running = running
     }
 
-    /// The owner or the class is gone, and every group with it.
+    /// Returns the last call if the owner or the class was deleted: all groups are removed.
     private func lastCall(_ step: VersionStep) -> Call? {
         isFinished = true
         guard let handler, !groups.isEmpty else { return nil }

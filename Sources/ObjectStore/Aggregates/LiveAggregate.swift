@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// An aggregate that reactions read.
+/// An aggregate that reactions depend on.
 final class LiveAggregate: LiveNode {
     private let query: Query
     private let rule: AggregateRule
@@ -12,7 +12,7 @@ final class LiveAggregate: LiveNode {
         super.init(dispatcher: dispatcher)
     }
 
-    /// The value as of the version that the node has seen; nil once it can no longer be followed.
+    /// The value in the version that the node has seen; nil once the aggregate can no longer be updated.
     var value: Value? { state?.value }
 
     override var subject: String { "an aggregate" }
@@ -35,7 +35,7 @@ final class LiveAggregate: LiveNode {
             return nil
         }
         guard var state else { return nil }
-        self.state = nil  // so that the copy is the only one and is changed in place
+        self.state = nil  // makes `state` the only copy, which is then changed in place
         defer { if isActive { self.state = state } }
         if try state.advance(along: step) { noteChange(in: step.new.version) }
         return nil
@@ -43,7 +43,7 @@ final class LiveAggregate: LiveNode {
 }
 
 extension ObserverInterests {
-    /// Depends on the rows of a query and on the values that are aggregated.
+    /// Creates a node that depends on the rows of a query and on the aggregated values.
     init(_ query: Query, _ rule: AggregateRule, schema: Schema) {
         self.init()
         add(query, nil, schema: schema)

@@ -1,11 +1,11 @@
 extension Results {
-    /// Calls a handler with an aggregate as it is at the next delivery, and whenever it has another value.
+    /// Calls a handler with an aggregate at the next delivery, and again whenever the aggregate changes.
     ///
-    /// `path` names the property; a count needs none. A commit costs the objects that it touches, whatever the number of
-    /// objects. The token keeps the observation alive. Once the owner of the collection is deleted, the handler
-    /// receives the value of an empty collection as the last one. Throws `invalid_query` for an unknown
-    /// property or one that has no such aggregate, `invalid_argument` without a property, `frozen` for a frozen
-    /// version, and what `Store.observe` throws.
+    /// `path` names the property; a count needs none. A commit takes time in proportion to the objects that it touches.
+    /// The token keeps the observation alive. Once the owner of the collection is deleted, the handler receives the
+    /// value of an empty collection as the last one. Throws `invalid_query` for an unknown property or one that has no
+    /// such aggregate, `invalid_argument` without a property, `frozen` for a frozen version, and what `Store.observe`
+    /// throws.
     package func observeAggregate(
         _ kind: AggregateKind, _ path: String? = nil, name: String = "",
         _ handler: @escaping (_ new: Value, _ old: Value?) throws -> Void
@@ -23,8 +23,8 @@ extension Results {
 }
 
 extension SectionedResults {
-    /// Calls a handler with the aggregate of each section at the next delivery, and then with the sections whose aggregate
-    /// has another value.
+    /// Calls a handler with the aggregate of each section at the next delivery, and then with the sections whose
+    /// aggregate changed.
     ///
     /// Costs and errors: as for ``Results/observeAggregate(_:_:name:_:)``.
     package func observeAggregate(

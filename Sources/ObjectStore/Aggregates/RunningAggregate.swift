@@ -1,15 +1,15 @@
 import ColumnStorage
 import Decimals
 
-/// An aggregate of values that join and leave.
+/// An aggregate to which values can be added and from which they can be removed.
 ///
-/// Gives what ``Aggregate`` gives for the values that are present. Sums of ints and doubles are exact, whatever joined and left
-/// before. ``needsRefill`` is true when the values that are present have to be added again from the beginning.
+/// The result is that of ``Aggregate`` for the present values. Sums of ints and doubles are exact, whatever was added
+/// and removed before. If ``needsRefill`` is true, the caller has to add all present values again to a new aggregate.
 struct RunningAggregate {
     private let kind: AggregateKind
-    /// Whether values that are not numbers are ignored: those of mixed properties.
+    /// Whether values that are not numbers are ignored; true for mixed properties.
     private let numbersOnly: Bool
-    /// The values that are not nil.
+    /// The number of values that are not nil.
     private var count = 0
     private var whole: Int128 = 0
     private var reals = ExactSum()
@@ -25,7 +25,7 @@ struct RunningAggregate {
         extremes = ExtremeValues(isMinimum: kind == .minimum)
     }
 
-    /// Whether the aggregate cannot be updated from this state.
+    /// Whether the result can no longer be computed from this state.
     var needsRefill: Bool { extremes.isExhausted || isInexact }
 
     /// Adds a value.
@@ -61,7 +61,7 @@ struct RunningAggregate {
         }
     }
 
-    /// Decimals have 34 digits: a sum that needs more was rounded, and depends on the order of its values.
+    /// Adds or removes a decimal; a sum of more than 34 digits is rounded, and then depends on the order of its values.
     private mutating func change(decimal number: DecimalValue) {
         let sum = decimal + number
         if !number.isFinite || sum - decimal != number || sum - number != decimal {
@@ -70,7 +70,7 @@ struct RunningAggregate {
         decimal = sum
     }
 
-    /// The same as ``Aggregate/result``.
+    /// The result, equal to ``Aggregate/result`` for the present values.
     var result: Scalar {
         switch kind {
         case .count: .int(Int64(count))

@@ -1,14 +1,15 @@
 import ColumnStorage
 
-/// The rows of a query whose values are aggregated: finds the objects that leave and join with a step.
+/// The rows of a query whose values are aggregated.
 ///
-/// An object whose value changed leaves with its old value and joins with its new one.
+/// Each step yields the objects that leave and join the rows. An object whose value changed leaves with its old value
+/// and joins with its new one.
 struct ValuedRows {
-    /// The changes of a step.
+    /// The objects that leave and join the rows in a step.
     struct Change {
-        /// Objects with the values that they had before the step.
+        /// The objects that leave, to be read with the values before the step.
         var left: [ObjectKey] = []
-        /// Objects with the values that they have after it.
+        /// The objects that join, to be read with the values after the step.
         var joined: [ObjectKey] = []
 
         var isEmpty: Bool { left.isEmpty && joined.isEmpty }
@@ -22,13 +23,15 @@ struct ValuedRows {
         rows = RowsFactory.rows(of: query, in: view)
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     var count: Int { rows.count }
 
-    /// The cost of a commit that changes the rows, in words.
+    /// A description of what a commit that changes the rows costs.
     var cost: String { rows.cost }
 
-    /// Moves along a step; `touched` are the objects whose values may have changed.
+    /// Updates the rows for a step and returns the objects that left and joined.
+    ///
+    /// `touched` are the objects whose values may have changed.
     mutating func advance(along step: VersionStep, touched: KeySet) -> Change {
         let changes = rows.advance(along: step, modified: touched)
         return Change(
@@ -36,7 +39,7 @@ struct ValuedRows {
             joined: changes.insertedKeys + changes.modifiedKeys)
     }
 
-    /// The objects of modified rows before the step: an element of a list that was replaced was another object.
+    /// Returns the objects of modified rows before the step; they differ if a list element was replaced.
     private func keysBefore(_ changes: CollectionChangeSet, _ step: VersionStep) -> [ObjectKey] {
         guard !changes.modifications.isEmpty, query.steps.isEmpty,
             case .list(let table, let column, let owner) = query.base,
@@ -50,7 +53,7 @@ struct ValuedRows {
         }
     }
 
-    /// Follows the query to another schema; true if the rows had to be found again, in `view`.
+    /// Adapts the rows to a changed schema.
     mutating func follow(_ step: VersionStep) throws {
         query = try query.followed(to: step.new.schema)
         if query.dependsOnMixed { rows = RowsFactory.rows(of: query, in: step.old) }

@@ -2,41 +2,40 @@ import ColumnStorage
 
 /// A report to an observer of a collection.
 ///
-/// Positions start at 0 and ascend. Applied in this order they lead from the collection before to
-/// the collection after: `deletions` (positions before), `insertions` (positions after). Rows
-/// that moved are deleted and inserted; `modifications` names rows that kept their place, by
-/// their position before, and `modificationsNew` the same rows by their position after.
+/// Positions start at 0 and ascend. Applied in this order, `deletions` (positions before) and `insertions` (positions
+/// after) turn the old collection into the new one. Rows that moved are deleted and inserted; `modifications` names
+/// rows that kept their place, by their position before, and `modificationsNew` the same rows by their position after.
 public struct CollectionChange {
-    /// Which call it is.
+    /// The kind of call.
     public enum Kind {
-        /// The first call: the collection as it is.
+        /// The first call, with the current collection and no changes.
         case initial
-        /// Something changed.
+        /// A call after the collection or its rows changed.
         case update
-        /// The collection cannot be followed any more. This is the last call.
+        /// The last call: the collection can no longer be observed.
         case error(StoreError)
     }
 
-    /// Which call it is.
+    /// The kind of call.
     public let kind: Kind
-    /// False once the object whose list or backlinks these are is gone.
+    /// Whether the object that owns the list or the backlinks still exists.
     ///
-    /// Then this is the last call.
+    /// If false, this is the last call.
     public let isCollectionValid: Bool
 
     let positions: CollectionChangeSet
-    /// The elements of `deletions`, if ``versionBefore`` does not have all of them.
+    /// The deleted elements, in the order of `deletions`; nonempty only if ``versionBefore`` does not have all of them.
     private let lost: [ElementDetail]
     let table: TableID
-    /// The changes that the observer receives; nil for plain values.
+    /// The key paths that limit what the observer receives; nil for plain values.
     private let filter: KeyPathFilter?
-    /// The collection of plain values that this is about; nil for objects.
+    /// The changed collection of plain values; nil for objects.
     let values: ChangedCollection?
-    /// The elements of `insertions`, if they are not positions of the collection itself.
+    /// The values at `insertions`; nil if these are positions in the collection itself.
     private let inserted: [Value]?
-    /// The same of `modificationsNew`.
+    /// The values at `modificationsNew`; nil if these are positions in the collection itself.
     private let modified: [Value]?
-    /// The keys of the map entries in `insertions` and in `modificationsNew`, where the collection cannot be asked.
+    /// The map keys of the entries in `insertions` and `modificationsNew`; nil if the map itself can be read.
     private let mapKeys: (inserted: [String], modified: [String])?
     private let step: VersionStep?
     var oldView: StoreView? { step?.old }
@@ -62,64 +61,64 @@ public struct CollectionChange {
         self.step = step
     }
 
-    /// Where the rows were that left, or moved away.
+    /// The positions before the change of the rows that left or moved.
     public var deletions: [Int] { positions.deletions }
-    /// Where the rows are that entered, or moved here.
+    /// The positions after the change of the rows that entered or moved.
     public var insertions: [Int] { positions.insertions }
-    /// Where the modified rows were.
+    /// The positions before the change of the modified rows.
     public var modifications: [Int] { positions.modifications }
-    /// Where the modified rows are.
+    /// The positions after the change of the modified rows.
     public var modificationsNew: [Int] { positions.modificationsNew }
 
-    /// The objects that left or moved, as `deletions` lists them; read them in ``versionBefore``.
+    /// The objects that left or moved, in the order of `deletions`; read them in ``versionBefore``.
     public var deletedObjects: [ObjectReference] { positions.deletedKeys.map(reference) }
-    /// The objects that entered or moved, as `insertions` lists them.
+    /// The objects that entered or moved, in the order of `insertions`.
     public var insertedObjects: [ObjectReference] { positions.insertedKeys.map(reference) }
-    /// The modified objects, as `modifications` lists them.
+    /// The modified objects, in the order of `modifications`.
     public var modifiedObjects: [ObjectReference] { positions.modifiedKeys.map(reference) }
 
-    /// The plain values that left or moved, as `deletions` lists them; empty for objects.
+    /// The plain values that left or moved, in the order of `deletions`; empty for objects.
     public var deletedValues: [Value] {
         let known = lost.compactMap { if case .value(let value, _) = $0 { value } else { nil } }
         return known.isEmpty ? plainValues(oldView, deletions) : known
     }
-    /// The plain values that entered or moved, as `insertions` lists them.
+    /// The plain values that entered or moved, in the order of `insertions`.
     ///
-    /// Read them while the observer runs, as all that shows the version after the change.
+    /// Read them while the observer runs: afterwards the store may show a later version.
     public var insertedValues: [Value] {
         inserted ?? plainValues(newView, insertions)
     }
-    /// The plain values that were replaced, as they are now; as `modifications` lists them.
+    /// The new values of the replaced plain values, in the order of `modifications`.
     public var modifiedValues: [Value] {
         modified ?? plainValues(newView, modificationsNew)
     }
 
-    /// Whether the collection holds plain values, not objects.
+    /// Whether the collection contains plain values, not objects.
     public var isOfValues: Bool { values != nil }
 
-    /// Whether the collection is a map, whose entries are named by their keys.
+    /// Whether the collection is a map, whose entries have keys instead of positions.
     public var isOfMap: Bool {
         if let nested = values?.nested { return nested.kind == .map && values?.isArranged == false }
         return values?.isArranged == false && valuesProperty(newView ?? oldView)?.collection == .map
     }
 
-    /// The keys that left a map, as `deletions` lists them; empty for other collections.
+    /// The keys removed from a map, in the order of `deletions`; empty for other collections.
     public var deletedKeys: [String] {
         let known = lost.compactMap { if case .value(_, let key) = $0 { key } else { nil } }
         return isOfMap && !known.isEmpty ? known : mapKeys(oldView, deletions)
     }
-    /// The keys that came to a map, as `insertions` lists them.
+    /// The keys added to a map, in the order of `insertions`.
     public var insertedKeys: [String] { mapKeys?.inserted ?? mapKeys(newView, insertions) }
-    /// The keys of a map whose values were set or modified, as `modifications` lists them.
+    /// The keys of a map whose values were replaced or modified, in the order of `modifications`.
     public var modifiedKeys: [String] { mapKeys?.modified ?? mapKeys(newView, modificationsNew) }
 
     /// The steps from the property to an observed list or map inside a mixed value, after the change; nil for other
     /// collections.
     ///
-    /// Changes of the lists around the collection may move it.
+    /// Changes of the enclosing lists may move the collection.
     package var nestedPath: [NestedCollection.Step]? { values?.nested?.path }
 
-    /// The deleted elements, to be described once no version has them.
+    /// The deleted elements, which coalesced changes describe if no version has them.
     var deletedDetails: [ElementDetail] {
         guard isOfValues else { return [] }
         let keys = deletedKeys
@@ -145,7 +144,7 @@ public struct CollectionChange {
         guard let view, let values, values.nested == nil, isOfMap,
             let map = view.table(values.owner.table).map(values.column, values.owner.key)
         else { return [] }
-        // because: as above; the key of an entry that cannot be read shows as empty.
+        // because: positions come from the map itself; a key that cannot be read appears as empty.
         return positions.map { String(decoding: (try? map.key(at: $0)) ?? [], as: UTF8.self) }
     }
 
@@ -154,10 +153,10 @@ public struct CollectionChange {
     /// Holding it, or the change, keeps that version's pages in the file.
     package var versionBefore: StoreView? { oldView }
 
-    /// The changed properties of a modified row: its own in schema order or, if only a linked object changed, the links
-    /// that lead to it.
+    /// Returns the changed properties of a modified row: those of the row in schema order or, if only a linked object
+    /// changed, the links that lead to it.
     ///
-    /// `index` counts as in `modifications`.
+    /// `index` is an index into `modifications`.
     ///
     /// The result is empty for plain values, which have no properties. Throws `out_of_range`.
     public func properties(ofModification index: Int) throws -> [PropertyChange] {
@@ -189,7 +188,7 @@ public struct CollectionChange {
         }.map(entry)
     }
 
-    /// The object of the i-th modified row; nil for a plain value.
+    /// Returns the object of the modified row at an index of `modifications`; nil for a plain value.
     private func modifiedObject(_ index: Int, _ view: StoreView) -> ObjectReference? {
         if values == nil { return reference(positions.modifiedKeys[index]) }
         let value = modified?[index] ?? plainValues(view, [modificationsNew[index]]).first
@@ -202,12 +201,12 @@ public struct CollectionChange {
     }
 }
 
-/// The collection of plain values that a change is about.
+/// The collection of plain values that a change belongs to.
 struct ChangedCollection {
     let owner: ObjectReference
     let column: ColumnID
-    /// Whether positions are those of values that were filtered, ordered or cut, not of the collection's elements.
+    /// Whether positions count the values after filtering, sorting or limiting, not the elements of the collection.
     let isArranged: Bool
-    /// The list or map inside a mixed value that it is; nil for a property's own collection.
+    /// The address of a list or map inside a mixed value; nil for the collection of a property.
     var nested: NestedAddress?
 }

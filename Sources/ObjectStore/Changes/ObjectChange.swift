@@ -2,12 +2,11 @@
 public struct ObjectChange {
     /// The kind of change.
     public enum Kind {
-        /// Properties changed; they are in schema order, backlinks last.
+        /// Properties of the object changed; `properties` lists them in schema order, backlinks last.
         case change
-        /// The object is gone. This is the last call.
+        /// The last call: the object was deleted.
         case deleted
-        /// Nothing more can be said about the object, for instance because its class is gone. This
-        /// is the last call.
+        /// The last call: the object can no longer be observed, for example because its class was removed.
         case error(StoreError)
     }
 

@@ -7,7 +7,7 @@ import ColumnStorage
 public struct PropertyChange {
     /// The property.
     ///
-    /// For a change behind a link: the link, list or backlinks that leads there.
+    /// For a change of a linked object, it is the link, list or backlinks property that leads to that object.
     public let property: Property
     /// The object whose property it is.
     public let object: ObjectReference
@@ -18,16 +18,16 @@ public struct PropertyChange {
     /// The property's name.
     public var name: String { property.name }
 
-    /// The value before; null for lists and backlinks, which merely report that they changed.
+    /// The value before the change; null for lists and backlinks, which only report that they changed.
     public var old: Value { value(in: oldView) }
 
-    /// The value after; null for lists and backlinks.
+    /// The value after the change; null for lists and backlinks.
     ///
-    /// Read it while the observer runs: later it shows what the store shows then.
+    /// Read it while the observer runs: afterwards the store may show a later version.
     public var new: Value { value(in: newView) }
 
     private func value(in view: StoreView) -> Value {
-        // A property that got another type has another column, and that of a renamed one another name.
+        // After a change of type the property has another column, and after a rename the column has another name.
         guard property.isSingle, let classSchema = view.schema.find(table: object.table),
             let seen = classSchema.property(in: property.column)
                 ?? classSchema.property(named: property.name),

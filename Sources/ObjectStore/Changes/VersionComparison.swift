@@ -2,8 +2,8 @@ import ColumnStorage
 
 /// Finds the changes between two versions by comparing them.
 ///
-/// For when the history does not reach back. The answer is that of the history, except that a
-/// value that was set to what it was is no change. Costs a look at every value of every object.
+/// Used if the history does not reach back to the old version. The result is that of the history, except that a value
+/// that was set to an equal value does not count as changed. Reads every value of every object.
 enum VersionComparison {
     static func changes(from old: StoreView, to new: StoreView) -> ChangeSet {
         var result = ChangeSet(schemaChanged: old.schema !== new.schema)
@@ -37,7 +37,7 @@ enum VersionComparison {
         let both = before.intersection(after)
         for property in newClass.properties where !property.isBacklinks {
             let oldProperty = oldClass.property(in: property.column)
-            // What a row reads as that was not set since the property was added.
+            // The value of a row that was never set since the property was added.
             let unset: Value? =
                 property.isSingle ? property.isOptional ? .null : property.type.zero : .list([])
             var modified = KeySet()
@@ -51,7 +51,7 @@ enum VersionComparison {
         return changes
     }
 
-    /// All keys of a table, ascending.
+    /// Returns all keys of a table in ascending order.
     private static func keys(_ reader: TableReader) -> [ObjectKey] {
         var keys: [ObjectKey] = []
         for cluster in 0..<reader.clusterCount {

@@ -1,16 +1,16 @@
 import ColumnStorage
 
-/// The way from the version an observer has seen to the one it is about to see.
+/// The step from the version that an observer has seen to the next one that it receives.
 ///
 /// Both versions can be read, and the changes between them are known by row and column. All observers that take the
-/// step share it, and the results that they compute from it.
+/// same step share it and the results that they compute from it.
 final class VersionStep {
     let old: StoreView
     let new: StoreView
     let changes: ChangeSet
-    /// The shared results of observers with the same key paths.
+    /// The cached touched rows, by scope; observers with the same key paths share them.
     var touched: [KeyPathFilter.Scope: KeySet] = [:]
-    /// The objects that gained or lost a link, by the links.
+    /// The cached objects that gained or lost a link, by column and target table.
     var relinked: [Links: KeySet] = [:]
     /// The rows whose links lead to a change, by the first link.
     private var reached: [Reach: KeySet] = [:]
@@ -36,7 +36,7 @@ final class VersionStep {
 
     func changes(of table: TableID) -> TableChanges? { changes.tables[table] }
 
-    /// Whether the step takes away what a collection lives from: its class, its owner's class or its owner.
+    /// Returns whether the step removes the class of a collection, its owner or the owner's class.
     func removes(_ table: TableID, owner: ObjectReference?) -> Bool {
         if changes.schemaChanged {
             let tables = [table, owner?.table].compactMap(\.self)
@@ -46,12 +46,12 @@ final class VersionStep {
         return changes(of: owner.table)?.deleted.contains(owner.key) == true
     }
 
-    /// Whether a collection of a row was changed.
+    /// Returns whether a collection of a row changed.
     func isChanged(_ table: TableID, _ column: ColumnID, _ key: ObjectKey) -> Bool {
         changes.tables[table]?.modified[column]?.contains(key) == true
     }
 
-    /// The edits of a collection of a row, if they are known.
+    /// Returns the edits of a collection of a row, if they are known.
     func edits(_ table: TableID, _ column: ColumnID, _ key: ObjectKey) -> CollectionEdits? {
         changes.tables[table]?.edits[column]?[key].flatMap { $0.isComplete ? $0 : nil }
     }

@@ -1,23 +1,22 @@
 import ColumnStorage
 
-/// Which rows and columns, own and behind links, a row's observer depends on.
+/// The rows and columns that the observer of a row depends on, including those of linked objects.
 ///
-/// A tree of tables: the root is the observed one, each child is reached from its parent through a
-/// link, a list or backlinks. To find the observed rows that a commit touches, touched rows are
-/// followed from the leaves to the root through the link indexes, so that the cost follows what
-/// was touched and who links to it.
+/// The graph is a tree of tables: the root is the observed table, and each child is reached from its parent through a
+/// link, a list or backlinks. To find the observed rows that a commit touches, the link indexes lead from the touched
+/// rows of each node to the root. The cost depends on the touched rows and the objects that link to them.
 struct WatchGraph: Sendable {
-    /// How a child's rows are reached from its parent's.
+    /// The connection from a parent's rows to a child's rows.
     enum Edge: Hashable, Sendable {
-        /// Through a link or list in this column of the parent's table.
+        /// A link or list in this column of the parent's table.
         case link(ColumnID)
-        /// Through links inside the mixed values of this column of the parent's table.
+        /// The links inside the mixed values in this column of the parent's table.
         case mixed(ColumnID)
-        /// Backwards through a link or list in this column of the child's table.
+        /// The backlinks of a link or list in this column of the child's table.
         case backlink(ColumnID)
     }
 
-    /// Backlinks whose gains and losses count as a change of the row.
+    /// Backlinks for which a gained or lost link counts as a change of the row.
     struct Backlinks: Hashable, Sendable {
         var table: TableID
         var column: ColumnID
@@ -25,7 +24,7 @@ struct WatchGraph: Sendable {
 
     struct Node: Sendable {
         var table: TableID
-        /// The columns that count; nil for all.
+        /// The columns whose changes matter; nil for all columns.
         var columns: Set<ColumnID>? = []
         var backlinks: [Backlinks] = []
         /// The nodes that lead to this node; parents precede their children.
@@ -39,7 +38,7 @@ struct WatchGraph: Sendable {
 
     let nodes: [Node]
 
-    /// Every table whose changes can matter.
+    /// All tables whose changes can matter.
     let tables: Set<TableID>
 
     private init(_ nodes: [Node]) {
@@ -47,12 +46,12 @@ struct WatchGraph: Sendable {
         tables = Set(nodes.flatMap { [$0.table] + $0.backlinks.map(\.table) })
     }
 
-    /// Watches nothing of a table.
+    /// Creates a graph that depends on no column of a table.
     init(nothingOf table: TableID) {
         self.init([Node(table: table)])
     }
 
-    /// Watches the steps of some paths of a class.
+    /// Creates a graph that depends on the steps of some paths of a class.
     init(_ paths: [PropertyPath], of table: TableID) {
         struct Place: Hashable {
             var parent: Int
@@ -92,14 +91,16 @@ struct WatchGraph: Sendable {
         self.init(nodes)
     }
 
-    /// Watches all columns of a table and of everything that its rows lead to through links and
-    /// lists in at most `hops` steps.
+    /// Creates a graph that depends on all columns of a table and of all linked objects.
+    ///
+    /// Links and lists are followed for at most `hops` steps.
     init(everythingFrom table: TableID, hops: Int = 3, schema: Schema) {
         self.init([Node(table: table, columns: nil)], [table: 0], hops, schema)
     }
 
-    /// Watches the objects that the links of one property of a class lead to, as deep as an observer without key paths
-    /// looks.
+    /// Creates a graph that depends on the objects that the links of one property lead to.
+    ///
+    /// Links are followed as far as for an observer without key paths.
     init(through property: Property, of source: ClassSchema, schema: Schema) {
         var nodes = [Node(table: source.table)]
         var level: [TableID: Int] = [:]
@@ -141,7 +142,8 @@ struct WatchGraph: Sendable {
 }
 
 extension WatchGraph {
-    /// The tables that a property's links may lead to: for mixed values all but those of embedded objects.
+    /// Returns the tables that a property's links may lead to; for mixed values all tables but those of embedded
+    /// objects.
     private static func targets(of property: Property, _ schema: Schema) -> [TableID] {
         guard property.type == .mixed else {
             return schema.target(of: property).map { [$0.table] } ?? []
@@ -149,7 +151,7 @@ extension WatchGraph {
         return schema.classes.filter { !$0.isEmbedded }.map(\.table)
     }
 
-    /// The rows of the root that a step touches.
+    /// Returns the rows of the root that a step touches.
     ///
     /// Rows that the step inserted may be among them, rows that it deleted are not.
     func touchedRows(in step: VersionStep) -> KeySet {
@@ -176,12 +178,12 @@ extension WatchGraph {
         for backlinks in node.backlinks {
             rows.formUnion(step.relinkedTargets(backlinks, in: node.table))
         }
-        // A row may have lost a link because it is gone itself.
+        // A deleted row may also have lost a link.
         if let deleted = changes?.deleted, !deleted.isEmpty { rows.subtract(deleted) }
         return rows
     }
 
-    /// The rows that lead directly to some rows of a node.
+    /// Returns the rows that link directly to some rows of a node.
     private func sources(
         of rows: KeySet, _ node: Int, _ parent: Parent, in view: StoreView
     ) -> KeySet {
@@ -204,7 +206,7 @@ extension WatchGraph {
 }
 
 extension VersionStep {
-    /// The rows that gained or lost a link, found once for all observers.
+    /// Returns the rows that gained or lost a link, computed once for all observers.
     func relinkedTargets(_ backlinks: WatchGraph.Backlinks, in table: TableID) -> KeySet {
         let links = Links(backlinks: backlinks, target: table)
         if let known = relinked[links] { return known }
@@ -244,8 +246,10 @@ extension VersionStep {
 }
 
 extension VersionStep {
-    /// The targets that edits of a list took links from or gave links to, and how many more there are
-    /// now; nil if the edits are not known.
+    /// Returns the targets whose links were removed or added by edits of a list, with the change in the number of
+    /// links.
+    ///
+    /// Returns nil if the edits are not known.
     func editedTargets(
         _ row: ObjectKey, _ backlinks: WatchGraph.Backlinks
     ) -> [ObjectKey: Int]? {
@@ -273,9 +277,9 @@ extension VersionStep {
     }
 }
 
-/// Where the links of a row lead.
+/// Finds the targets of a row's links.
 enum LinkTargets {
-    /// The targets of a link, or of every element of a list of links; of links in mixed values those in `table`.
+    /// Returns the targets of a link, or of all elements of a list of links; for mixed values only those in `table`.
     static func of(
         _ row: ObjectKey, _ column: ColumnID, in reader: TableReader, to table: TableID
     ) -> [ObjectKey] {

@@ -1,7 +1,7 @@
 /// Counts of consecutive buckets with prefix sums, updates and searches in logarithmic time.
 ///
-/// Both ordered key structures put one bucket of keys behind each count; ranks and positions then
-/// cost the logarithm of the number of buckets plus the work inside one of them.
+/// In both ordered key structures each count is the size of one bucket of keys; ranks and positions then cost the
+/// logarithm of the number of buckets plus the work inside one of them.
 struct FenwickTree {
     /// `nodes[i]` (1-based) holds the sum of the `i & -i` counts that end at bucket `i - 1`.
     private var nodes: [Int] = [0]
@@ -24,7 +24,7 @@ struct FenwickTree {
     /// Adds a bucket at the end.
     mutating func append(_ count: Int) {
         let index = nodes.count
-        // The new node covers (index - lowbit, index]: everything of it but the last bucket exists.
+        // The new node covers (index - lowbit, index]: all its buckets but the last one exist already.
         let covered = sum(before: index - 1) - sum(before: index - (index & -index))
         nodes.append(covered + count)
         total += count
@@ -39,7 +39,7 @@ struct FenwickTree {
         total += difference
     }
 
-    /// The sum of all counts in front of `bucket`.
+    /// Returns the sum of the counts of all buckets before `bucket`.
     func sum(before bucket: Int) -> Int {
         var sum = 0
         var index = bucket
@@ -50,7 +50,7 @@ struct FenwickTree {
         return sum
     }
 
-    /// The bucket that holds the element at `position`, and the element's offset in it.
+    /// Returns the bucket that holds the element at `position`, and the element's offset in it.
     func locate(_ position: Int) -> (bucket: Int, offset: Int) {
         var bucket = 0
         var rest = position

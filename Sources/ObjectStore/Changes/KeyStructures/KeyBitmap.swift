@@ -1,12 +1,11 @@
 import ColumnStorage
 
-/// The keys of an unsorted observed query: a set of object keys in ascending order that knows its
-/// positions.
+/// The keys of an unsorted observed query: a set of object keys in ascending order with fast positions.
 ///
-/// One bit for each key, in groups as large as the storage's clusters so that the result of a scan
-/// is taken over as it is, and a tree of counts over the groups. Membership is one load; rank,
-/// insertion and removal cost the logarithm of the number of groups. An empty group costs twelve
-/// bytes, so a few matches in a large table stay small.
+/// Each key is one bit. The groups of bits are as large as the storage's clusters, so the bitmaps of a scan are used
+/// without conversion. A tree has the counts of the groups. Membership is one load; rank, insertion and removal cost
+/// the logarithm of the number of groups. An empty group costs twelve bytes, so a few matches in a large table stay
+/// small.
 struct KeyBitmap {
     private var slots: [Int32] = []
     private var groups: [ClusterBits] = []
@@ -17,7 +16,7 @@ struct KeyBitmap {
 
     init() {}
 
-    /// Takes ascending keys.
+    /// Creates a set from ascending keys.
     init(ascending keys: some Sequence<ObjectKey>) {
         var bucketCounts: [Int] = []
         for key in keys {
@@ -36,7 +35,8 @@ struct KeyBitmap {
         counts = FenwickTree(bucketCounts)
     }
 
-    /// Takes the result of an unsorted query, whose keys ascend; a scan's bitmaps as they are.
+    /// Creates a set from the result of an unsorted query, whose keys ascend; the bitmaps of a scan are used without a
+    /// copy.
     init(_ keys: ResultKeys) {
         var bucketCounts: [Int] = []
         let isScan = keys.forEachCluster { cluster, rows in
@@ -61,7 +61,7 @@ struct KeyBitmap {
         return groups[Int(slots[cluster])][bit >> 6] & (1 << UInt64(bit & 63)) != 0
     }
 
-    /// How many smaller keys there are: the position of the key if it is a member.
+    /// Returns the number of smaller keys, which is the position of the key if it is a member.
     func rank(_ key: ObjectKey) -> Int {
         let (cluster, bit) = Self.address(key)
         guard cluster < slots.count else { return count }
@@ -73,7 +73,7 @@ struct KeyBitmap {
         return rank + (group[word] & ((1 << UInt64(bit & 63)) - 1)).nonzeroBitCount
     }
 
-    /// The key at a position below `count`.
+    /// Returns the key at a position below `count`.
     func key(at position: Int) -> ObjectKey {
         var (cluster, rest) = counts.locate(position)
         let group = groups[Int(slots[cluster])]
@@ -91,8 +91,8 @@ struct KeyBitmap {
             rawValue: Int64(cluster * Cluster.rows + word * 64 + bits.trailingZeroBitCount))
     }
 
-    /// Adds a key; false if it was there.
-    @discardableResult  // most callers have asked `contains` before
+    /// Adds a key, and returns false if it was already a member.
+    @discardableResult  // most callers have called `contains` before
     mutating func insert(_ key: ObjectKey) -> Bool {
         let (cluster, bit) = Self.address(key)
         while slots.count <= cluster {
@@ -115,8 +115,8 @@ struct KeyBitmap {
         return true
     }
 
-    /// Removes a key; false if it was not there.
-    @discardableResult  // most callers have asked `contains` before
+    /// Removes a key, and returns false if it was not a member.
+    @discardableResult  // most callers have called `contains` before
     mutating func remove(_ key: ObjectKey) -> Bool {
         guard contains(key) else { return false }
         let (cluster, bit) = Self.address(key)
@@ -130,7 +130,7 @@ struct KeyBitmap {
         return true
     }
 
-    /// All keys, ascending.
+    /// Returns all keys in ascending order.
     func keys() -> [ObjectKey] {
         var keys: [ObjectKey] = []
         keys.reserveCapacity(count)

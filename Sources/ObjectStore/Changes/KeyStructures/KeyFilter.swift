@@ -1,26 +1,25 @@
 import ColumnStorage
 
-/// Roughly which keys are in which of many groups: a matrix of bits with a row for each bit of a key's mark and a column
-/// for each group.
+/// A Bloom filter for many groups of keys: a matrix of bits with one column for each group.
 ///
-/// A group that holds a key has the bits of its mark set; so may, rarely, one that does not. Sixty-four groups are asked
-/// at once. Two bytes for each key of groups of 256.
+/// The mark of a key selects three rows, in which the group of the key has its bits set. Rarely, all three bits are set
+/// for a group that does not have the key. One step checks 64 groups. Groups of 256 keys take two bytes for each key.
 struct KeyFilter {
     private static let rows = 4096
-    /// The words of a row.
+    /// The number of 64-bit words in a row.
     private var width = 0
     private var matrix: [UInt64] = []
 
-    /// A filter for so many groups, none of which holds anything.
+    /// Creates a filter for a number of groups without keys.
     init(groups: Int) {
         width = max(1, (groups + 63) / 64)
         matrix = [UInt64](repeating: 0, count: Self.rows * width)
     }
 
-    /// The number of groups that fit.
+    /// The number of groups that fit into the filter.
     var capacity: Int { width * 64 }
 
-    /// Three rows, by what a good hash has in three places.
+    /// Returns the three rows of a key, from three parts of its hash.
     private static func mark(_ key: ObjectKey) -> (Int, Int, Int) {
         let mixed = UInt64(bitPattern: key.rawValue) &* 0x9E37_79B9_7F4A_7C15
         let hash = (mixed ^ mixed >> 32) &* 0xD6E8_FEB8_6659_FD93
@@ -28,7 +27,7 @@ struct KeyFilter {
         return (Int(hash >> 52 & mask), Int(hash >> 40 & mask), Int(hash >> 28 & mask))
     }
 
-    /// Notes that a group below `capacity` holds a key.
+    /// Records that a group below `capacity` has a key.
     mutating func add(_ key: ObjectKey, to group: Int) {
         let (first, second, third) = Self.mark(key)
         let (word, bit) = (group >> 6, UInt64(1) << UInt64(group & 63))
@@ -37,13 +36,13 @@ struct KeyFilter {
         matrix[third * width + word] |= bit
     }
 
-    /// Forgets what a group holds.
+    /// Removes all keys from a group.
     mutating func clear(_ group: Int) {
         let (word, bit) = (group >> 6, UInt64(1) << UInt64(group & 63))
         for row in 0..<Self.rows { matrix[row * width + word] &= ~bit }
     }
 
-    /// The groups that may hold a key.
+    /// Returns the groups that may have a key.
     func groups(of key: ObjectKey) -> [Int] {
         let (first, second, third) = Self.mark(key)
         var groups: [Int] = []

@@ -3,7 +3,7 @@ import ColumnStorage
 /// The keys of an observed list: a sequence in any order, in which a key may occur several times.
 ///
 /// Keys are stored in chunks with a tree of counts over them. A filter knows roughly which chunk contains which keys,
-/// so that looking up a key reads hardly any other chunks. Takes two bytes for each key.
+/// so that looking up a key reads hardly any other chunks. The filter takes two bytes for each key.
 struct ListedKeys {
     private static let chunkLimit = 512
 
@@ -11,14 +11,14 @@ struct ListedKeys {
         var keys: [ObjectKey]
         /// The chunk's group in the filter.
         let group: Int
-        /// How many keys have been added to the group: some of them may be gone.
+        /// The number of keys added to the group since it was cleared, with those that were removed meanwhile.
         var noted: Int
     }
 
     private var chunks: [Chunk] = []
     private var counts = FenwickTree()
     private var filter = KeyFilter(groups: 0)
-    /// Where the chunk of each group is.
+    /// The index of the chunk of each group.
     private var places: [Int] = []
     private var freeGroups: [Int] = []
 
@@ -40,14 +40,14 @@ struct ListedKeys {
         order()
     }
 
-    /// Notes all keys of a chunk whose group is empty.
+    /// Adds all keys of a chunk to the filter; the chunk's group must be empty.
     private mutating func note(_ chunk: Int) {
         for key in chunks[chunk].keys { filter.add(key, to: chunks[chunk].group) }
         chunks[chunk].noted = chunks[chunk].keys.count
     }
 
     private mutating func note(_ key: ObjectKey, in chunk: Int) {
-        // What has gone makes the filter pass more and more.
+        // Removed keys stay in the filter and make it less selective.
         if chunks[chunk].noted >= 2 * Self.chunkLimit {
             filter.clear(chunks[chunk].group)
             note(chunk)
@@ -57,7 +57,7 @@ struct ListedKeys {
         }
     }
 
-    /// Counts the chunks again, after one was added or removed.
+    /// Rebuilds the counts after a chunk was added or removed.
     private mutating func order() {
         counts = FenwickTree(chunks.map(\.keys.count))
         places = [Int](repeating: 0, count: filter.capacity)
@@ -102,7 +102,7 @@ struct ListedKeys {
             let group = freeGroups.popLast()
                 ?? (chunks.count < filter.capacity ? chunks.count : nil)
         else {
-            // With space for a quarter more.
+            // The new filter has space for a quarter more groups.
             self = ListedKeys(keys())
             return
         }
@@ -129,10 +129,10 @@ struct ListedKeys {
         }
     }
 
-    /// Follows what has become of the list.
+    /// Applies the changes of the list.
     ///
-    /// `key` reads an element as it is now, `all` every one, where so much has changed that this costs less. False if an
-    /// element cannot be read: the keys are of no use then.
+    /// `key` reads one element of the new list; `all` reads all elements, which costs less after many changes. Returns
+    /// false if an element cannot be read; the keys are then not valid.
     mutating func follow(
         _ changes: CollectionChangeSet, key: (Int) -> ObjectKey?, all: () -> [ObjectKey]
     ) -> Bool {
@@ -152,11 +152,11 @@ struct ListedKeys {
         return true
     }
 
-    /// The indexes of some keys, ascending, each with its key.
+    /// Returns the positions of some keys, ascending, each with its key.
     func places(of wanted: KeySet) -> [(position: Int, key: ObjectKey)] {
         guard !wanted.isEmpty, count > 0 else { return [] }
         var found: [(position: Int, key: ObjectKey)] = []
-        // Looking for many keys costs more than looking at every key.
+        // For many keys, a scan of all keys costs less than a search for each.
         if wanted.count > 256 {
             var start = 0
             for chunk in chunks {
@@ -179,6 +179,6 @@ struct ListedKeys {
         return found.sorted { $0.position < $1.position }
     }
 
-    /// All keys in order.
+    /// Returns all keys in order.
     func keys() -> [ObjectKey] { chunks.flatMap(\.keys) }
 }

@@ -1,11 +1,11 @@
 import ColumnStorage
 
-/// The keys of a sorted observed query: a sequence under an order given with each call.
+/// The keys of a sorted observed query: a sequence in an order that each call passes as an argument.
 ///
 /// The order is an argument because it reads values: rows that a commit has changed are found with the old version's
 /// values and inserted with the new version's. Rows that were not changed compare equal in both versions, and have the
 /// same codes, which are kept. Keys are stored in chunks with a tree of counts over them; search, rank, insertion and
-/// removal cost the logarithm of the length and one shift inside a chunk. Takes 16 bytes for each key.
+/// removal cost the logarithm of the length and one shift inside a chunk. Each key takes 16 bytes.
 struct SortedKeys {
     private static let chunkLimit = 512
     private var chunks: [[CodedKey]] = []
@@ -13,12 +13,12 @@ struct SortedKeys {
 
     var count: Int { counts.total }
 
-    /// The first key, nil if there is none.
+    /// The first key; nil if the sequence is empty.
     var first: ObjectKey? { chunks.first?.first?.key }
 
     init() {}
 
-    /// Takes keys that are in order already.
+    /// Creates a sequence from keys that are already sorted.
     init(inOrder keys: [CodedKey]) {
         let size = Self.chunkLimit / 2
         chunks = stride(from: 0, to: keys.count, by: size).map {
@@ -27,7 +27,7 @@ struct SortedKeys {
         counts = FenwickTree(chunks.map(\.count))
     }
 
-    /// The position of a member; nil if the key is not in the sequence.
+    /// Returns the position of a member; nil if the key is not in the sequence.
     func position(of key: ObjectKey, by order: CodedOrder) -> Int? {
         let place = place(of: order.coded(key), by: order)
         guard place.chunk < chunks.count, place.offset < chunks[place.chunk].count,
@@ -36,13 +36,13 @@ struct SortedKeys {
         return counts.sum(before: place.chunk) + place.offset
     }
 
-    /// The key at a position below `count`.
+    /// Returns the key at a position below `count`.
     func key(at position: Int) -> ObjectKey {
         let (chunk, offset) = counts.locate(position)
         return chunks[chunk][offset].key
     }
 
-    /// Puts a key in its place; returns its position.
+    /// Inserts a key, and returns its position.
     @discardableResult  // because: further keys may move it
     mutating func insert(_ key: ObjectKey, by order: CodedOrder) -> Int {
         let key = order.coded(key)
@@ -80,10 +80,12 @@ struct SortedKeys {
         }
     }
 
-    /// All keys in order.
+    /// Returns all keys in order.
     func keys() -> [ObjectKey] { chunks.joined().map(\.key) }
 
-    /// The number of keys before a position: those for which `precedesPlace` is true, which are the first ones.
+    /// Returns the number of keys before a position.
+    ///
+    /// `precedesPlace` is true for these keys, which are the first ones, and false for all others.
     func partitioningPosition(_ precedesPlace: (ObjectKey) -> Bool) -> Int {
         var low = 0
         var high = chunks.count
@@ -105,7 +107,7 @@ struct SortedKeys {
         return counts.sum(before: low) + first
     }
 
-    /// The position of the first key that does not precede `key`.
+    /// Returns the position of the first key that does not precede `key`.
     private func place(of key: CodedKey, by order: CodedOrder) -> (chunk: Int, offset: Int) {
         var low = 0
         var high = chunks.count

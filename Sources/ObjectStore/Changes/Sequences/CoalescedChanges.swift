@@ -1,10 +1,10 @@
 import ColumnStorage
 
-/// The old state of an element of an observed sequence, if no known version has it.
+/// The old state of an element of an observed sequence that is in no readable version.
 enum ElementDetail {
-    /// A plain value, or what a map holds under a key.
+    /// A plain value or, in a map, the value of a key.
     case value(Value, mapKey: String)
-    /// The section that a row belongs to.
+    /// The section of a row.
     case section(Scalar)
 }
 
@@ -13,29 +13,31 @@ enum ElementDetail {
 /// A caller that writes silently knows what the write does to the sequence. So deletions and modifications are indexes
 /// in the old sequence with the silent changes applied, and insertions are indexes in the new sequence.
 ///
-/// The sequence is kept as runs of elements that nothing is known of, and of single ones that were
-/// touched; a commit costs what all commits since the beginning have touched.
+/// The sequence is kept as runs of unchanged elements and as single changed elements. Adding a commit takes time in
+/// proportion to the elements that it and all commits before it have touched.
 struct CoalescedChanges {
     private enum Origin { case old, silent, loud }
 
     private struct Piece {
         var count: Int
         var origin = Origin.old
-        /// Whether it was deleted, not silently.
+        /// Whether a commit that was not silent deleted the element.
         var isGone = false
         var isModified = false
         var key: ObjectKey?
         var detail: ElementDetail?
     }
 
-    // Longer than any sequence: how long it is does not matter.
+    // The run is longer than any sequence, because the real length does not matter.
     private var pieces = [Piece(count: Int.max / 4)]
-    /// The elements that silent commits have removed.
+    /// The elements that silent commits removed.
     private(set) var silentlyLost: [ElementDetail] = []
-    /// Whether there was a silent change.
+    /// Whether a silent commit was added.
     private(set) var hasSilent = false
 
-    /// Adds what a commit did; `lost` and `gained` say more of deletions and insertions, if anything.
+    /// Adds the changes of a commit.
+    ///
+    /// `lost` and `gained` describe the deleted and the inserted elements; both may be empty.
     mutating func add(
         _ changes: CollectionChangeSet, isSilent: Bool, lost: [ElementDetail] = [],
         gained: [ElementDetail] = []
@@ -47,12 +49,12 @@ struct CoalescedChanges {
         if !isSilent { modify(changes) }
     }
 
-    /// The elements that silent commits have added, if they are visible to the others at all.
+    /// The elements that silent commits added and that the observer can see.
     var silentlyGained: [ElementDetail] {
         pieces.filter { $0.origin == .silent }.compactMap(\.detail)
     }
 
-    /// The changes that are not silent, with what is known of the elements that are gone.
+    /// Returns the changes that are not silent, with the known values of the deleted elements.
     func told() -> (changes: CollectionChangeSet, lost: [ElementDetail]) {
         var result = CollectionChangeSet()
         var lost: [ElementDetail] = []
@@ -90,7 +92,7 @@ struct CoalescedChanges {
         pieces = Self.changing(pieces, at: changes.deletions) { piece in
             defer { number += 1 }
             let detail = lost.indices.contains(number) ? lost[number] : nil
-            // What came and went meanwhile was never there.
+            // An element that was inserted and deleted meanwhile is not reported.
             if piece.origin == .loud { return nil }
             if isSilent {
                 if piece.origin == .old, let detail { silentlyLost.append(detail) }
@@ -158,8 +160,9 @@ struct CoalescedChanges {
         }
     }
 
-    /// The pieces with the elements at some ascending positions changed, each on its own; nil takes one
-    /// out.
+    /// Returns the pieces with the elements at some ascending positions changed by `body`.
+    ///
+    /// Each of these elements becomes a piece of its own; nil removes the element.
     private static func changing(
         _ pieces: [Piece], at positions: [Int], _ body: (inout Piece) -> Piece?
     ) -> [Piece] {

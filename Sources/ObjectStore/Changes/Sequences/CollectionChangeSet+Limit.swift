@@ -3,8 +3,8 @@ import ColumnStorage
 extension CollectionChangeSet {
     /// Returns the changes of the first `limit` rows of a sequence.
     ///
-    /// Rows that others push over the end leave, and rows that move up to it enter; how many there
-    /// are follows from the counts. Costs the changes, not the rows.
+    /// Rows that insertions push beyond the limit are deleted, and rows that move up below the limit are inserted; the
+    /// counts determine their numbers. Takes time in proportion to the changes, not to the rows.
     func limited(
         to limit: Int, oldCount: Int, newCount: Int, keyAtNew: (Int) -> ObjectKey
     ) -> CollectionChangeSet {
@@ -20,7 +20,7 @@ extension CollectionChangeSet {
             result.modifiedKeys.append(modifiedKeys[index])
         }
 
-        // The rows that stayed keep their order, so those that cross the end are the last ones.
+        // The remaining rows keep their order, so the rows that cross the limit are the last ones.
         let crossing = (oldEnd - removed.count) - (newEnd - added.count)
         if crossing > 0 {
             let old = Self.positions(crossing, before: oldEnd, skipping: deletions)
@@ -39,7 +39,7 @@ extension CollectionChangeSet {
         return result
     }
 
-    /// The last positions before a limit that are not skipped, ascending.
+    /// Returns the last `count` positions before a limit that are not skipped, ascending.
     private static func positions(
         _ count: Int, before limit: Int, skipping skipped: [Int]
     ) -> [Int] {
@@ -53,7 +53,7 @@ extension CollectionChangeSet {
         return found.reversed()
     }
 
-    /// The first positions from a limit on that are not skipped, ascending.
+    /// Returns the first `count` positions from a limit that are not skipped, ascending.
     private static func positions(_ count: Int, from limit: Int, skipping skipped: [Int]) -> [Int] {
         let skipped = Set(skipped.filter { $0 >= limit })
         var found: [Int] = []

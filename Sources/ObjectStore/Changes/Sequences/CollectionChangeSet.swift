@@ -2,53 +2,52 @@ import ColumnStorage
 
 /// The changes of an observed sequence of rows, in positions and keys.
 ///
-/// Applied to the old sequence in this order - deletions, insertions, modifications - it gives the
-/// new one. All lists ascend, and each list of keys runs beside its positions.
+/// Applied to the old sequence in this order - deletions, insertions, modifications - the changes result in the new
+/// one. All lists of positions ascend; each list of keys is in the order of its positions.
 struct CollectionChangeSet: Equatable {
-    /// Old positions of the rows that left or moved.
+    /// The old positions of the rows that left or moved.
     var deletions: [Int] = []
-    /// Their keys.
+    /// The keys of the rows at `deletions`.
     var deletedKeys: [ObjectKey] = []
-    /// New positions of the rows that entered or moved.
+    /// The new positions of the rows that entered or moved.
     var insertions: [Int] = []
-    /// Their keys.
+    /// The keys of the rows at `insertions`.
     var insertedKeys: [ObjectKey] = []
-    /// Old positions of the rows that kept their place and were modified.
+    /// The old positions of the modified rows that kept their place.
     var modifications: [Int] = []
-    /// The new positions of the same rows.
+    /// The new positions of the rows at `modifications`.
     var modificationsNew: [Int] = []
-    /// Their keys.
+    /// The keys of the rows at `modifications`.
     var modifiedKeys: [ObjectKey] = []
 
     var isEmpty: Bool { deletions.isEmpty && insertions.isEmpty && modifications.isEmpty }
 }
 
-/// Builds the changes of a sequence from the rows that a commit has touched, without looking at
-/// the others.
+/// Builds the changes of a sequence from the rows that a commit has touched, without reading the others.
 ///
 /// The untouched rows between touched ones form runs; old and new positions of the touched rows determine the position
-/// of each run. Costs the number of touched rows times its logarithm.
+/// of each run. For n touched rows this takes O(n log n).
 struct TouchedPositions {
     /// A touched row that is in both sequences.
     struct Staying {
         var key: ObjectKey
         var old: Int
         var new: Int
-        /// Whether the observer receives the change itself.
+        /// Whether the row is reported as modified.
         var isModified: Bool
     }
 
-    /// Touched rows that left, with old positions.
+    /// The touched rows that left, with their old positions.
     var leaving: [(key: ObjectKey, old: Int)] = []
-    /// Rows that entered, with new positions.
+    /// The rows that entered, with their new positions.
     var entering: [(key: ObjectKey, new: Int)] = []
-    /// Touched rows that stayed.
+    /// The touched rows that are in both sequences.
     var staying: [Staying] = []
 
-    /// The changes.
+    /// Returns the changes of the sequence.
     ///
-    /// `oldCount` is the length of the old sequence; `keyAtNew` finds an untouched row and is asked
-    /// only where untouched rows count as moved.
+    /// `oldCount` is the length of the old sequence; `keyAtNew` returns the key of an untouched row and is called only
+    /// for untouched rows that count as moved.
     func changes(oldCount: Int, keyAtNew: (Int) -> ObjectKey) -> CollectionChangeSet {
         if leaving.count + entering.count + staying.count == 1 { return changesOfOne() }
         var deletions = leaving.map { (position: $0.old, key: $0.key) }
@@ -96,10 +95,10 @@ struct TouchedPositions {
             modifiedKeys: modified.map(\.key))
     }
 
-    /// The changes if one row was touched.
+    /// Returns the changes if only one row was touched.
     private func changesOfOne() -> CollectionChangeSet {
         var changes = CollectionChangeSet()
-        // One that moved: the untouched rows that it has passed keep their places.
+        // If the row moved, the untouched rows that it passed keep their places.
         let moved = staying.first { $0.old != $0.new }
         if let gone = leaving.first ?? moved.map({ ($0.key, $0.old) }) {
             changes.deletions = [gone.old]
@@ -117,7 +116,7 @@ struct TouchedPositions {
         return changes
     }
 
-    /// Whether every staying row is in the gap between untouched rows where it was, in order.
+    /// Returns whether all touched rows stayed between the same untouched rows, in the same order.
     private static func keepOrder(_ rows: [Staying], _ gaps: [(old: Int, new: Int)]) -> Bool {
         !gaps.contains { $0.old != $0.new }
             && !zip(rows, rows.dropFirst()).contains { $0.old > $1.old }
@@ -128,8 +127,8 @@ struct TouchedPositions {
         case untouched(Range<Int>)
     }
 
-    /// Cuts the untouched rows at the old and new positions of staying rows, and orders the pieces and the staying rows
-    /// as the new sequence does.
+    /// Splits the untouched rows at the old and new positions of staying rows, and orders the pieces and the staying
+    /// rows as the new sequence does.
     private static func runs(
         _ rows: [Staying], gaps: [(old: Int, new: Int)], untouchedCount: Int
     ) -> (runs: [KeptSubsequence.Run], members: [Member]) {
@@ -139,7 +138,7 @@ struct TouchedPositions {
         let sortedCuts = cuts.sorted()
         let pieces = zip(sortedCuts, sortedCuts.dropFirst()).map { $0..<$1 }
 
-        // Places in the old order: rows of a gap precede the piece that begins at it.
+        // Positions in the old order: rows of a gap precede the piece that begins at the gap.
         struct Place {
             var gap: Int
             var order: Int
@@ -178,17 +177,17 @@ struct TouchedPositions {
 private struct Gaps {
     let touched: [Int]
 
-    /// The number of untouched rows before a touched row's position.
+    /// Returns the number of untouched rows before a touched row's position.
     func gap(at position: Int) -> Int {
         position - Self.partition(touched.count) { touched[$0] < position }
     }
 
-    /// The position of the untouched row of this number.
+    /// Returns the position of the untouched row with a number.
     func position(ofUntouched number: Int) -> Int {
         number + Self.partition(touched.count) { touched[$0] - $0 <= number }
     }
 
-    /// How many leading indices fulfil a condition that, once false, stays false.
+    /// Returns the number of leading indexes for which a condition holds; it must be false for all later indexes.
     private static func partition(_ count: Int, _ condition: (Int) -> Bool) -> Int {
         var low = 0
         var high = count

@@ -1,24 +1,23 @@
 import ColumnStorage
 
-/// The result of edits of a sequence, in positions alone, without the elements.
+/// The result of edits of a sequence, by position, without the elements.
 ///
-/// The sequence is kept as runs of old elements and of new ones, so that the cost follows the edits
-/// and not the length.
+/// The sequence is kept as runs of old elements and of new ones, so the cost depends on the edits, not on the length.
 struct EditedSequence {
     private struct Piece {
-        /// The old position of the first element; nil for new elements.
+        /// The old position of the piece's first element; nil for new elements.
         var old: Int?
         var count: Int
         var isSet = false
         var isMoved = false
     }
 
-    /// Old elements that kept their place among the others, in order.
+    /// Old elements that kept their order.
     struct Kept {
         var old: Int
         var new: Int
         var count: Int
-        /// Whether the element, which is then alone, was replaced.
+        /// Whether the element was replaced; the run then has one element.
         var isSet: Bool
     }
 
@@ -26,7 +25,7 @@ struct EditedSequence {
     private var pieces: [Piece]
     private(set) var count: Int
 
-    /// Nil if the edits do not fit a sequence of this length.
+    /// Applies edits to a sequence of `count` elements; nil if they do not fit this length.
     init?(count: Int, _ edits: CollectionEdits) {
         guard edits.isComplete else { return nil }
         oldCount = count
@@ -64,7 +63,7 @@ struct EditedSequence {
         return true
     }
 
-    /// Makes a piece begin at a position; its index.
+    /// Splits a piece so that one begins at a position, and returns the index of that piece.
     private mutating func cut(_ position: Int) -> Int {
         var rest = position
         for index in pieces.indices {
@@ -85,9 +84,9 @@ struct EditedSequence {
 }
 
 extension EditedSequence {
-    /// The rows that kept their place; all others were deleted, inserted or both.
+    /// Returns the rows that kept their place; all others were deleted, inserted or both.
     ///
-    /// Of two ways to explain an order, the one that blames the elements that were moved is taken.
+    /// If a new order has several explanations, the one is chosen in which the explicitly moved elements moved.
     func kept() -> [Kept] {
         var found: [Kept] = []
         var runs: [KeptSubsequence.Run] = []
@@ -104,8 +103,9 @@ extension EditedSequence {
         return zip(found, KeptSubsequence.choose(runs)).filter(\.1).map(\.0)
     }
 
-    /// The positions of elements that are new or were moved, with those whose element was replaced
-    /// in place: where something has to be read to know the new sequence.
+    /// Returns the changes, for the elements that must be read to know the new sequence.
+    ///
+    /// These are the new and the moved elements, and those that were replaced in place.
     func changes() -> CollectionChangeSet {
         var result = CollectionChangeSet()
         var old = 0
@@ -128,13 +128,13 @@ extension EditedSequence {
     }
 }
 
-/// Leads from the new positions of a sequence back to the old ones.
+/// Maps the new positions of a sequence to the old ones.
 struct KeptPositions {
     private let runs: [EditedSequence.Kept]
 
     init(_ runs: [EditedSequence.Kept]) { self.runs = runs }
 
-    /// The old position of the element at a new one; nil if it was inserted or moved there.
+    /// Returns the old position of the element at a new position; nil if the element was inserted or moved.
     func old(ofNew position: Int) -> Int? {
         var low = 0
         var high = runs.count

@@ -1,13 +1,16 @@
-/// Which elements of a list are the same ones in another version of it, found by comparing the two.
+/// A mapping from the elements of a list to the same elements in another version, found by comparison.
 ///
-/// Equal elements are matched in order, as many as possible. Of the elements between two matches, a list stays a list, a
-/// map stays a map, and the rest counts as set to another value, one by one. What is left was removed or inserted. So a
-/// single change is found as it was made, except that among equal neighbors nothing says which one it was.
+/// Equal elements are matched in order, as many as possible. Between two matches, a list is paired with a list, a map
+/// with a map, and every other element with one whose value was replaced. The remaining elements count as removed or
+/// inserted. So a single change is recognized exactly, except that it is unknown which of several equal adjacent
+/// elements changed.
 struct ElementAlignment {
-    /// For each old position, the new position of the same element, ascending; nil for an element that was removed.
+    /// The new position of the same element for each old position, ascending; nil for removed elements.
     let newPositions: [Int?]
 
-    /// Sequences whose lengths have a larger product are compared by the occurrences of their elements, in less time.
+    /// The limit of exact comparison.
+    ///
+    /// If the product of both lengths is larger, elements are matched by their occurrences, which takes less time.
     private static let exactLimit = 1 << 16
 
     /// Compares two versions of a list.
@@ -26,7 +29,7 @@ struct ElementAlignment {
         newPositions = found
     }
 
-    /// Positions between two matches, of both versions.
+    /// The ranges of positions between two matches in both versions.
     private struct Gap {
         let old: Range<Int>
         let new: Range<Int>
@@ -73,7 +76,7 @@ struct ElementAlignment {
         return gaps
     }
 
-    /// Pairs of positions of equal elements; both ascend.
+    /// Returns pairs of positions of equal elements; both positions ascend.
     private static func matches<Element: Hashable>(
         _ old: ArraySlice<Element>, _ new: ArraySlice<Element>
     ) -> [(old: Int, new: Int)] {
@@ -94,7 +97,8 @@ struct ElementAlignment {
         ).map { (old: $0, new: $1) }
     }
 
-    /// Pairs the n-th occurrence of an element with its n-th occurrence in the other version, where the order is kept.
+    /// Pairs the n-th occurrence of an element with its n-th occurrence in the other version, if the pairs are in the
+    /// same order in both.
     private static func occurrences<Element: Hashable>(
         _ old: ArraySlice<Element>, _ new: ArraySlice<Element>
     ) -> [(old: Int, new: Int)] {

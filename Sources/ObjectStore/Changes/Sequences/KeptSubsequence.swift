@@ -1,22 +1,22 @@
-/// Which of the rows that two sequences share keep their place: a longest common subsequence.
+/// Finds the rows that keep their place between two sequences: a longest common subsequence.
 ///
-/// Rows are given in runs that stay together. A run keeps its place if it is chosen; the others
-/// are reported as deleted and inserted. Among equally long choices the one with the most
-/// untouched rows wins, so that the rows a commit modified are the ones that appear to move.
+/// Rows are given in runs that stay together. A run keeps its place if it is chosen; the others are reported as deleted
+/// and inserted. Among equally long choices the one with the most untouched rows wins, so that the rows a commit
+/// modified are the ones that appear to move.
 enum KeptSubsequence {
     /// Rows that are adjacent in both sequences.
     struct Run {
-        /// Orders the runs as the old sequence does; unique.
+        /// The run's unique position in the order of the old sequence.
         var old: Int
-        /// How many rows there are.
+        /// The number of rows in the run.
         var length: Int
-        /// Whether the commit modified them.
+        /// Whether the commit modified the rows.
         var isTouched: Bool
     }
 
-    /// For runs in the order of the new sequence: whether each keeps its place.
+    /// Returns for each run, in the order of the new sequence, whether it keeps its place.
     ///
-    /// Costs the logarithm of the number of runs for each, and linear time if nothing has moved.
+    /// Takes O(n log n) for n runs, and linear time if nothing moved.
     static func choose(_ runs: [Run]) -> [Bool] {
         guard zip(runs, runs.dropFirst()).contains(where: { $0.old > $1.old }) else {
             return [Bool](repeating: true, count: runs.count)
@@ -39,7 +39,7 @@ enum KeptSubsequence {
             }
             previous[index] = chain.run
             let run = runs[index]
-            // Length decides, untouched rows break ties; both fit beside each other.
+            // The length decides and untouched rows break ties; one integer has both.
             let score = chain.score + run.length << 32 + (run.isTouched ? 0 : run.length)
             if score > winner.score { winner = (score, index) }
             node = rank[index]

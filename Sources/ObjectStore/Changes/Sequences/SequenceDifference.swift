@@ -2,11 +2,12 @@ import ColumnStorage
 
 /// The changes between two sequences of keys, found by comparing them.
 ///
-/// For observed collections that cannot be kept incrementally. A key may occur several times. Rows
-/// that the sequences have in common at their ends cost a comparison each; of the rest, distinct
-/// keys cost a logarithm.
+/// Used for observed collections that cannot be updated incrementally. A key may occur several times. A common prefix
+/// and a common suffix take one comparison for each row; the rest takes logarithmic time for each distinct key.
 enum SequenceDifference {
-    /// `isTouched` says whether the observer receives a change to a key that is in both sequences.
+    /// Returns the changes from one sequence to another.
+    ///
+    /// `isTouched` returns whether a key that is in both sequences is reported as modified.
     static func changes(
         from old: [ObjectKey], to new: [ObjectKey], isTouched: (ObjectKey) -> Bool
     ) -> CollectionChangeSet {
@@ -52,7 +53,7 @@ enum SequenceDifference {
         return result
     }
 
-    /// Pairs the n-th occurrence of a key in one range with its n-th in the other, in new order.
+    /// Pairs the n-th occurrence of a key in one range with its n-th occurrence in the other, in new order.
     private static func matches(
         _ old: [ObjectKey], _ oldRange: Range<Int>, _ new: [ObjectKey], _ newRange: Range<Int>
     ) -> [(old: Int, new: Int)] {
