@@ -7,19 +7,19 @@ import Synchronization
     import Darwin
 #endif
 
-/// When a version was committed, and by whom.
+/// The time and the author of a commit.
 package struct CommitRecord: Sendable, Hashable {
-    /// The time of the commit; for a commit of another process, when this process noticed it.
+    /// The time of the commit; for a commit of another process, the time when this process noticed the commit.
     package let time: Timestamp
-    /// The script that committed; empty for another process.
+    /// The name of the script that committed; empty for another process.
     package let script: String
-    /// The process that committed; 0 for another process.
+    /// The id of the process that committed; 0 for another process.
     package let process: Int32
 }
 
 /// The latest commits of a file as this process saw them.
 ///
-/// For versions whose entry in the file names no author.
+/// Used for versions whose entry in the file names no author.
 final class CommitLog: Sendable {
     private struct State {
         var records: [UInt64: CommitRecord] = [:]
@@ -29,7 +29,7 @@ final class CommitLog: Sendable {
     private static let limit: UInt64 = 16_384
     private let state = Mutex(State())
 
-    /// Records a version, unless a script of this process is known to have made it.
+    /// Records a version, unless a script of this process is known to have committed it.
     func record(_ version: UInt64, _ record: CommitRecord) {
         state.withLock { state in
             if let known = state.records[version], !known.script.isEmpty || record.script.isEmpty {
@@ -43,7 +43,7 @@ final class CommitLog: Sendable {
 
     /// Records that this process has noticed all versions up to one.
     func notice(upTo version: UInt64, after seen: UInt64) {
-        // Of a long series the last ones are enough.
+        // Of a long series, only the latest 64 versions are recorded.
         let first = max(seen + 1, version > 64 ? version - 64 : 1)
         guard first <= version else { return }
         let record = CommitRecord(time: .now, script: "", process: 0)
@@ -54,7 +54,7 @@ final class CommitLog: Sendable {
 }
 
 extension Store {
-    /// Returns the time and the script of a commit: from the file, or as far as this process knows.
+    /// Returns the time and the script of a commit, from the file or from the records of this process.
     package func commit(of version: UInt64) -> CommitRecord? {
         // because: a version that cannot be read has no author to show.
         if let entry = try? VersionHistory(snapshot: view.snapshot).entry(version),
@@ -78,7 +78,7 @@ extension Store {
     /// Whether commits are recorded with the names of their scripts.
     private var logsCommits: Bool { !configuration.holder.script.isEmpty }
 
-    /// Records the commit that this store has just made, and those that others made at the same moment.
+    /// Records the commit that this store has just made, and the commits of other stores just before it.
     func noteCommit(after before: UInt64) {
         guard logsCommits else { return }
         if version > before + 1 {
@@ -90,7 +90,7 @@ extension Store {
                 time: .now, script: configuration.holder.script, process: Self.processIdentifier))
     }
 
-    /// Records commits of others that this store has just noticed.
+    /// Records commits of other stores that this store has just noticed.
     func noteOtherCommits(after before: UInt64) {
         guard logsCommits, version > before else { return }
         coordinator.commits.notice(upTo: version, after: before)

@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// The older versions that were requested from a store, as long as they are held.
+/// The views of earlier versions that a caller requested and still holds.
 struct PastViews {
     private struct Reference {
         weak var view: StoreView?
@@ -18,14 +18,14 @@ struct PastViews {
 }
 
 extension Store {
-    /// The store as it was at an earlier version, for reading.
+    /// Returns the store at an earlier version, for reading.
     ///
-    /// Versions can be read again as far back as every write since then has kept what it replaced (see
-    /// ``StoreConfiguration/history``) and the schema has not changed. This includes versions of other threads, of
-    /// other processes, and from before the file was opened. Objects have the same keys in all versions. The file holds
-    /// no pages for it: the version is built in a copy of the file's data, which costs reading and writing the file's
-    /// used pages once, in memory if there is enough of it. While a version is held, requesting it again returns the
-    /// same view at no cost.
+    /// A version is readable if each later write recorded the values that it replaced (see
+    /// ``StoreConfiguration/history``) and the schema has not changed since. This includes versions of other threads,
+    /// of other processes, and from before the file was opened. Objects have the same keys in all versions. The file
+    /// keeps no pages of the version: a copy of the file's data is reverted to it, in memory if there is enough. This
+    /// reads and writes the file's used pages once. While a version is held, another request for it returns the same
+    /// view without any cost.
     ///
     /// Throws `out_of_range` for a version that does not exist yet or is no longer kept, `disk_full`, `closed`,
     /// `wrong_thread`.
@@ -45,7 +45,7 @@ extension Store {
         let snapshot = try StoreError.wrapping { () throws(StorageError) in
             try view.snapshot.file.copy(asOf: version, definitions)
         }
-        // Another process may have changed the schema, or removed the history, since this store has moved.
+        // Another process may have changed the schema, or removed the history, since this store last advanced.
         guard let snapshot else {
             throw StoreError(
                 .outOfRange,
@@ -67,9 +67,9 @@ extension Store {
                 + (try history.reason(before: oldest)))
     }
 
-    /// A summary of each version in the history, the oldest first.
+    /// Returns a summary of each version in the history, the oldest first.
     ///
-    /// Costs reading what the writes have changed. Throws `closed`, `wrong_thread`, `file_corrupt`.
+    /// Reads the changes of all these versions. Throws `closed`, `wrong_thread`, `file_corrupt`.
     package func versions() throws -> [VersionSummary] {
         try check()
         let history = VersionHistory(snapshot: view.snapshot)
@@ -88,9 +88,9 @@ extension Store {
 }
 
 extension Store {
-    /// The history's summary of one version; nil if it is no longer kept.
+    /// Returns the history's summary of one version; nil if it is no longer kept.
     ///
-    /// Costs reading what the write has changed. Throws `closed`, `wrong_thread`, `file_corrupt`.
+    /// Reads the changes of the version. Throws `closed`, `wrong_thread`, `file_corrupt`.
     package func summary(of version: UInt64) throws -> VersionSummary? {
         try check()
         return try VersionHistory(snapshot: view.snapshot).entry(version).map {
@@ -101,23 +101,23 @@ extension Store {
 
 /// The history's summary of one version.
 package struct VersionSummary: Sendable, Hashable {
-    /// How many objects of a class the version has touched.
+    /// The numbers of objects of a class that the version changed.
     package struct Counts: Sendable, Hashable {
-        /// The class.
+        /// The name of the class.
         package let className: String
-        /// How many objects it has created.
+        /// The number of created objects.
         package let inserted: Int
-        /// How many objects it has deleted.
+        /// The number of deleted objects.
         package let deleted: Int
-        /// How many other objects it has modified.
+        /// The number of other objects that were modified.
         package let modified: Int
-        /// The properties that it has set in them, in schema order.
+        /// The properties set in the modified objects, in schema order.
         package let properties: [PropertyCount]
     }
 
-    /// The version.
+    /// The number of the version.
     package let version: UInt64
-    /// In how many objects a version has set a property.
+    /// The number of objects in which a version set a property.
     package struct PropertyCount: Sendable, Hashable {
         /// The property's name.
         package let name: String
@@ -127,11 +127,11 @@ package struct VersionSummary: Sendable, Hashable {
 
     /// The changes by class in alphabetical order; removed classes are left out.
     package let classes: [Counts]
-    /// Whether it has changed the schema.
+    /// Whether the version changed the schema.
     package let changesSchema: Bool
-    /// The older version whose data it has brought back, if it was made by undoing or redoing.
+    /// The older version whose data this version restored by undo or redo; nil for other versions.
     package let restored: UInt64?
-    /// Whether ``Store/at(_:for:)`` can show it.
+    /// Whether ``Store/at(_:for:)`` can read the version.
     package let isKept: Bool
 
     init(_ version: UInt64, _ entry: HistoryEntry, _ schema: Schema, isKept: Bool) {

@@ -5,15 +5,16 @@ extension Store {
     ///
     /// Returns the version that was reversed.
     ///
-    /// Observers receive it like any write. Objects that the transaction deleted return with their values and their old
-    /// keys, so that links and handles to them are valid again; objects that it created are deleted. Undoing again
-    /// reverses the transaction before. A transaction that changed nothing is skipped. The file records what is undone
-    /// and redone next: other threads, other processes and later sessions continue from there.
+    /// Observers receive the new transaction like any write. Objects that the transaction deleted return with their
+    /// values and their old keys, so that links and handles to them are valid again; objects that it created are
+    /// deleted. Another call reverses the transaction before that one. A transaction that changed nothing is skipped.
+    /// The file records which transactions were undone, so other threads, other processes and later sessions can
+    /// continue.
     ///
-    /// Costs what the transaction did. Throws `out_of_range` if the transaction is no longer kept, `invalid_argument` if it has
-    /// changed the schema or was written without history, and what ``beginWrite()`` and
-    /// ``commitWrite(withoutNotifying:)`` throw; nothing has happened then.
-    @discardableResult  // because what was undone is seen in the data
+    /// Takes time in proportion to the changes of the transaction. Throws `out_of_range` if the transaction is no
+    /// longer kept, `invalid_argument` if it has changed the schema or was written without history, and what
+    /// ``beginWrite()`` and ``commitWrite(withoutNotifying:)`` throw; the store is then unchanged.
+    @discardableResult  // because callers see the undone changes in the data
     package func undo() throws -> UInt64 {
         try reverse { history in
             let now = try history.state(of: view.version)
@@ -26,11 +27,11 @@ extension Store {
         }
     }
 
-    /// Does again what the last ``undo()`` has undone, as a new transaction; returns the version that was reversed for it.
+    /// Repeats the transaction that the last ``undo()`` reversed, as a new transaction.
     ///
-    /// As often as there were calls of ``undo()`` since the last other transaction: that one leaves nothing to redo. Throws
-    /// as ``undo()``, and `invalid_argument` if there is nothing to redo.
-    @discardableResult  // because what was redone is seen in the data
+    /// Returns the version that was reversed for this. Each ``undo()`` can be redone once, until another transaction
+    /// commits. Throws the errors of ``undo()``, and `invalid_argument` if no transaction can be redone.
+    @discardableResult  // because callers see the redone changes in the data
     package func redo() throws -> UInt64 {
         try reverse { history in
             let now = try history.state(of: view.version)
@@ -45,12 +46,13 @@ extension Store {
         }
     }
 
-    /// Brings the state of an earlier version back as one new commit.
+    /// Restores the state of an earlier version as one new commit.
     ///
-    /// Observers receive it like any write; objects keep their keys. One ``redo()`` returns to the state before. The
-    /// cost is that of the commits since that version. Throws `out_of_range` for a version that is not kept or does not
-    /// exist, `invalid_argument` for the present version and if a commit since then cannot be reversed, and the errors
-    /// of ``beginWrite()`` and ``commitWrite(withoutNotifying:)``; the store is unchanged then.
+    /// Observers receive the commit like any write; objects keep their keys. One ``redo()`` returns to the state
+    /// before. Takes time in proportion to the changes since that version. Throws `out_of_range` for a version that is
+    /// not kept or does not exist, `invalid_argument` for the current version and if a commit since then cannot be
+    /// reversed, and the errors of ``beginWrite()`` and ``commitWrite(withoutNotifying:)``; the store is then
+    /// unchanged.
     package func restore(_ version: UInt64) throws {
         try check()
         guard version != self.version else {
@@ -71,10 +73,10 @@ extension Store {
         }
     }
 
-    /// The fewest versions to reverse, in this order, on the way from the data of one version to that of another.
+    /// Returns the fewest versions to reverse, in this order, to get from the data of one version to that of another.
     ///
-    /// What was undone and redone is passed over: such a version has the data of an older one. Reversing a version that has
-    /// undone something leads forward.
+    /// Undone and redone versions are skipped, because they have the data of an older version. The reversal of an undo
+    /// repeats the undone changes.
     private func reversals(
         from present: UInt64, to version: UInt64, _ history: VersionHistory
     ) throws -> [UInt64] {
@@ -138,8 +140,8 @@ extension Store {
         )
     }
 
-    /// Reverses versions, the newest first, in a transaction of its own; returns the first of them.
-    @discardableResult  // because a caller that names the version knows it
+    /// Reverses versions, the newest first, in one new transaction, and returns the first of them.
+    @discardableResult  // because a caller that passes the version knows it
     private func reverse(
         _ choose: (VersionHistory) throws -> (versions: [UInt64], Restoration)
     ) throws -> UInt64 {

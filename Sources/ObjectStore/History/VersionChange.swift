@@ -1,18 +1,18 @@
 import ColumnStorage
 
-/// The changes of one step of a store: a commit, or several that the store has skipped over at once.
+/// The changes of one step of a store: one commit, or several that the store received at once.
 ///
-/// Holds both versions; use it while the handler runs.
+/// The change keeps both versions; use it only while the handler runs.
 package struct VersionChange {
     /// The changes of the objects of one class.
     package struct ClassChange {
-        /// The class, as of the newer version; of a class that is gone as of the older one.
+        /// The class in the newer version; a removed class in the older one.
         package let classSchema: ClassSchema
-        /// The objects that came, in the order of their creation.
+        /// The created objects, in the order of their creation.
         package let inserted: [ObjectReference]
-        /// The objects that are gone, in the order of their creation.
+        /// The deleted objects, in the order of their creation.
         package let deleted: [ObjectReference]
-        /// The objects with properties that were set, perhaps to what they were.
+        /// The objects with properties that were set, possibly to equal values.
         package let modified: [Modification]
     }
 
@@ -22,13 +22,13 @@ package struct VersionChange {
         package let object: ObjectReference
         /// The properties, in schema order.
         ///
-        /// One that holds embedded objects is among them when those were modified.
+        /// A property with embedded objects is included if these were modified.
         package let properties: [Property]
     }
 
-    /// The version before, for reading.
+    /// The version before the change, for reading.
     package let older: StoreView
-    /// The version after, for reading.
+    /// The version after the change, for reading.
     package let newer: StoreView
     /// Whether the schema was changed.
     package var changesSchema: Bool { changes.schemaChanged }
@@ -43,7 +43,7 @@ package struct VersionChange {
 
     /// The changes of the objects of each class, in alphabetical order.
     ///
-    /// Embedded objects count for the object that owns them. The cost is proportional to the changes.
+    /// A change of an embedded object counts as a change of its owner. The cost is proportional to the changes.
     package var classes: [ClassChange] {
         let owners = EmbeddedOwners(newer)
         var embedded: [TableID: [ObjectKey: Set<ColumnID>]] = [:]
@@ -88,10 +88,10 @@ package struct VersionChange {
     }
 }
 
-/// Finds the objects that embedded ones belong to, however deep.
+/// Finds the owners of embedded objects, at any depth.
 private struct EmbeddedOwners {
     private let view: StoreView
-    /// By the table of embedded objects: the classes and properties that can hold them.
+    /// The classes and properties that can hold embedded objects, by the table of these objects.
     private var holders: [TableID: [(classSchema: ClassSchema, property: Property)]] = [:]
 
     init(_ view: StoreView) {
@@ -106,9 +106,9 @@ private struct EmbeddedOwners {
         }
     }
 
-    /// Calls `body` with the object that is embedded nowhere, and its column that leads to the embedded one.
+    /// Calls `body` with the outermost owner of an embedded object, and with the column that leads to that object.
     func forEach(of embedded: ObjectReference, _ body: (ObjectReference, ColumnID) -> Void) {
-        // As deep as objects are embedded; a damaged file may have circles.
+        // The loop has a limit because owners may form a cycle in a damaged file.
         var current = embedded
         for _ in 0..<10_000 {
             guard let (owner, column, isEmbedded) = holder(of: current) else { return }

@@ -2,11 +2,11 @@ import ColumnStorage
 
 /// The changes between two versions of a store, object by object.
 ///
-/// Holds both versions.
+/// The difference keeps both versions.
 package struct VersionDifference {
     /// The differences of the objects of one class.
     package struct ClassDifference {
-        /// The class, as of the second version.
+        /// The class in the second version.
         package let classSchema: ClassSchema
         /// The objects that only the second version has, in the order of their creation.
         package let inserted: [ObjectReference]
@@ -22,7 +22,7 @@ package struct VersionDifference {
         package let object: ObjectReference
         /// The properties that differ, in schema order; at least one.
         ///
-        /// Values of collections are read by ``PropertyDifference/old`` and ``PropertyDifference/new`` whole.
+        /// ``PropertyDifference/old`` and ``PropertyDifference/new`` have the complete values of collections.
         package let properties: [PropertyDifference]
     }
 
@@ -45,11 +45,11 @@ package struct VersionDifference {
 }
 
 extension Store {
-    /// The changes between two versions: which objects were created, deleted and modified, and their values.
+    /// Returns the objects that were created, deleted and modified between two versions, with their values.
     ///
-    /// Looks only at objects that the writes between the two have touched; one that is what it was counts for nothing. The
-    /// first may be the newer one. Costs what ``at(_:for:)`` costs for each version that is not the present one.
-    /// Throws as ``at(_:for:)``.
+    /// Compares only objects that the writes between both versions touched; objects with equal values are not included.
+    /// The first version may be the newer one. Each version other than the current one costs as much as ``at(_:for:)``.
+    /// Throws the errors of ``at(_:for:)``.
     package func difference(
         from first: UInt64, to second: UInt64, for holder: VersionHolder = VersionHolder()
     ) throws -> VersionDifference {

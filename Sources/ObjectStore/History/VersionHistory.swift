@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// The file's history of the versions up to the one that a snapshot reads.
+/// The file's history up to the version of a snapshot.
 struct VersionHistory {
     let snapshot: Snapshot
 
@@ -8,22 +8,22 @@ struct VersionHistory {
         try StoreError.wrapping { () throws(StorageError) in try snapshot.historyEntry(version) }
     }
 
-    /// The oldest version that a writer has described.
+    /// Returns the oldest version that the history describes.
     func oldestEntry() throws -> UInt64 {
         try StoreError.wrapping { () throws(StorageError) in try snapshot.oldestEntry() }
             ?? snapshot.version + 1
     }
 
-    /// The oldest version whose data can be restored.
+    /// Returns the oldest version whose data can be restored.
     ///
-    /// All writes since then have recorded what they replaced, and none has changed the schema.
+    /// All later writes recorded the values that they replaced, and none changed the schema.
     func oldestVersion() throws -> UInt64 {
         var version = snapshot.version
         while let entry = try entry(version), entry.isReversible { version -= 1 }
         return version
     }
 
-    /// The reason why versions before the oldest restorable one cannot be restored.
+    /// Returns the reason why a version before the oldest restorable one cannot be restored.
     func reason(before version: UInt64) throws -> String {
         guard let entry = try entry(version) else {
             return "the history goes back no further"
@@ -32,8 +32,10 @@ struct VersionHistory {
         return "version \(version) was written with history = 0, or has replaced too much"
     }
 
-    /// The older version whose data a version has, where undoing and redoing has brought it back or nothing was
-    /// changed, and the versions that are reversed to redo what was undone, the next one last.
+    /// Returns the older version whose data a version has, and the versions to reverse for a redo.
+    ///
+    /// The older version is a different one if the version is an undo or redo, or changed no data. The next version to
+    /// reverse is the last element.
     func state(of version: UInt64) throws -> Restoration {
         var version = version
         while let entry = try entry(version) {
@@ -46,7 +48,7 @@ struct VersionHistory {
 }
 
 extension HistoryEntry {
-    /// Whether the version before can be restored from the data of this one.
+    /// Whether the previous version can be restored from the data of this one.
     var isReversible: Bool {
         !changes.schemaChanged && (keepsOldValues || changes.isEmpty)
     }

@@ -2,9 +2,9 @@ import ColumnStorage
 
 /// The values that a change of the schema gives to existing objects without any code.
 ///
-/// A new required property with a default gets the default. A property that becomes required and has a default
-/// gets it where there was no value. A property with another type gets its old value where that converts exactly;
-/// values that do not are remembered, and the migration has to set them.
+/// A new required property with a default gets the default. A property that becomes required and has a default gets it
+/// in objects without a value. A property with another type gets its old value if the value converts exactly. The other
+/// values are recorded, and the migration has to set them.
 final class CarriedValues {
     private unowned let migration: SchemaMigration
     /// The objects whose value does not convert, by class and property of the new schema.
@@ -19,12 +19,12 @@ final class CarriedValues {
 
     init(_ migration: SchemaMigration) { self.migration = migration }
 
-    /// Whether existing objects get a value of a property that is new.
+    /// Returns whether existing objects get a value of a new property.
     static func fills(_ property: Property) -> Bool {
         property.isSingle && !property.isOptional && property.defaultValue != nil
     }
 
-    /// Gives values to all existing objects.
+    /// Sets these values in all existing objects.
     func carry(from old: StoreView) throws {
         open = []
         for classSchema in migration.schemas.new.classes {
@@ -35,7 +35,7 @@ final class CarriedValues {
         }
     }
 
-    /// Gives existing objects the values of new required properties whose defaults are functions.
+    /// Sets new required properties whose defaults are functions in all existing objects.
     func fillComputedDefaults(from old: StoreView) throws {
         for case .propertyAdded(let name, let added) in migration.differences
         where added.isSingle && !added.isOptional {
@@ -51,7 +51,7 @@ final class CarriedValues {
         }
     }
 
-    /// Gives values to those objects of a table that others have created or changed meanwhile.
+    /// Sets these values in objects of a table that other writers created or changed meanwhile.
     func carry(_ keys: KeySet, of table: TableID, from old: StoreView) throws {
         guard let classSchema = migration.schemas.new.find(table: table),
             let stored = old.schema.find(table: table)

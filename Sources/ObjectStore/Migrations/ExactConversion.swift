@@ -1,14 +1,14 @@
-/// Conversion of values to another type without losing anything.
+/// Converts values to another type without loss.
 ///
 /// A conversion is exact if converting back gives the same value; text converts to a number, a date or a boolean only
-/// if writing that back gives the same text. The migration engine converts values this way by itself, and the linter
-/// reports the values that do not convert.
+/// if writing that back gives the same text. Migrations convert values this way automatically, and the linter reports
+/// the values that do not convert.
 enum ExactConversion {
-    /// The value as a property holds it; nil where the conversion would not be exact.
+    /// Returns the value in the type of a property; nil if the conversion is not exact.
     static func convert(_ value: Value, to property: Property) -> Value? {
         switch (property.collection, value) {
         case (nil, .list(let elements)) where property.type != .mixed:
-            // A list becomes a single value only if nothing is left over.
+            // A list converts to a single value only if it has at most one element.
             guard elements.count <= 1 else { return nil }
             return single(elements.first ?? .null, property)
         case (nil, _): return single(value, property)
@@ -64,7 +64,7 @@ enum ExactConversion {
         }
     }
 
-    /// The value of a text, if writing that value gives the same text again.
+    /// Parses a text; nil if writing the parsed value does not give the same text again.
     private static func parsed(_ value: Value, _ parse: (String) -> Value?) -> Value? {
         guard case .string(let written) = value, let result = parse(written),
             text(result) == written

@@ -2,11 +2,11 @@ import ColumnStorage
 
 /// The writes that a store received after a migration, applied to a copy of the file from before the migration.
 ///
-/// A file identifies objects by keys and properties by columns. Migrations keep both, and neither is used again. A later
-/// write therefore applies to the copy wherever the copy has the object and a property with the same column and type. A
-/// value of another type is converted if the conversion is exact. All other values are listed in ``losses``.
+/// A file identifies objects by keys and properties by columns. Migrations keep both, and no key or column is reused. A
+/// later write therefore applies to the copy wherever the copy has the object and a property with the same column and
+/// type. A value of another type is converted if the conversion is exact. All other values are listed in ``losses``.
 package struct LaterWrites: Sendable {
-    /// Why a value or an object is not in the copy.
+    /// The reasons why a value or an object is not in the copy.
     package enum Reason: Hashable, Sendable {
         /// The schema before the migration has no such class or property.
         case noSuchProperty
@@ -22,11 +22,11 @@ package struct LaterWrites: Sendable {
 
     /// Values or objects that are not in the copy.
     package struct Loss: Hashable, Sendable {
-        /// `Class.property`, or the name of a class.
+        /// The place of the loss: `Class.property`, or the name of a class.
         package let place: String
-        /// Why.
+        /// The reason for the loss.
         package let reason: Reason
-        /// How many values, or objects of the class.
+        /// The number of lost values, or of lost objects of the class.
         package let count: Int
     }
 
@@ -40,7 +40,7 @@ package struct LaterWrites: Sendable {
     package fileprivate(set) var changed = 0
     /// The number of objects that were deleted from the copy.
     package fileprivate(set) var deleted = 0
-    /// The values that the copy lacks, by place.
+    /// The values and objects that are not in the copy, by place.
     package fileprivate(set) var losses: [Loss] = []
 
     fileprivate init(commits: Int, baseVersion: UInt64) {
@@ -52,8 +52,8 @@ package struct LaterWrites: Sendable {
 extension Store {
     /// Applies the writes since a version to a copy of the file from before that version, in one transaction.
     ///
-    /// Returns nil, with the copy unchanged, if the history does not contain all of these writes. Takes time proportional
-    /// to what they changed. Throws what opening the copy and writing to it may throw.
+    /// Returns nil, with the copy unchanged, if the history does not contain all of these writes. Takes time in
+    /// proportion to their changes. Throws the errors of opening the copy and of writing to it.
     package func applyWrites(since version: UInt64, toCopyAt path: String) throws -> LaterWrites? {
         try check()
         guard let changes = try changes(since: version) else { return nil }
@@ -74,7 +74,8 @@ extension Store {
         return result
     }
 
-    /// The changes since a version; nil if the version is unknown (0), or the history does not reach back to it.
+    /// Returns the changes since a version; nil if the version is unknown (0), or the history does not reach back to
+    /// it.
     package func changes(since version: UInt64) throws -> ChangeSet? {
         guard version > 0, version <= view.version else { return nil }
         guard version < view.version else { return ChangeSet() }
@@ -83,7 +84,7 @@ extension Store {
         }
     }
 
-    /// How many values of a property were set since a version in objects that still exist; nil if that is unknown.
+    /// Returns the number of existing objects in which a property was set since a version.
     ///
     /// `place` is `Class.property`, or the name of a class, whose objects are counted.
     package func writtenCount(_ place: String, in changes: ChangeSet) -> Int {
@@ -103,14 +104,14 @@ extension Store {
 
 /// Applies later writes in the open write transaction of the copy.
 private final class LaterWriting {
-    /// The store with the writes.
+    /// The current version of the store, which has the later writes.
     private let present: StoreView
-    /// The copy as it was.
+    /// The copy before the writes were applied.
     private let before: StoreView
     private let copy: Store
     private let writer: ObjectWriter
     private var result: LaterWrites
-    /// The objects of the copy that represent those that were created later.
+    /// The objects in the copy for the objects that were created later.
     private var created: [ObjectReference: ObjectReference] = [:]
     /// Embedded objects whose values were written together with their owners.
     private var embedded: Set<ObjectReference> = []
@@ -139,7 +140,7 @@ private final class LaterWriting {
             guard let earlier = copy.view.schema.find(table: table),
                 earlier.isEmbedded == later.isEmbedded
             else {
-                // Embedded objects belong to properties, which are missing as well.
+                // A removed class of embedded objects is reported by the properties that contained them.
                 if !later.isEmbedded {
                     lose(
                         later.name, .noSuchProperty,
@@ -161,7 +162,7 @@ private final class LaterWriting {
         for (later, earlier, changed) in pairs where !earlier.isEmbedded {
             for key in changed.inserted { try link(key, later, earlier) }
         }
-        // Owners first: a replaced embedded object has its values already.
+        // Owners come first: a replaced embedded object then has its values already.
         for isEmbedded in [false, true] {
             for (later, earlier, changed) in pairs where earlier.isEmbedded == isEmbedded {
                 try modify(changed, later, earlier)
@@ -244,7 +245,7 @@ private final class LaterWriting {
                     if !embedded.contains(object) { unknownObjects.insert(object) }
                     continue
                 }
-                // Gone if the owner has received another object since.
+                // The embedded object no longer exists if its owner has received another one since.
                 guard copy.view.table(earlier).isPresent(key) else { continue }
                 guard !property.isPrimary else {
                     lose("\(earlier.name).\(property.name)", .refused("it is the primary key"))
@@ -273,7 +274,7 @@ private final class LaterWriting {
 
     // MARK: Properties
 
-    /// The later property whose values a property of the earlier schema receives.
+    /// Returns the later property that has the values of a property of the earlier schema.
     private func source(
         of property: Property, _ later: ClassSchema, _ earlier: ClassSchema
     ) -> Property? {
@@ -284,7 +285,7 @@ private final class LaterWriting {
                     == copy.view.schema.target(of: property)?.table
             return isSame ? same : nil
         }
-        // The type was changed, so the values are in another column.
+        // A property whose type changed has its values in another column.
         guard let named = later.property(named: property.name), !named.isBacklinks,
             named.type != .object, property.type != .object,
             earlier.property(in: named.column) == nil
@@ -326,7 +327,7 @@ private final class LaterWriting {
 
     // MARK: Values
 
-    /// A value of the store as a property of the copy holds it; nil, and counted as lost, if that is not possible.
+    /// Converts a value of the store for a property of the copy; returns nil and counts a loss if that is not possible.
     private func translated(
         _ value: Value, to property: Property, _ classSchema: ClassSchema
     ) throws -> Value? {
@@ -360,7 +361,7 @@ private final class LaterWriting {
             return .list(
                 try elements.compactMap { element in
                     let translated = try translatedLinks(element, place)
-                    // A link that cannot be kept leaves the list.
+                    // A link without a target in the copy is removed from the list.
                     return translated == .null && element != .null ? nil : translated
                 })
         case .dictionary(let entries):
@@ -369,7 +370,7 @@ private final class LaterWriting {
         }
     }
 
-    /// The values of an embedded object; those that only the earlier schema has stay what they were.
+    /// Returns the values of an embedded object; properties that only the earlier schema has keep their values.
     private func embeddedValues(
         _ reference: ObjectReference, _ later: ClassSchema
     ) throws -> [String: Value]? {

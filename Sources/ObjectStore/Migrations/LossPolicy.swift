@@ -1,23 +1,23 @@
 /// The data that a change of the schema may lose.
 package struct LossPolicy: Sendable {
-    /// Everything: for `define` with `force`, and for code that has checked the losses itself.
+    /// All data may be lost: for `define` with `force`, and for code that has checked the losses itself.
     package static let allowed = LossPolicy(isChecked: false, isStrict: false, declared: [])
 
-    /// Only what is declared: `Class.property`, or the name of a class.
+    /// Allows the loss of declared data only: of `Class.property`, or of a class by name.
     ///
-    /// A strict policy also refuses undeclared properties and classes that hold nothing, so that a migration is
-    /// refused on an empty store as on a full one.
+    /// A strict policy also refuses the removal of undeclared properties and classes without data, so a migration fails
+    /// on an empty store as on a full one.
     package static func declared(_ places: Set<String>, isStrict: Bool) -> LossPolicy {
         LossPolicy(isChecked: true, isStrict: isStrict, declared: places)
     }
 
     /// Whether undeclared losses are refused.
     let isChecked: Bool
-    /// Whether that includes properties and classes that hold nothing.
+    /// Whether undeclared losses of properties and classes without data are refused too.
     let isStrict: Bool
     private(set) var declared: Set<String>
 
-    /// Throws `invalid_schema` if a strict policy names what neither the schema before nor the one after declares.
+    /// Throws `invalid_schema` if a strict policy names a place that neither the old nor the new schema declares.
     func checkPlaces(_ before: [ClassSchema], _ after: [ClassSchema]) throws {
         guard isStrict else { return }
         for place in declared.sorted() {
@@ -29,13 +29,13 @@ package struct LossPolicy: Sendable {
         }
     }
 
-    /// Adds to what is declared.
+    /// Declares one more place.
     mutating func declare(_ place: String) { declared.insert(place) }
 
-    /// Whether a class and its objects may be lost.
+    /// Returns whether a class and its objects may be lost.
     func covers(className: String) -> Bool { declared.contains(className) }
 
-    /// Whether a property and its values may be lost.
+    /// Returns whether a property and its values may be lost.
     func covers(property: String, of className: String) -> Bool {
         declared.contains("\(className).\(property)") || declared.contains(className)
     }
@@ -43,10 +43,11 @@ package struct LossPolicy: Sendable {
 
 /// Finds losses that a migration has not declared.
 enum UndeclaredLoss {
-    /// Throws `invalid_schema`, or `migration_needed` where the policy is not strict, for properties that disappear
-    /// without being declared; the message has the number of values at stake.
+    /// Throws for properties that are removed without being declared.
     ///
-    /// Only undeclared properties cost a look at the data before the migration, which `before` opens.
+    /// The error is `invalid_schema`, or `migration_needed` if the policy is not strict; the message has the number of
+    /// values that would be lost. The check reads the data before the migration, which `before` opens, only if there
+    /// are undeclared properties.
     static func check(
         _ losses: LossPolicy, _ differences: [SchemaDifference],
         before: () throws -> StoreView, in store: Store
@@ -100,10 +101,10 @@ private struct LossPlace {
         property = parts.count > 1 ? parts[1] : nil
     }
 
-    /// A hint at the nearest name, or an empty text, if no schema has the place; nil if one has it.
+    /// Returns a hint with the most similar name if no schema has the place; nil if one has it.
     ///
-    /// A property may be declared with either name of a class that the migration renames, so a class that only one of
-    /// the schemas has matches every class of the other.
+    /// The hint is empty if no name is similar. A property may be declared with either name of a class that the
+    /// migration renames, so a class that only one of the schemas has matches every class of the other.
     func missing(in before: [ClassSchema], _ after: [ClassSchema]) -> String? {
         let all = before + after
         guard all.contains(where: { $0.name == className }) else {

@@ -4,7 +4,7 @@ import ColumnStorage
 package struct LossPreview: Sendable {
     /// An object whose value changes.
     package struct Row: Sendable {
-        /// The class and the primary key, or the number of the object.
+        /// The class and the primary key, or the object key.
         package let object: String
         /// The value before.
         package let old: Value
@@ -19,7 +19,7 @@ package struct LossPreview: Sendable {
     /// The first objects with a value.
     package let rows: [Row]
 
-    /// The number of objects to look at for values.
+    /// The maximum number of objects in which values are searched.
     private static let scanned = 10_000
 
     init(_ difference: SchemaDifference, _ migration: Migration, rows limit: Int) throws {
@@ -62,7 +62,7 @@ package struct LossPreview: Sendable {
 extension Store {
     /// Returns what ``redefine(_:migration:)`` would lose, with the first objects of each difference.
     ///
-    /// Makes the change in a transaction that is rolled back, so it costs and throws the same.
+    /// Makes the change in a transaction and rolls it back, so it has the same cost and the same errors.
     package func previewLoss(of classes: [ClassSchema], rows: Int) throws -> [LossPreview] {
         struct RollBack: Error {}
         var previews: [LossPreview] = []

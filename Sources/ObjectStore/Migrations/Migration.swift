@@ -3,35 +3,35 @@ import ColumnStorage
 /// A running migration: the objects with their old values, the objects with their new values, and the mapping between
 /// them.
 ///
-/// The new schema holds from the beginning: properties that did not change have their values,
-/// new ones are zero, empty or nil. When the function returns, primary keys are checked for
-/// duplicates and required properties for values, what the new schema has no place for is dropped,
-/// and everything is committed at once. An error that it throws, or that the checks find, leaves
-/// the file as it was.
+/// The new schema applies from the beginning: unchanged properties have their values, new ones are zero, empty or nil.
+/// When the function returns, primary keys are checked for duplicates and required properties for missing values. Data
+/// without a place in the new schema is dropped, and all changes are committed at once. If the function or a check
+/// throws, the file remains unchanged.
 ///
-/// Confined to the store's thread, and over when the function has returned.
+/// A migration is confined to the store's thread and ends when the function returns.
 public final class Migration {
-    /// The schema version of the file.
+    /// The schema version of the file before the migration.
     public let oldVersion: UInt64
-    /// The schema version that it is going to have.
+    /// The schema version after the migration.
     public let newVersion: UInt64
     /// The objects before the migration, for reading.
     package let old: StoreView
-    /// The store that is migrated: in a write transaction, which ends with the migration.
+    /// The migrated store, in a write transaction that ends with the migration.
     public var store: Store { schemaMigration.store }
-    /// Called from time to time by ``each(_:_:)`` with the class, how many of its objects it has
-    /// passed, and how many there were.
+    /// Receives the progress of ``each(_:_:)`` from time to time: the class, the number of visited objects and the
+    /// total.
     package var progressHandler: ((_ className: String, _ done: Int, _ total: Int) throws -> Void)?
 
-    /// Receives each object that the function given to `each` could not migrate, instead of ending with the first.
+    /// Receives each object that the function given to `each` could not migrate, instead of the migration failing at
+    /// the first one.
     ///
-    /// For trying a migration out: what it leaves is to be thrown away.
+    /// Used to try out a migration; the result must be discarded.
     package var failureHandler: ((_ message: String, _ object: String) -> Void)?
 
     /// The differences between the old and the new schema.
     var differences: [SchemaDifference] { schemaMigration.differences }
 
-    /// Whether an object could not be migrated, so that the outcome is only good for a report.
+    /// Whether an object could not be migrated, so that the result must not be committed.
     private(set) var hasFailed = false
 
     /// Reports an object that the function given to `each` could not migrate.
@@ -40,7 +40,7 @@ public final class Migration {
         failureHandler?(message, object)
     }
 
-    /// The running `each`, for reports of failures.
+    /// The running loop of `each`, which reports of failures name.
     var currentWalk: MigrationWalk?
 
     private var loops: [(old: ClassSchema, new: ClassSchema, run: (MigrationWalk) throws -> Void)] =
@@ -63,10 +63,10 @@ public final class Migration {
         loops = []
     }
 
-    /// The object that `each` is at, such as `Person id = 17`; nil outside of it.
+    /// The current object of `each`, such as `Person id = 17`; nil outside of it.
     package var currentObject: String? { currentWalk?.currentName }
 
-    /// Throws `invalid_argument` once the migration is over.
+    /// Throws `invalid_argument` after the end of the migration.
     package func check() throws {
         guard !isOver else {
             throw StoreError(
@@ -76,14 +76,12 @@ public final class Migration {
         try store.check()
     }
 
-    /// Calls `body` with each object of a class as it was and as it is going to be, in the order of
-    /// their creation.
+    /// Calls `body` with each object of a class in its old and its new state, in the order of their creation.
     ///
-    /// Objects that the migration has deleted are passed over, and those that it has created are not
-    /// among them. A class that was not in the file, or was removed, has none. `className` is a name of
-    /// the new schema, or of the old one for a class that the new one does not declare.
+    /// Objects that the migration deleted or created are not visited. A class that is new or removed has no objects to
+    /// visit. `className` is a name of the new schema, or of the old one for a class that the new one does not declare.
     ///
-    /// Throws `unknown_class` and what `body` throws.
+    /// Throws `unknown_class` and the errors of `body`.
     public func each(
         _ className: String, _ body: (_ old: LiveObject, _ new: LiveObject) throws -> Void
     ) throws {
@@ -98,15 +96,15 @@ public final class Migration {
         }
     }
 
-    /// Calls `body` as ``each(_:_:)`` does, and commits after every so many objects: an interrupted migration continues
-    /// there when it runs again.
+    /// Calls `body` as ``each(_:_:)`` does, and commits after every `batch` objects; an interrupted migration continues
+    /// there.
     ///
-    /// Until it is done the file has the old schema and, besides it, the new properties and classes. What
-    /// `body` sets must not depend on what it has set before: an object that others change meanwhile is gone
-    /// through again. It must come before all else that changes objects in the migration.
+    /// Until the end the file has the old schema and also the new properties and classes. `body` must be safe to
+    /// repeat: an object that other writers change meanwhile is visited again. The loop must precede all other changes
+    /// of objects in the migration.
     ///
-    /// Throws `invalid_argument` where that cannot be: in `define`, where the store has observers, and where
-    /// primary keys, embedding or indexes over several properties change.
+    /// Throws `invalid_argument` in `define`, if the store has observers, and if primary keys, embedding or indexes
+    /// over several properties change.
     public func each(
         _ className: String, resumableEvery batch: Int,
         _ body: @escaping (_ old: LiveObject, _ new: LiveObject) throws -> Void
@@ -118,7 +116,7 @@ public final class Migration {
         }
     }
 
-    /// Runs a loop over a walk that commits after every so many objects, as ``each(_:resumableEvery:_:)`` says.
+    /// Runs a loop that commits in batches, as ``each(_:resumableEvery:_:)`` does.
     package func resumableLoop(
         _ className: String, batch: Int, _ run: @escaping (MigrationWalk) throws -> Void
     ) throws {
@@ -141,7 +139,7 @@ public final class Migration {
         try run(walk)
     }
 
-    /// Goes through those objects again that others have changed between the batches.
+    /// Visits the objects again that other writers changed between the batches.
     func repeatLoops() throws {
         guard !schemaMigration.foreignChanges.isEmpty else { return }
         let latest = try schemaMigration.oldView()
@@ -151,7 +149,7 @@ public final class Migration {
         }
     }
 
-    /// The classes of a name: as it was before the migration, and as it is going to be.
+    /// Returns the classes with a name, before and after the migration.
     ///
     /// The old one is nil for a new class, the new one for a class that is removed. Throws `unknown_class`.
     package func classes(named className: String) throws -> (old: ClassSchema?, new: ClassSchema?) {
@@ -159,7 +157,7 @@ public final class Migration {
         return try schemaMigration.counterparts(className)
     }
 
-    /// The objects that ``each(_:_:)`` goes through; nil if there are none.
+    /// Returns the objects that ``each(_:_:)`` visits; nil if there are none.
     package func walk(_ className: String) throws -> MigrationWalk? {
         try check()
         let (oldClass, newClass) = try schemaMigration.counterparts(className)
@@ -167,16 +165,16 @@ public final class Migration {
         return MigrationWalk(self, oldClass, newClass)
     }
 
-    /// Gives existing objects the values of new required properties whose defaults are functions.
+    /// Sets new required properties whose defaults are functions in all existing objects.
     ///
-    /// Each function is called once for each object. Call after the functions were set with
+    /// Each function is called once for each object. Call this after the functions were set with
     /// ``Store/setDefault(of:in:to:)``.
     package func fillComputedDefaults() throws {
         try check()
         try schemaMigration.fillComputedDefaults(from: old)
     }
 
-    /// All objects of a class of the new schema.
+    /// Returns all objects of a class of the new schema.
     ///
     /// Throws `unknown_class`.
     public func objects(_ className: String) throws -> Results {
@@ -184,10 +182,10 @@ public final class Migration {
         return try store.objects(className)
     }
 
-    /// Creates an object of the new schema, or updates the one that has its primary key.
+    /// Creates an object of the new schema, or updates the one with the same primary key.
     ///
-    /// Errors as for ``Store/create(_:_:mode:)``.
-    @discardableResult  // because most objects are made to be found again by a query
+    /// Throws the errors of ``Store/create(_:_:mode:)``.
+    @discardableResult  // because most callers find the object later by a query
     public func create(
         _ className: String, _ values: Value = .dictionary([:]), mode: UpdateMode = .error
     ) throws -> LiveObject {
@@ -205,7 +203,7 @@ public final class Migration {
 }
 
 extension Migration {
-    /// Gives a property another name, with its values: the new schema declares the new one only.
+    /// Renames a property and keeps its values; the new schema must declare only the new name.
     ///
     /// May be called several times for one property: two properties swap their names over a third one. A required
     /// property may take over an optional one: all of its values must be there at the end. Likewise a collection of required
@@ -213,8 +211,8 @@ extension Migration {
     /// the migration sets it. `className` may be the old or the new name of the class.
     ///
     /// Throws `invalid_schema` if the old class does not have the property, has one with the new name that was not
-    /// renamed yet, the types differ, or there is no such class; at the end of the migration if the new schema still
-    /// declares the old name.
+    /// renamed yet, the types differ, or the class does not exist; throws at the end of the migration if the new schema
+    /// still declares the old name.
     public func renameProperty(_ className: String, from name: String, to newName: String) throws {
         try check()
         let counterpart: ClassSchema?
@@ -260,13 +258,12 @@ extension Migration {
         try schemaMigration.carryRenamed(newName, in: oldClass.name)
     }
 
-    /// Gives a class another name, with its objects: the new schema declares the new one only.
+    /// Renames a class and keeps its objects; the new schema must declare only the new name.
     ///
-    /// Links follow. May be called several times for one class, before objects of the new class are
-    /// created.
+    /// Links remain valid. May be called several times for one class, before objects of the new class are created.
     ///
-    /// Throws `invalid_schema` if the new schema still has the class, both have the new name, the
-    /// new class has objects already, or the file has no such class.
+    /// Throws `invalid_schema` if the new schema still has the class, both have the new name, the new class has objects
+    /// already, or the file has no such class.
     public func renameClass(_ name: String, to newName: String) throws {
         try check()
         let renames = schemaMigration.circumstances.renames
@@ -294,11 +291,11 @@ extension Migration {
         try schemaMigration.update { $0.renames.renameClass(name, to: newName) }
     }
 
-    /// Declares that a property and its values disappear, which the new schema does not have any more.
+    /// Declares that a property, which the new schema does not have, is removed with its values.
     ///
-    /// False if the file has no such property. Throws `unknown_class`, and `invalid_schema` if the new schema still
-    /// declares the property.
-    @discardableResult  // because a property that is gone already is as good as one that goes now
+    /// Returns false if the file does not have the property. Throws `unknown_class`, and `invalid_schema` if the new
+    /// schema still declares the property.
+    @discardableResult  // because most callers do not care whether the property existed
     public func deleteProperty(_ className: String, _ name: String) throws -> Bool {
         try check()
         let (oldClass, newClass) = try schemaMigration.counterparts(className)
@@ -316,10 +313,10 @@ extension Migration {
         return true
     }
 
-    /// Deletes all objects of a class; the class too, unless the new schema declares it.
+    /// Deletes all objects of a class, and the class itself unless the new schema declares it.
     ///
-    /// Links to the objects become nil, lists lose them. False if there is no such class.
-    @discardableResult  // because a class that is gone already is as good as one that goes now
+    /// Links to the objects become nil, and lists lose these elements. Returns false if the class does not exist.
+    @discardableResult  // because most callers do not care whether the class existed
     public func deleteClass(_ name: String) throws -> Bool {
         try check()
         guard let present = store.view.schema.find(name) else { return false }

@@ -1,13 +1,13 @@
 import ColumnStorage
 
-/// The conditions at the end of a change of the schema.
+/// The checks at the end of a change of the schema.
 struct MigrationCheck {
     private let store: Store
     private let session: WriteSession
     private let before: Schema
     private let isComplete: Bool
 
-    /// Only what the session has touched needs a look, unless there were others before it.
+    /// Creates the checks; without earlier batches they read only the objects that the session touched.
     init(_ store: Store, _ session: WriteSession, from before: Schema, isComplete: Bool) {
         self.isComplete = isComplete
         self.store = store
@@ -15,11 +15,12 @@ struct MigrationCheck {
         self.before = before
     }
 
-    /// Throws `duplicate_key` where objects share a primary key, `missing_value` where a required
-    /// property has none, `invalid_object` where an object of a class that became embedded does not
-    /// have exactly one parent.
+    /// Throws if the data does not satisfy the new schema.
     ///
-    /// Embedded objects whose parent lost the property that held them go.
+    /// The codes are `duplicate_key` if objects share a primary key, `missing_value` if an object has no value for a
+    /// required property, and `invalid_object` if an object of a class that became embedded does not have exactly one
+    /// parent. Deletes embedded objects whose parent lost the property that contained
+    /// them.
     func check() throws {
         for classSchema in store.view.schema.classes where classSchema.isEmbedded {
             guard let old = before.find(table: classSchema.table) else { continue }
@@ -46,7 +47,7 @@ struct MigrationCheck {
         }
     }
 
-    /// The columns that can hold a class's objects.
+    /// Returns the columns that can contain objects of a class.
     private func owners(of classSchema: ClassSchema, _ schema: Schema) -> Set<[Int]> {
         Set(
             schema.links(to: classSchema.table).map {
@@ -54,7 +55,7 @@ struct MigrationCheck {
             })
     }
 
-    /// How many links lead to each object.
+    /// Returns the number of links to each object.
     private func parentCounts(_ classSchema: ClassSchema) -> [(key: ObjectKey, count: Int)] {
         let sources = store.view.schema.links(to: classSchema.table).map {
             (rows: store.view.table($0.classSchema), column: $0.property.column)
@@ -116,7 +117,7 @@ struct MigrationCheck {
                 + (count > names.count ? ", …" : "") + "); assign unique values in the migration")
     }
 
-    /// The old name of an object: its old key, if it still has one.
+    /// Returns the name of an object in messages, with its old primary key if it still has one.
     private func name(of object: ObjectKey, _ classSchema: ClassSchema) throws -> String {
         guard let old = before.find(table: classSchema.table)?.primaryKey,
             let property = classSchema.property(in: old.column), !property.isPrimary
@@ -139,7 +140,7 @@ struct MigrationCheck {
                 + "assign a value in the migration, or declare it \"\(property.typeName)?\"")
     }
 
-    /// How many objects have no value, and the first of them.
+    /// Returns the number of objects without a value, and the first of them.
     private func nulls(
         _ property: Property, _ rows: TableReader, limit: Int
     ) -> (count: Int, found: [ObjectKey]) {

@@ -1,26 +1,26 @@
 import ColumnStorage
 
-/// The progress of a migration that commits in batches, as the file records it.
+/// The progress of a migration that commits in batches, as recorded in the file.
 ///
-/// Lets the next run of the same migration continue from there. Until the last checkpoint, the file has the old schema
-/// and also the properties and classes of the new one.
+/// The next run of the same migration continues from there. Until the last checkpoint, the file has the old schema and
+/// also the properties and classes of the new one.
 struct MigrationCheckpoint {
-    /// Which migration it is of.
+    /// The key of the migration.
     var key: String
-    /// The file's schema before, as the catalogue stores it.
+    /// The file's schema before the migration, as the catalog stores it.
     var original: [UInt8]
-    /// The migration's schema so far.
+    /// The migration's schema at this point.
     var interim: [UInt8]
-    /// The catalogue of the interrupted run: if it has changed, the migration begins again.
+    /// The catalogue of the interrupted run: if the catalog has changed since, the migration starts again.
     var catalog: [UInt8]
-    /// Which of the migration's resumable loops it is in, from 0 on.
+    /// The number of the current resumable loop of the migration, counted from 0.
     var loop: Int
-    /// The object that was migrated last; -1 before the first.
+    /// The key of the last migrated object; -1 before the first one.
     var position: Int64
-    /// How many objects of the loop have been passed, and how many there were.
+    /// The numbers of visited objects and of all objects of the loop.
     var done: Int
     var total: Int
-    /// The version that this was committed as.
+    /// The version of the commit that stored the checkpoint.
     var version: UInt64
 
     private static let blob = "migration checkpoint"
@@ -39,7 +39,7 @@ struct MigrationCheckpoint {
 
     private static func decode(_ bytes: [UInt8]) throws -> MigrationCheckpoint? {
         var reader = ByteReader(bytes)
-        // One of another format is no use, and nothing is lost without it.
+        // A checkpoint of another format is ignored; the migration then starts again.
         guard try reader.number() == format else { return nil }
         return MigrationCheckpoint(
             key: try reader.text(), original: try reader.data(), interim: try reader.data(),
@@ -65,7 +65,7 @@ struct MigrationCheckpoint {
         try Self.store(writer.bytes, session)
     }
 
-    /// Forgets the checkpoint.
+    /// Removes the checkpoint.
     static func remove(_ session: WriteSession) throws { try store([], session) }
 
     private static func store(_ bytes: [UInt8], _ session: WriteSession) throws {
@@ -76,12 +76,12 @@ struct MigrationCheckpoint {
 }
 
 extension MigrationCheckpoint {
-    /// Whether the schema is still what it was when this was committed.
+    /// Returns whether the schema has not changed since the checkpoint was committed.
     func isCurrent(_ view: StoreView) throws -> Bool {
         try SchemaCatalog.bytes(view.snapshot) == catalog
     }
 
-    /// Frees what an interrupted run has left in the file, in the open write transaction.
+    /// Removes the data of an interrupted run from the file, in the open write transaction.
     ///
     /// Numbers of tables and columns are never used again.
     func discard(_ store: Store, _ session: WriteSession) throws {
@@ -115,7 +115,7 @@ extension MigrationCheckpoint {
 }
 
 extension Store {
-    /// How far an interrupted migration has come that may be resumed: which one, objects passed, objects in all.
+    /// Returns the progress of an interrupted migration that can be resumed: its key, the visited and all objects.
     ///
     /// Throws `closed`, `wrong_thread`, `file_corrupt`.
     package func interruptedMigration() throws -> (key: String, done: Int, total: Int)? {

@@ -1,34 +1,35 @@
 import ColumnStorage
 
-/// Which numbered migrations a file has been through, as the file itself records it.
+/// The record in a file of the numbered migrations that were applied to it.
 ///
-/// Written in the transaction of each migration, so that it never says anything else than the data.
+/// The transaction of each migration writes the record, so it always agrees with the data.
 package struct MigrationLog: Hashable, Sendable {
-    /// One migration that was applied.
+    /// The record of one applied migration.
     package struct Entry: Hashable, Sendable {
-        /// Its number, which is the schema version that it leads to.
+        /// The number, which is the schema version after the migration.
         package var number: Int
-        /// The name of its file, without number and ending.
+        /// The name of the migration's file, without number and extension.
         package var name: String
-        /// The checksum of its source, without comments and white space.
+        /// The checksum of the source, without comments and white space.
         package var checksum: String
-        /// When it was applied.
+        /// The time at which the migration was applied.
         package var appliedAt: Timestamp
-        /// The copy of the file that was made before the migration, if there is one.
+        /// The copy of the file created before the migration, if there is one.
         package var backup: String?
         /// The additions of the migration, as `Class.property` or the name of a class: its `down` may remove them
         /// again.
         ///
-        /// Nil where that is unknown: the migration was recorded without being run, or by an earlier build.
+        /// Nil if the additions are unknown because the migration was recorded without being run, or by an earlier
+        /// build.
         package var added: [String]?
-        /// Identifies the source without the schema, which changes when branches are merged; empty if unknown.
+        /// The checksum of the source without the schema, which changes when branches are merged; empty if unknown.
         package var codeChecksum = ""
-        /// The checksums of the files that the migration has loaded from its folder, by name.
+        /// The checksums of the files that the migration loaded from its folder, by name.
         package var helpers: [String: String] = [:]
-        /// The version of the data that the migration has committed; 0 if unknown.
+        /// The version that committed the migration; 0 if unknown.
         package var version: UInt64 = 0
 
-        /// Describes a migration that was applied.
+        /// Creates the record of an applied migration.
         package init(
             number: Int, name: String, checksum: String, appliedAt: Timestamp, backup: String? = nil
         ) {
@@ -40,14 +41,14 @@ package struct MigrationLog: Hashable, Sendable {
         }
     }
 
-    /// The migrations, ascending by number.
+    /// The applied migrations in ascending order of their numbers.
     package private(set) var entries: [Entry] = []
-    /// The copy that was made before the last migration was taken back; none once another was applied.
+    /// The copy of the file created before the last `down`; nil after another migration was applied.
     package private(set) var backupOfDown: String?
-    /// The version of the data that `down` has committed; 0 if unknown.
+    /// The version that committed the last `down`; 0 if unknown.
     package private(set) var versionOfDown: UInt64 = 0
 
-    /// A log without entries.
+    /// Creates a log without entries.
     package init() {}
 
     /// Records migrations that were applied, or are recorded without being run.
@@ -56,9 +57,9 @@ package struct MigrationLog: Hashable, Sendable {
         backupOfDown = nil
     }
 
-    /// Records that the last migration was taken back: `version` is that of the commit.
+    /// Records that the last migration was reverted by the commit with the given version.
     ///
-    /// Without a new backup, an earlier one stays the newest.
+    /// If `backup` is nil, the earlier backup remains the newest one.
     package mutating func revertLast(backup: String?, version: UInt64) {
         _ = entries.popLast()
         backupOfDown = backup ?? backupOfDown
@@ -73,7 +74,7 @@ package struct MigrationLog: Hashable, Sendable {
     private static let blob = "migrations"
     private static let format: UInt64 = 2
 
-    /// Reads the log of a version; empty if no migration was ever recorded.
+    /// Reads the log of a version; the log is empty if no migration was ever recorded.
     static func read(_ snapshot: Snapshot) throws -> MigrationLog {
         let bytes = try StoreError.wrapping { () throws(StorageError) in
             try snapshot.metadata(blob)
@@ -107,7 +108,7 @@ package struct MigrationLog: Hashable, Sendable {
             log.entries.append(entry)
         }
         if !reader.isAtEnd { log.backupOfDown = try reader.text() }
-        // Earlier builds have written no version.
+        // Earlier builds did not write the version.
         if !reader.isAtEnd { log.versionOfDown = try reader.number() }
         return log
     }
@@ -166,7 +167,7 @@ extension MigrationLog.Entry {
 }
 
 extension Store {
-    /// The numbered migrations that the file has been through.
+    /// Returns the record of the numbered migrations that were applied to the file.
     ///
     /// Throws `closed`, `wrong_thread`, `file_corrupt`, `file_format_too_new`.
     package func migrationLog() throws -> MigrationLog {

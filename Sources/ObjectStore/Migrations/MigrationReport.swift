@@ -1,61 +1,61 @@
 import ColumnStorage
 
-/// The changes of a migration to a file.
+/// The changes that a migration made to a file.
 package struct MigrationReport {
-    /// The changes of the objects of a class.
+    /// The changes to the objects of one class.
     package struct ClassReport {
-        /// The name of the class afterwards, or before if it is gone.
+        /// The name of the class after the migration; of a removed class the old name.
         package let name: String
-        /// How many objects there were.
+        /// The number of objects before the migration.
         package let before: Int
-        /// How many there are.
+        /// The number of objects after the migration.
         package let after: Int
-        /// How many were created.
+        /// The number of created objects.
         package let created: Int
-        /// How many were deleted.
+        /// The number of deleted objects.
         package let deleted: Int
-        /// How many were changed.
+        /// The number of changed objects.
         package let changed: Int
-        /// How many values of properties that existed before differ now.
+        /// The number of changed values of properties that existed before.
         package let rewrittenValues: Int
-        /// Some of the changed objects.
+        /// A sample of the changed objects.
         package let samples: [Sample]
     }
 
-    /// One object before and after.
+    /// One object before and after the migration.
     package struct Sample {
         /// The key of the object, such as `id = 17`.
         package let key: String
-        /// The properties that differ, links as the names of their objects.
+        /// The properties that differ; a link is shown as the name of its target.
         package let changes: [(property: String, old: String?, new: String?)]
-        /// Names and values before, in schema order; links as the names of their objects.
+        /// The names and values before the migration in schema order; a link is shown as the name of its target.
         package let before: [(name: String, value: Value)]
-        /// Names and values after, in schema order; links as the names of their objects.
+        /// The names and values after the migration in schema order; a link is shown as the name of its target.
         package let after: [(name: String, value: Value)]
     }
 
-    /// Values that the new schema has no place for.
+    /// Values without a place in the new schema.
     package struct Dropped {
-        /// `Class.property`, or the name of a class.
+        /// The place of the values: `Class.property`, or the name of a class.
         package let place: String
-        /// Whether whole objects are gone, not only values of theirs.
+        /// Whether objects were removed, not only values of objects.
         package let isClass: Bool
-        /// How many objects had a value there, or were of the class.
+        /// The number of objects that had a value at the place, or belonged to the class.
         package let count: Int
     }
 
     /// The differences between the schemas.
     package let differences: [SchemaDifference]
-    /// The classes whose objects were touched, by name.
+    /// The classes whose objects were touched, ordered by name.
     package let classes: [ClassReport]
     /// The dropped values that were not replaced.
     ///
-    /// Where an interrupted run was resumed, only values of properties and objects of classes that are gone.
+    /// After an interrupted run was resumed, this has only the data of removed properties and classes.
     package let dropped: [Dropped]
 
     private static let sampleLimit = 3
 
-    /// Looks at what was committed; costs a look at the values that were dropped.
+    /// Creates the report after the commit; reads the values that were dropped.
     init(_ migration: UncommittedMigration, after: StoreView) throws {
         let before = migration.before
         differences = migration.differences
@@ -100,7 +100,7 @@ package struct MigrationReport {
             rewrittenValues: rewrites(change, old, new), samples: samples)
     }
 
-    /// How many values a migration has changed in properties that existed before, under their own or another name.
+    /// Returns the number of values that a migration changed in properties that existed before, also under other names.
     private static func rewrites(
         _ change: TableChanges, _ old: ClassSchema?, _ new: ClassSchema?
     ) -> Int {
@@ -112,7 +112,7 @@ package struct MigrationReport {
         }.reduce(0) { $0 + (change.modified[$1.column]?.count ?? 0) }
     }
 
-    /// The properties in which an object differs, by their new names.
+    /// Returns the properties in which an object differs, by their new names.
     private static func differences(
         _ before: StoreView, _ old: ClassSchema, _ after: StoreView, _ new: ClassSchema,
         _ key: ObjectKey

@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// A write transaction that brings a file to a whole schema and records that in the file.
+/// A write transaction that migrates a file to a complete schema and records the migration in the file.
 ///
 ///     let report = try store.withMigration { transaction in
 ///         var log = transaction.log
@@ -10,7 +10,7 @@ import ColumnStorage
 ///         return try migrated.commit(recording: log)
 ///     }
 ///
-/// Used on the store's thread, and only in the closure of ``Store/withMigration(_:)``.
+/// Use it on the store's thread, and only in the closure of ``Store/withMigration(_:)``.
 package struct MigrationTransaction {
     /// The record of migrations in the file; no other process can change it before the transaction ends.
     package let log: MigrationLog
@@ -21,17 +21,17 @@ package struct MigrationTransaction {
         log = try MigrationLog.read(store.view.snapshot)
     }
 
-    /// Changes the schema, and runs the function that fills, renames and deletes.
+    /// Changes the schema, and runs the function that migrates the data.
     ///
-    /// Unlike with ``Store/redefine(_:migration:)``, classes that are not named must be gone by the end: the migration
-    /// deletes or renames them, or they are empty. The version may increase or decrease.
+    /// Unlike with ``Store/redefine(_:migration:)``, classes that are not named must not remain: they are empty, or the
+    /// migration deletes or renames them. The version may increase or decrease.
     ///
     /// `dropping` names the data that may be lost, as `Class.property` or as the name of a class; other losses are
-    /// refused, also if nothing is stored. `key` identifies this migration, so that a resumable loop of an interrupted
+    /// refused, even if no data is stored. `key` identifies this migration, so that a resumable loop of an interrupted
     /// run can continue; such loops commit in batches.
     ///
-    /// Throws `invalid_schema`, `duplicate_key`, `missing_value`, `invalid_object` for what is found at the end, what
-    /// the function throws, and what a write may throw.
+    /// Throws `invalid_schema`, `duplicate_key`, `missing_value`, `invalid_object` for problems found at the end, and
+    /// the errors of the function and of a write.
     package func migrate(
         to classes: [ClassSchema], version: UInt64, dropping: Set<String> = [],
         resumingAs key: String? = nil, running function: ((Migration) throws -> Void)? = nil
@@ -48,19 +48,19 @@ package struct MigrationTransaction {
     }
 }
 
-/// A migration that is done, in a write transaction that is still open.
+/// A finished migration whose write transaction is still open.
 package struct UncommittedMigration {
-    /// The version before, for reading.
+    /// The version before the migration, for reading.
     let before: StoreView
     /// The differences between the schemas.
     package let differences: [SchemaDifference]
-    /// Whether an earlier run has done a part, whose conversions are unknown.
+    /// Whether an earlier run did a part of the migration, whose conversions are unknown.
     let isResumed: Bool
     let store: Store
 
-    /// Writes the record of migrations and commits; the report says what the migration has changed.
+    /// Writes the record of migrations and commits; returns a report of the changes.
     ///
-    /// Throws what a commit may throw; nothing has changed then.
+    /// Throws the errors of a commit; the file is then unchanged.
     package func commit(recording log: MigrationLog) throws -> MigrationReport {
         defer { before.close() }
         try log.write(store.writing("the record of migrations"))
@@ -72,9 +72,9 @@ package struct UncommittedMigration {
 extension Store {
     /// Runs the closure in a write transaction that migrates the file.
     ///
-    /// Nothing changes unless the closure commits the migration. Waits while another thread or process writes.
+    /// The file changes only if the closure commits the migration. Waits while another thread or process writes.
     ///
-    /// Throws `already_in_write`, what the closure throws, and what a write may throw.
+    /// Throws `already_in_write`, and the errors of the closure and of a write.
     package func withMigration<Result>(
         _ body: (MigrationTransaction) throws -> Result
     ) throws -> Result {

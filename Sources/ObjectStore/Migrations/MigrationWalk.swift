@@ -1,14 +1,14 @@
 import ColumnStorage
 
-/// The objects of a class that a migration goes through, in the order of their creation.
+/// A loop of a migration over the objects of a class, in the order of their creation.
 package final class MigrationWalk {
-    /// The class as it was.
+    /// The class before the migration.
     package let oldClass: ClassSchema
-    /// The class as it is going to be.
+    /// The class after the migration.
     package let newClass: ClassSchema
-    /// The version in which the objects are as they were.
+    /// The version with the old values of the objects.
     package let oldView: StoreView
-    /// After how many objects to commit; nil for never.
+    /// The number of objects after which the loop commits; nil if it does not commit.
     var batch: Int?
     private let migration: Migration
     private var inBatch = 0
@@ -26,7 +26,7 @@ package final class MigrationWalk {
 
     private static let progressInterval = 1 << 12
 
-    /// A walk through all objects of a class, or some of them, as they are in a version.
+    /// Creates a loop over all objects of a class, or over some of them, in a version.
     init(
         _ migration: Migration, _ oldClass: ClassSchema, _ newClass: ClassSchema,
         only keys: KeySet? = nil, in view: StoreView? = nil
@@ -46,9 +46,9 @@ package final class MigrationWalk {
         }
     }
 
-    /// The key of the next object that still exists, nil at the end.
+    /// Returns the key of the next object that still exists; nil at the end.
     ///
-    /// Throws `invalid_argument` once the migration is over, and what a progress handler throws.
+    /// Throws `invalid_argument` after the end of the migration, and the errors of a progress handler.
     package func next() throws -> ObjectKey? {
         if let batch {
             if inBatch == batch { try commitBatch() }
@@ -68,7 +68,7 @@ package final class MigrationWalk {
         return nil
     }
 
-    /// Continues where an earlier run has stopped, and can commit.
+    /// Continues where an earlier run stopped, and enables commits in batches.
     func resume(
         _ loop: Int, _ checkpoint: MigrationCheckpoint?,
         commit: @escaping (_ position: Int64, _ done: Int, _ total: Int) throws -> Void
@@ -96,7 +96,7 @@ package final class MigrationWalk {
         try commit?(current?.rawValue ?? -1, done, total)
     }
 
-    /// The class and what identifies the object that was given out last.
+    /// The class and the identifier of the object that was returned last.
     package var currentName: String? {
         current.map {
             "\(newClass.name) "
@@ -104,7 +104,7 @@ package final class MigrationWalk {
         }
     }
 
-    /// Says how far the walk is.
+    /// Reports the progress of the loop.
     func report() throws {
         try migration.check()
         try migration.progressHandler?(oldClass.name, done, total)
@@ -132,12 +132,12 @@ package final class MigrationWalk {
         return ObjectKey(rawValue: Int64(row))
     }
 
-    /// The object as it was.
+    /// Returns the object before the migration.
     package func oldObject(_ key: ObjectKey) -> LiveObject {
         LiveObject(.frozen(oldView), oldClass, key)
     }
 
-    /// The object as it is going to be.
+    /// Returns the object in its new state.
     package func newObject(_ key: ObjectKey) -> LiveObject {
         LiveObject(.store(migration.store), newClass, key)
     }

@@ -1,8 +1,8 @@
 import ColumnStorage
 
-// What the lint finds by reading values.
+// The findings that require reading values.
 extension SchemaLint {
-    /// Values that do not convert exactly to the new type.
+    /// Finds values that do not convert exactly to the new type.
     mutating func lookAtType(_ old: Property, _ new: Property, _ name: String) {
         guard let stored = view.schema.find(name) else { return }
         var odd = Some()
@@ -26,7 +26,7 @@ extension SchemaLint {
         )
     }
 
-    /// Objects without a value of a property that becomes required.
+    /// Finds objects without a value of a property that becomes required.
     mutating func lookAtRequired(_ property: Property, _ name: String) {
         guard let stored = view.schema.find(name),
             let old = stored.property(storedAs: property.storedName)
@@ -61,7 +61,7 @@ extension SchemaLint {
                 + "declare it \"\(property.typeName)?\"")
     }
 
-    /// Where the values are not kept, or there are none, every object would have the same key.
+    /// Finds objects that would share a primary key; without kept values, all objects would have the same one.
     mutating func lookAtKey(_ property: Property, _ name: String, isKept: Bool) {
         guard let stored = view.schema.find(name) else { return }
         let old = stored.property(storedAs: property.storedName).flatMap { old in
@@ -70,7 +70,7 @@ extension SchemaLint {
                 && (property.isOptional || !old.isOptional)
             return isKept && keeps ? old : nil
         }
-        // A change of type is a finding of its own.
+        // A change of type is reported separately.
         if isKept, old == nil, stored.property(storedAs: property.storedName) != nil { return }
         var owners: [Value: [ObjectKey]] = [:]
         view.forEachKey(of: stored) { key in
@@ -115,7 +115,7 @@ extension SchemaLint {
                 + "parent; delete or copy them in the migration")
     }
 
-    /// How many objects were found, and the first of them.
+    /// The number of found objects, and the first of them.
     private struct Some {
         var count = 0
         var objects: [ObjectReference] = []

@@ -1,22 +1,22 @@
 import ColumnStorage
 
-/// The losses and faults that a change of a file's schema would cause, found in the data itself.
+/// The losses and errors that a change of a file's schema would cause with the current data.
 ///
-/// It knows the two schemas and not the migration: what it finds is what the migration has to answer.
+/// The lint knows both schemas but not the migration; the migration has to deal with each finding.
 package struct SchemaLint {
-    /// One thing that would go wrong, or be lost.
+    /// One loss or error that the change would cause.
     package struct Finding: Hashable, Sendable {
-        /// The kinds of trouble.
+        /// The kinds of findings.
         package enum Rule: String, Sendable, CaseIterable {
-            /// Values that have no place in the new schema.
+            /// Values without a place in the new schema.
             case lostValues = "lost_values"
             /// Objects of a class that the new schema does not have.
             case lostObjects = "lost_objects"
-            /// Values of a property that gets another type.
+            /// Values of a property whose type changes.
             case changedType = "changed_type"
-            /// Values that the new type of their property cannot express.
+            /// Values that the new type of their property cannot represent.
             case narrowedType = "narrowed_type"
-            /// Objects without a value that becomes required.
+            /// Objects without a value for a property that becomes required.
             case missingValues = "missing_values"
             /// Objects that would share a primary key.
             case duplicateKeys = "duplicate_keys"
@@ -26,13 +26,13 @@ package struct SchemaLint {
 
         /// The kind of finding.
         package let rule: Rule
-        /// `Class.property`, or the name of a class.
+        /// The place of the finding: `Class.property`, or the name of a class.
         package let place: String
-        /// The problem, and its solution.
+        /// A message with the problem and its solution.
         package let message: String
-        /// How many objects it is about.
+        /// The number of affected objects.
         package let count: Int
-        /// The names of the first of those objects; empty if it is all of them.
+        /// The names of the first affected objects; empty if all objects are affected.
         package let objects: [String]
     }
 
@@ -41,9 +41,9 @@ package struct SchemaLint {
 
     static let nameLimit = 5
 
-    /// The problems of an automatic migration of a store to a whole schema.
+    /// Returns the problems of an automatic migration of a store to a complete schema.
     ///
-    /// Looks at every object of the classes that change. Throws `invalid_schema`, `closed`.
+    /// Reads every object of the classes that change. Throws `invalid_schema`, `closed`.
     package static func findings(in store: Store, for classes: [ClassSchema]) throws -> [Finding] {
         try store.check()
         try SchemaValidation.check(classes)
@@ -54,9 +54,9 @@ package struct SchemaLint {
         return lint.findings
     }
 
-    /// The differences between a file's schema and a whole one: classes that are not named are removed.
+    /// Returns the differences between a file's schema and a complete one; classes that are not named are removed.
     ///
-    /// `renamed` are classes by their old names, with their new ones.
+    /// `renamed` has the new names of renamed classes, by their old names.
     package static func differences(
         from schema: Schema, to classes: [ClassSchema], renamed: [String: String] = [:]
     ) throws -> [SchemaDifference] {
@@ -70,7 +70,7 @@ package struct SchemaLint {
         ).differences
     }
 
-    /// The parts that a schema has and another one lacks, as `Class.property` or the name of a class.
+    /// Returns the parts of a schema that another one lacks, as `Class.property` or the name of a class.
     package static func additions(from before: [ClassSchema], to after: [ClassSchema]) -> [String] {
         after.flatMap { classSchema -> [String] in
             guard let old = before.first(where: { $0.name == classSchema.name }) else {
@@ -81,7 +81,7 @@ package struct SchemaLint {
         }
     }
 
-    /// Whether values or objects that a store holds would have no place in a whole schema, unless something is renamed.
+    /// Returns whether a complete schema has no place for some values or objects of a store, unless they are renamed.
     package static func loses(_ store: Store, for classes: [ClassSchema]) throws -> Bool {
         let differences = try differences(from: store.schema, to: classes)
         return !SchemaLoss.losses(differences, in: store.view).isEmpty

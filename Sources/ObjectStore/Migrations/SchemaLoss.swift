@@ -1,19 +1,19 @@
 import ColumnStorage
 
-/// Values that a change of the schema drops, counted in the data.
+/// Values that a change of the schema drops, counted in the stored data.
 struct SchemaLoss {
-    /// `Class.property`, or the name of a class.
+    /// The place of the values: `Class.property`, or the name of a class.
     let place: String
-    /// How many objects have a value there, or are of the class.
+    /// The number of objects that have a value at the place, or belong to the class.
     let count: Int
-    /// The first of those objects.
+    /// The first affected objects.
     let objects: [ObjectReference]
 
     private static let nameLimit = 5
 
-    /// The stored values that some differences drop; places without values are left out.
+    /// Returns the stored values that some differences drop; places without values are left out.
     ///
-    /// `kept` says which objects of a class have got another value for a property of the new schema.
+    /// `kept` returns the objects of a class that received another value for a property of the new schema.
     static func losses(
         _ differences: [SchemaDifference], in view: StoreView,
         kept: (_ className: String, _ property: String) -> KeySet = { _, _ in KeySet() }
@@ -49,7 +49,7 @@ struct SchemaLoss {
         guard !property.isBacklinks, let classSchema = view.schema.find(oldName) else { return nil }
         var loss = Tally()
         let rows = view.table(classSchema)
-        // The usual end of a migration: every object has got its value.
+        // This is the usual end of a migration: every object received its value.
         if kept.count == rows.count { return nil }
         for cluster in 0..<rows.clusterCount {
             var bits = rows.presence(cluster)
@@ -77,7 +77,7 @@ struct SchemaLoss {
             place: "\(name).\(property.name)", count: loss.count, objects: loss.objects)
     }
 
-    /// Counts rows and remembers the first of them.
+    /// Counts objects and keeps the first of them.
     private struct Tally {
         var count = 0
         var objects: [ObjectReference] = []

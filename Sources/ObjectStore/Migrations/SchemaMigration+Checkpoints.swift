@@ -1,10 +1,10 @@
 import ColumnStorage
 
-// Migrations that commit in batches, so that a killed one continues from its last batch.
+// Migrations that commit in batches, and continue from the last batch after the process was killed.
 //
 // Meanwhile the file has one schema for all processes: the old one and also the properties and classes of the new one.
-// So no process misreads rows, and writes of others between two batches are migrated as well: their objects are visited
-// again at the end.
+// So no process misreads rows, and writes of other processes between two batches are migrated too: the written objects
+// are visited again at the end.
 extension SchemaMigration {
     /// The reason why batches cannot be committed; nil if they can.
     private var obstacle: String? {
@@ -30,11 +30,11 @@ extension SchemaMigration {
         return nil
     }
 
-    /// Enters a resumable loop over a class.
+    /// Begins a resumable loop over a class.
     ///
-    /// Returns where it continues, or nil if an earlier run has finished it.
+    /// Returns the checkpoint from which the loop continues, or nil if an earlier run has finished the loop.
     ///
-    /// Throws `invalid_argument` where that cannot be, or where the migration has changed objects before.
+    /// Throws `invalid_argument` if the migration cannot commit in batches or has changed objects before.
     func beginLoop(_ className: String) throws -> (number: Int, resumed: MigrationCheckpoint?)? {
         guard resumeKey != nil else {
             throw StoreError(
@@ -60,7 +60,7 @@ extension SchemaMigration {
         return resumed.loop > number ? nil : (number, resumed)
     }
 
-    /// Commits what a loop has done so far and continues in another transaction.
+    /// Commits the changes of a loop so far and begins the next transaction.
     func commitBatch(loop: Int, position: Int64, done: Int, total: Int) throws {
         guard let key = resumeKey else { return }
         let meanwhile = interimSchema
@@ -90,8 +90,8 @@ extension SchemaMigration {
                 _ = try store.view.snapshot.beginWrite(turn)
             }
         } catch {
-            // because: the caller needs the reason why the migration failed, not that the file can then not even be
-            // read.
+            // because: the caller needs the reason why the migration failed, not the failure to read the file
+            // afterwards.
             try? store.didRollBack()
             throw error
         }
@@ -106,7 +106,7 @@ extension SchemaMigration {
         cleanGeneration = store.view.generation
     }
 
-    /// Remembers what others have changed in the objects that loops have passed already.
+    /// Records the objects that other writers changed after the loops visited them.
     func noteForeignChanges(since version: UInt64) throws {
         let present = store.view.version
         guard present > version else { return }
@@ -125,7 +125,7 @@ extension SchemaMigration {
         }
     }
 
-    /// The schema of all processes until the migration is done: the old one and also what is new.
+    /// The schema for all processes until the migration ends: the old one, with the new properties and classes.
     private var interimSchema: Schema {
         func name(of target: String?) -> String? {
             target.map { name in
@@ -148,7 +148,7 @@ extension SchemaMigration {
                 }
                 if stored?.property(named: property.name) != nil { property.name += " (new)" }
                 property.storedName = property.name
-                // Processes that create objects meanwhile do not know the property.
+                // Other processes that create objects meanwhile do not know the property.
                 if property.isSingle, !property.isOptional, property.defaultValue == nil {
                     property.defaultValue = property.type.zero
                 }

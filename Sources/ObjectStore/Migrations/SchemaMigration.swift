@@ -1,10 +1,9 @@
 import ColumnStorage
 
-/// A change of the file's schema in the open write transaction of a store, from its first step to
-/// its last.
+/// A change of the file's schema in the open write transaction of a store, from its first step to its last.
 ///
-/// Columns and classes that the new schema does not have stay until the end: a migration may still
-/// rename them. What it has filled by then keeps its place when the change is worked out again.
+/// Columns and classes that the new schema does not have are kept until the end, because the migration may still rename
+/// them. Values that are already set keep their columns when the change is computed again.
 final class SchemaMigration {
     let store: Store
     var session: WriteSession
@@ -18,31 +17,31 @@ final class SchemaMigration {
     private(set) var change: SchemaChange
     /// The key that identifies an interrupted run of the same migration; nil if it cannot commit in batches.
     let resumeKey: String?
-    /// Where an interrupted run has stopped.
+    /// The checkpoint at which an interrupted run stopped; nil if there is none.
     let resumed: MigrationCheckpoint?
     /// Whether the file had the columns of an interrupted run when this one began.
     private let hadCheckpoint: Bool
-    /// Whether objects have failed in a rehearsal, which reports them and continues.
+    /// Whether objects failed in a rehearsal, which reports failures and continues.
     private var hasFailedObjects = false
     /// Whether this run has committed a batch.
     var hasCommitted = false
-    /// Whether new indexes are built at the end, from the values that the properties have then.
+    /// Whether new indexes are built at the end, from the final values.
     ///
-    /// Maintaining an index costs more than all else that is done to a row. Until the end, queries scan such properties.
+    /// Updating an index costs more than all other work for a row. Until the end, queries scan such properties.
     private var defersIndexes = true
-    /// How many resumable loops were entered.
+    /// The number of resumable loops that have begun.
     var loopCount = 0
-    /// Counts the changes up to which the migration has changed no objects since the last commit.
+    /// The session's count of changes at which the migration had not changed objects since the last commit.
     var cleanGeneration: UInt64 = 0
     /// The changes of other writers between the batches.
     var foreignChanges: [TableID: KeySet] = [:]
-    /// The tables that the migration has made, whether or not a class keeps them.
+    /// The tables that the migration created, whether or not a class keeps them.
     private var made: Set<TableID> = []
 
-    /// Works out the changes; makes none yet.
+    /// Computes the changes without applying them.
     ///
-    /// Where the wanted schema is the whole one, classes that it does not name are gone at the end: empty ones by
-    /// themselves, others because the migration has deleted or renamed them.
+    /// If the given schema is complete, classes that it does not name must not remain at the end: empty ones are
+    /// removed, and the migration deletes or renames the others.
     ///
     /// Throws `migration_needed`, and `not_in_write`.
     init(
@@ -80,31 +79,31 @@ final class SchemaMigration {
         if let found { try noteForeignChanges(since: found.version) }
     }
 
-    /// Whether the schema or its version differs at all.
+    /// Whether the schema or its version differs.
     var isNeeded: Bool { change.isNeeded }
 
     /// The differences between the schemas, with the renames and removals so far.
     var differences: [SchemaDifference] { change.differences }
 
-    /// The schema before, and what it is going to be.
+    /// The schemas before and after the change.
     var schemas: (old: Schema, new: Schema) { (before, change.schema) }
 
-    /// The classes that the new schema does not name, as they are going to be.
+    /// The classes that the new schema does not name, as they will be stored.
     var unnamedClasses: [ClassSchema] {
         let names = Set(wanted.map(\.name))
         return change.schema.classes.filter { !names.contains($0.name) }
     }
 
-    /// Changes the schema; values that the new one has no place for are dropped if ``losses`` allow it.
+    /// Changes the schema; values without a place in the new schema are dropped if ``losses`` allow it.
     func apply() throws {
         guard carriesValues else { return try finish() }
         try apply { _ in }
     }
 
-    /// The same with a function that fills and renames.
+    /// Changes the schema, and runs a function that sets values and renames.
     ///
-    /// Before the function runs, existing objects have the defaults of new properties, and the values of properties
-    /// with another type as far as they convert exactly.
+    /// Before the function runs, existing objects have the defaults of new properties, and those values of properties
+    /// with another type that convert exactly.
     func apply(running body: (Migration) throws -> Void) throws {
         try losses.checkPlaces(before.classes, wanted)
         let old = try oldView()
@@ -129,10 +128,10 @@ final class SchemaMigration {
         try finish()
     }
 
-    /// The values that existing objects get without code.
+    /// The values that existing objects receive without a migration function.
     private lazy var carried = CarriedValues(self)
 
-    /// Whether existing objects get values without code.
+    /// Whether existing objects receive values without a migration function.
     private var carriesValues: Bool {
         differences.contains { difference in
             switch difference {
@@ -143,7 +142,7 @@ final class SchemaMigration {
         }
     }
 
-    /// Gives existing objects what the store's default functions make; an interrupted run has done that.
+    /// Sets the results of the store's default functions in existing objects, unless an interrupted run has done so.
     func fillComputedDefaults(from old: StoreView) throws {
         guard resumed == nil else { return }
         let isClean = store.view.generation == cleanGeneration
@@ -151,31 +150,31 @@ final class SchemaMigration {
         if isClean { cleanGeneration = store.view.generation }
     }
 
-    /// Declares that values or objects are dropped on purpose: `Class.property`, or the name of a class.
+    /// Declares that data is dropped on purpose: `Class.property`, or the name of a class.
     func declareLoss(of place: String) { losses.declare(place) }
 
-    /// The version before, for reading.
+    /// Returns the version before the change, for reading.
     func oldView() throws -> StoreView {
         let snapshot = try StoreError.wrapping { () throws(StorageError) in
             try store.view.snapshot.frozen()
         }
-        // Once something was committed, the file has more columns, which say how waiting rows are laid out.
+        // After a commit, the file has more columns, and these define the layout of waiting rows.
         if !hadCheckpoint, !hasCommitted { snapshot.configure(before.tableDefinitions) }
         return StoreView(schema: before, snapshot: snapshot, isFrozen: true)
     }
 
-    // MARK: What migrations ask for
+    // MARK: Requests of migrations
 
-    /// The class in both schemas; nil where one does not have it.
+    /// Returns the class in both schemas; nil for a schema that does not have it.
     ///
-    /// A name of the new schema counts before one of the old.
+    /// A name in the new schema takes precedence over one in the old schema.
     func counterparts(_ name: String) throws -> (old: ClassSchema?, new: ClassSchema?) {
         if let new = store.view.schema.find(name) { return (before.find(table: new.table), new) }
         let old = try before.require(name)
         return (old, store.view.schema.find(table: old.table))
     }
 
-    /// What was renamed, and the classes that are removed, from here on.
+    /// Adds renames or removed classes, and computes the change again.
     func update(_ change: (inout SchemaChange.Circumstances) throws -> Void) throws {
         let isClean = store.view.generation == cleanGeneration
         try change(&circumstances)
@@ -201,7 +200,7 @@ final class SchemaMigration {
 
     // MARK: Storage
 
-    /// Builds the new indexes now: until a resumable migration is done, others use the file as it was committed.
+    /// Builds the new indexes at the end; until then, other processes use the file as it was committed.
     func buildIndexes() throws {
         guard defersIndexes else { return }
         defersIndexes = false
@@ -231,7 +230,7 @@ final class SchemaMigration {
                 definition.columns[place] = column
             }
         }
-        // An interrupted run has filled columns that this one may only ask for when it has renamed something.
+        // An interrupted run has filled columns that this run may request only after a rename.
         guard resumed != nil, let present = store.view.snapshot.definition(of: definition.id) else {
             return
         }
@@ -263,7 +262,7 @@ final class SchemaMigration {
         try store.writeCatalog(bytes, session)
     }
 
-    /// A property that was renamed to a name outside the schema would be dropped silently.
+    /// Checks that no property was renamed to a name outside the schema, because its values would be dropped silently.
     private func checkRenames() throws {
         for (oldClass, names) in circumstances.renames.properties {
             let className = circumstances.renames.newClass(of: oldClass)
@@ -296,7 +295,7 @@ final class SchemaMigration {
         }
     }
 
-    /// Lets the classes go that a whole schema does not name.
+    /// Removes the classes that a complete schema does not name.
     private func removeUnnamed() throws {
         let left = unnamedClasses
         guard !left.isEmpty else { return }
@@ -323,7 +322,7 @@ final class SchemaMigration {
 }
 
 extension Schema {
-    /// The schema without indexes over single properties that an earlier schema does not have.
+    /// Returns the schema without indexes over single properties that an earlier schema does not have.
     fileprivate func withoutNewIndexes(since before: Schema) -> Schema {
         var isSame = true
         let classes = classes.map { classSchema in

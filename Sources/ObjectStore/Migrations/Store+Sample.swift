@@ -1,10 +1,11 @@
 import ColumnStorage
 
 extension Store {
-    /// Copies a part of the store to another file: so many objects of each class, spread evenly over it, with everything
-    /// that they link to, and with the schema, its version and the record of migrations.
+    /// Copies a sample of the store to another file.
     ///
-    /// Takes time proportional to the size of the sample. Throws what creating a store and writing to it may throw.
+    /// The sample has `count` objects of each class, spread evenly over the class, and all objects that they link to.
+    /// The file also receives the schema, its version and the record of migrations. Takes time proportional to the size
+    /// of the sample. Throws the errors of creating a store and of writing to it.
     package func copySample(of count: Int, to path: String) throws {
         try check()
         let schema = view.schema
@@ -39,7 +40,7 @@ extension Store {
 }
 
 extension ClassSchema {
-    /// The class as a schema declares it, without its table and columns.
+    /// The class as a schema declares it, without its table and column numbers.
     package var unplaced: ClassSchema {
         ClassSchema(
             name,

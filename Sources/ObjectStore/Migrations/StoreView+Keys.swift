@@ -12,7 +12,7 @@ extension StoreView {
         }
     }
 
-    /// The name of an object in messages: its primary key, or its number.
+    /// Returns the name of an object in messages: its primary key, or its object key.
     package func name(of object: ObjectReference) -> String {
         guard let classSchema = schema.find(table: object.table),
             let primary = classSchema.primaryKey,
