@@ -2,37 +2,38 @@ import ColumnStorage
 
 /// The changes of a row that an observer receives.
 ///
-/// Without key paths: every property of the row and of the objects within three links. With key paths: every property
-/// on them, step by step, through links, lists and backlinks of any depth. A `*` means every property of its level.
+/// Without key paths, these are all changes of the row and of the objects within three links. With key paths, these are
+/// the changes of every property on the paths, through any number of links, lists and backlinks. A `*` means every
+/// property of its level.
 struct KeyPathFilter {
-    /// One key path as it was given.
+    /// One key path, as passed by the caller.
     struct Path {
         let text: String
         let graph: WatchGraph
-        /// The properties of the observed class that the path begins with.
+        /// The properties of the observed class with which the path begins.
         let first: [(property: Property, graph: WatchGraph)]
     }
 
-    /// The part of filters that determines which rows they find.
+    /// The part of a filter that determines the touched rows.
     struct Scope: Hashable {
         let table: TableID
         let texts: [String]
     }
 
-    /// The class that the key paths begin at.
+    /// The class at which the key paths begin.
     let table: TableID
-    /// The requested key paths; empty for everything.
+    /// The requested key paths; empty for all changes.
     let texts: [String]
     /// The key paths; empty without a filter.
     let paths: [Path]
-    /// All that counts, in one graph.
+    /// All dependencies in one graph.
     let graph: WatchGraph
 
-    /// Reads the key paths of a class.
+    /// Parses the key paths of a class.
     ///
-    /// No path at all means no filter.
+    /// If `texts` is empty, there is no filter.
     ///
-    /// Throws `invalid_query` with the nearest name there is.
+    /// Throws `invalid_query` for an unknown name, with the most similar known name.
     init(_ texts: [String], class classSchema: ClassSchema, schema: Schema) throws {
         self.texts = texts
         table = classSchema.table
@@ -53,9 +54,9 @@ struct KeyPathFilter {
             : WatchGraph(all, of: classSchema.table)
     }
 
-    /// The rows of the class that a step changes in a way that the observer receives.
+    /// Returns the rows of the class that a step changes in a way that the observer receives.
     func touchedRows(in step: VersionStep) -> KeySet {
-        // The rows of one column are taken from the change set for less than it costs to remember them.
+        // For one column, reading the rows from the change set costs less than caching them.
         if graph.nodes.count == 1, step.changes(of: table)?.modified.count ?? 0 <= 1 {
             return graph.touchedRows(in: step)
         }
@@ -66,18 +67,18 @@ struct KeyPathFilter {
         return touched
     }
 
-    /// The first key path that reports one of some rows; nil without a filter.
+    /// Returns the first key path that matches a change of the given rows; nil without a filter.
     func matchingPath(for rows: KeySet, in step: VersionStep) -> String? {
         paths.first { $0.graph.touchedRows(in: step).intersects(rows) }?.text
     }
 }
 
-/// Key paths with `*` in them.
+/// Key paths that contain `*`.
 private enum WildcardPath {
-    /// Every path that the text describes.
+    /// Returns every path that the text matches.
     ///
-    /// A `*` before the end matches the properties that the rest of the path can follow. Where only `*` follows, it also
-    /// matches plain values, whose paths end there: `*.*` contains all paths of `*`. Throws `unknown_property` or
+    /// A `*` before the end matches the properties that the rest of the path can follow. If only `*` follows, it also
+    /// matches plain values, at which paths end: `*.*` includes all paths of `*`. Throws `unknown_property` or
     /// `invalid_query` for a text that matches no path, and `invalid_query` for more than 1,000 paths.
     static func expand(
         _ text: String, class classSchema: ClassSchema, schema: Schema

@@ -1,6 +1,6 @@
-/// An observation: it lasts as long as the token.
+/// The handle of an observation, which ends with the token.
 ///
-/// Dropping the last reference is the same as ``invalidate()``. Confined to the store's thread.
+/// Releasing the last reference has the effect of ``invalidate()``. A token is confined to the store's thread.
 public final class NotificationToken {
     let observer: Observer
 
@@ -14,78 +14,79 @@ public final class NotificationToken {
 
     /// Ends the observation.
     ///
-    /// The handler is never called again, not even for changes that are already known; one that is
-    /// running finishes. Calling it again does nothing.
+    /// The handler is never called again, not even for pending changes; a running call finishes. Another call of this
+    /// function has no effect.
     public func invalidate() {
         observer.end()
     }
 
-    /// Makes deliveries pass the observer by, so that only ``pull()`` calls the handler.
+    /// Makes deliveries skip the observer, so only ``pull()`` calls the handler.
     package func holdDeliveries() { observer.isPulled = true }
 
-    /// Calls the handler now if something has changed since its last call.
+    /// Calls the handler now if there are changes since its last call.
     package func pull() { observer.dispatcher?.pull(observer) }
 
     /// Whether the handler may still be called.
     public var isValid: Bool { observer.isActive }
 
-    /// Called once when the observation has ended, however it ended: by a token, by the end of what
-    /// was observed, or by the store's closing.
+    /// Called once after the observation has ended.
+    ///
+    /// It ends with the token, with the observed object or collection, or when the store closes.
     package var endHandler: (() -> Void)? {
         get { observer.endHandler }
         set { observer.endHandler = newValue }
     }
 
-    /// The name for reports; empty if none was given.
+    /// The name that reports use; empty if the observer has none.
     public var name: String { observer.name }
 
     /// The observer's dependencies, in the names of the schema: `Dog` for created and deleted objects, `Dog.age` for a
     /// property of any of them, `Dog.*` for every property, `a Dog` for one object.
     ///
-    /// A commit that changes nothing of it costs the observer nothing. Empty for an observer of the
-    /// store, and once the observation has ended.
+    /// A commit that changes none of them costs nothing for this observer. The array is empty for an observer of the
+    /// store and after the observation has ended.
     package var dependencies: [String] {
         guard let dispatcher = observer.dispatcher else { return [] }
         return observer.interests.names(in: dispatcher.store.schema)
     }
 
-    /// The cost of a commit that changes a part of ``dependencies``, in words; empty before the first call.
+    /// A description of the cost of a commit that changes some of ``dependencies``; empty before the first call.
     package var cost: String { observer.cost }
 
-    /// How often the handler was called and how long that took.
+    /// The number and the duration of the handler's calls.
     package var statistics: ObserverStatistics { observer.statistics }
 
-    /// The reason of the last call; nil before the first one that reported a change.
+    /// The reason for the last call; nil before the first call that reported a change.
     package var reason: DeliveryReason? { observer.reason }
 }
 
-/// Figures of one observer.
+/// Statistics of one observer.
 package struct ObserverStatistics: Hashable, Sendable {
-    /// The handler's part: what its calls took.
+    /// The durations of the handler's calls.
     package internal(set) var handling = Durations()
-    /// The store's part: what it took to find out what commits had done to what is observed, whether a call followed or not.
+    /// The durations of computing the observed changes, whether or not a call followed.
     package internal(set) var finding = Durations()
-    /// How many commits were reported together with a later one instead of with a call of their own.
+    /// The number of commits that were reported together with a later commit.
     package internal(set) var coalescedCommits = 0
 
-    /// How often the handler was called.
+    /// The number of the handler's calls.
     package var calls: Int { handling.count }
 
-    /// Figures of an observer that was not called yet.
+    /// Creates statistics without calls.
     package init() {}
 }
 
-/// How long something took each time, in microseconds.
+/// Statistics of the durations of a repeated operation, in microseconds.
 package struct Durations: Hashable, Sendable {
-    /// How often it was done.
+    /// The number of measurements.
     package private(set) var count = 0
-    /// How long it took the last time; 0 before the first.
+    /// The last duration; 0 before the first measurement.
     package private(set) var last = 0.0
-    /// How long it took at most.
+    /// The longest duration.
     package private(set) var maximum = 0.0
-    /// How long it took together.
+    /// The sum of all durations.
     package private(set) var total = 0.0
-    /// How long it took on average; 0 before the first time.
+    /// The average duration; 0 before the first measurement.
     package var mean: Double { count == 0 ? 0 : total / Double(count) }
 
     mutating func add(_ microseconds: Double) {
@@ -96,17 +97,16 @@ package struct Durations: Hashable, Sendable {
     }
 }
 
-/// The reason of a call of an observer.
+/// The reason for a call of an observer.
 package struct DeliveryReason: Sendable {
-    /// The version that the observer had seen before.
+    /// The version that the observer had seen before the call.
     package let previousVersion: UInt64
-    /// The version that it has seen now.
+    /// The version that the observer has seen with the call.
     package let version: UInt64
-    /// The objects of the observed class that made the call necessary.
+    /// The objects of the observed class whose changes caused the call.
     package let objects: [ObjectReference]
-    /// The properties of those objects that were modified, in schema order.
+    /// The modified properties of these objects, in schema order.
     package let properties: [String]
-    /// The first of the observer's key paths that was hit; nil if it has none, or if the call is
-    /// about rows that came or went only.
+    /// The first key path of the observer that matched; nil without key paths, or if only rows entered or left.
     package let keyPath: String?
 }

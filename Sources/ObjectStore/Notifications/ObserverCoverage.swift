@@ -4,33 +4,33 @@ import ColumnStorage
 package struct ObserverCoverage {
     /// One condition of the observed query.
     package struct Condition {
-        /// The condition as it was written.
+        /// The text of the condition.
         package let text: String
-        /// Whether the object satisfies it.
+        /// Whether the object satisfies the condition.
         package let holds: Bool
-        /// The object's values that the condition looks at.
+        /// The object's values that the condition reads.
         package let values: [(path: String, value: Value)]
     }
 
-    /// The only object that is observed; nil for a collection.
+    /// The only observed object; nil for a collection.
     package internal(set) var observedObject: ObjectReference?
-    /// The class of the observed objects, if the object is of another one.
+    /// The class of the observed objects, if the object belongs to another class.
     package internal(set) var otherClass: String?
     /// The conditions of the observed query.
     package internal(set) var conditions: [Condition] = []
-    /// Whether the object satisfies all conditions and is left out by a limit or `distinct`, or is no element of the
-    /// observed list.
+    /// Whether the object satisfies all conditions but a limit or `distinct` excludes it, or it is not an element of
+    /// the observed list.
     package internal(set) var isCutOff = false
-    /// The key paths that count; empty for all.
+    /// The key paths that limit what the observer receives; empty for all properties.
     package internal(set) var keyPaths: [String] = []
     /// The latest version that was written without notifying the observer.
     package internal(set) var silencedVersion: UInt64?
-    /// When calls are delayed.
+    /// The pace of the calls; nil if they are not delayed.
     package internal(set) var pace: ObserverPace?
     /// Whether a call is pending because of the pace.
     package internal(set) var isHolding = false
 
-    /// Whether a change of a property of the object counts.
+    /// Returns whether the observer receives changes of a property of the object.
     package func covers(_ property: String) -> Bool {
         keyPaths.isEmpty
             || keyPaths.contains { path in
@@ -41,8 +41,9 @@ package struct ObserverCoverage {
 }
 
 extension NotificationToken {
-    /// The conditions under which the observer is called for an object; nil for observers of other things than objects
-    /// and results.
+    /// Returns the conditions under which the observer is called for an object.
+    ///
+    /// The result is nil for observers that do not observe objects or results.
     package func coverage(of object: LiveObject) -> ObserverCoverage? {
         guard observer.isActive, let dispatcher = observer.dispatcher else { return nil }
         return observer.coverage(of: object.reference, in: dispatcher.store.view)
@@ -50,7 +51,7 @@ extension NotificationToken {
 }
 
 extension ObserverCoverage {
-    /// Adds what a query asks of an object.
+    /// Adds the conditions of a query for an object.
     init(
         _ common: ObserverCoverage, _ query: Query, of className: String, _ object: ObjectReference,
         in view: StoreView
@@ -68,7 +69,7 @@ extension ObserverCoverage {
 }
 
 extension Query {
-    /// The conditions of a query as they apply to an object.
+    /// Returns the conditions of a query, evaluated for an object.
     func conditions(for key: ObjectKey, in view: StoreView) -> [ObserverCoverage.Condition] {
         steps.flatMap { step -> [ObserverCoverage.Condition] in
             guard case .filter(let predicate) = step else { return [] }

@@ -1,7 +1,7 @@
 extension NotificationDispatcher {
-    /// Calls every observer that has not seen the version that is present at the start.
+    /// Calls every observer that has not seen the version that is current at the start.
     ///
-    /// Observers that are added meanwhile wait for the next delivery.
+    /// Observers added meanwhile wait for the next delivery.
     func deliver() {
         guard !isClosed else { return }
         cleanGeneration = store.view.generation
@@ -15,7 +15,8 @@ extension NotificationDispatcher {
             callStoreObservers(.didChange, except: [])
         }
         guard !tracked.isEmpty else { return }
-        // What a handler commits from here on is for the next delivery: its begin has served all observers.
+        // Commits of a handler belong to the next delivery: a write delivers pending changes to all observers when it
+        // begins.
         let version = store.view.version
         for observer in tracked.inOrder {
             guard !isClosed else { return }
@@ -27,7 +28,9 @@ extension NotificationDispatcher {
         }
     }
 
-    /// Moves an observer that deliveries pass by to the present version; all changes since its last call are one change.
+    /// Moves an observer that deliveries skip to the current version.
+    ///
+    /// All changes since its last call are reported as one change.
     func pull(_ observer: Observer) {
         guard !isClosed else { return }
         if depth == 0 { cleanGeneration = store.view.generation }
@@ -39,7 +42,7 @@ extension NotificationDispatcher {
         serveNow(observer)
     }
 
-    /// Moves one observer to the present version, before its turn.
+    /// Moves one observer to the current version, before the other observers.
     func serveNow(_ observer: Observer) {
         let version = store.view.version
         guard !isClosed, observer.isActive, observer.isTracked,
@@ -49,7 +52,7 @@ extension NotificationDispatcher {
     }
 
     private func serve(_ observer: Observer) {
-        // The reason for the last call is released after the next call, which need not wait for that.
+        // Releasing the previous reason can wait until after the call.
         let lastReason = observer.makeReason
         defer { withExtendedLifetime(lastReason) {} }
         let call: Observer.Call?
@@ -63,14 +66,14 @@ extension NotificationDispatcher {
         if let call { run(call, of: observer) }
     }
 
-    /// The last call of an observer that cannot be moved.
+    /// Returns the last call of an observer that cannot be updated.
     func failure(of observer: Observer, _ error: any Error) -> Observer.Call? {
         if !observer.isProbe { report(error, observer) }
         return observer.failed(
             error as? StoreError ?? StoreError(.invalidQuery, String(describing: error)))
     }
 
-    /// Moves the observer to the present version.
+    /// Moves the observer to the current version, and returns the call to make.
     private func prepare(_ observer: Observer) throws -> Observer.Call? {
         let target = try presentView()
         guard let base = observer.base, let step = step(from: base) else {
@@ -96,7 +99,7 @@ extension NotificationDispatcher {
         callRound = pendingRound
         let watch = Stopwatch()
         do {
-            // What a handler reads is nothing that a reaction waiting for it has read.
+            // The reads of a handler are not dependencies of a reaction that waits for the handler.
             if let scope = store.readScope, scope.reaction != nil {
                 try scope.tracking(nil, call)
             } else {
@@ -113,11 +116,13 @@ extension NotificationDispatcher {
         (current, callRound) = outer
     }
 
-    /// Nested calls are swallowed: a handler that writes does not receive its own write.
+    /// Calls the store's own observers, except the silenced ones.
+    ///
+    /// Nested calls are ignored: a handler that writes does not receive its own write.
     func callStoreObservers(_ notification: StoreNotification, except silenced: [Observer]) {
         guard !isCallingStoreObservers, !storeObservers.isEmpty, !isClosed else { return }
         isCallingStoreObservers = true
-        // `refresh` is allowed where a refresh is required.
+        // Handlers of `refresh_required` may call `refresh`.
         let isDelivery = notification == .didChange
         if isDelivery { depth += 1 }
         defer {
@@ -134,7 +139,7 @@ extension NotificationDispatcher {
         }
     }
 
-    /// After the outermost delivery: nothing more is needed of what it was for.
+    /// Releases the data of the outermost delivery after its end.
     private func settle() {
         pending.forgetSteps()
         lastRead = nil

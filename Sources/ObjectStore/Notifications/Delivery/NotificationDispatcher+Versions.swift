@@ -1,8 +1,8 @@
 import ColumnStorage
 
-// Observers and the versions they have seen.
+// Observers and the versions that they have seen.
 extension NotificationDispatcher {
-    /// Adds an observer that has seen a version, or none; then its first call is due.
+    /// Adds an observer that has seen a version; if the version is nil, its first call is pending.
     func add(_ observer: Observer, seen version: UInt64?) -> NotificationToken {
         enter(observer, seen: version)
         let token = NotificationToken(observer)
@@ -10,7 +10,7 @@ extension NotificationDispatcher {
         return token
     }
 
-    /// Adds an observer that has no token.
+    /// Adds an observer without a token.
     func enter(_ observer: Observer, seen version: UInt64?) {
         lastNumber += 1
         observer.register(as: lastNumber)
@@ -40,7 +40,7 @@ extension NotificationDispatcher {
         isObservingHandler?(isObserving)
     }
 
-    /// Files an observer, also one that was filed before, under the tables that it depends on.
+    /// Registers an observer in the index under its dependencies, and removes earlier entries of the observer.
     func file(_ observer: Observer) {
         guard observer.isActive else { return }
         if let before = filed[observer.number] { index.remove(observer, before) }
@@ -59,14 +59,14 @@ extension NotificationDispatcher {
         }
     }
 
-    /// Keeps the version that the store has left for the observers that the change concerns.
+    /// Keeps the previous version of the store for the observers that the change affects.
     func keep(_ left: StoreView) {
         forgetSteps()
         track(leaving: left)
         pending.keep(left)
     }
 
-    /// Forgets what was computed for the version that was present before.
+    /// Removes the cached steps to the previous version of the store.
     func forgetSteps() {
         pending.forgetSteps()
         cleanView = nil
@@ -76,7 +76,7 @@ extension NotificationDispatcher {
         guard !observers.isEmpty else { return }
         func track(_ observer: Observer) {
             guard !observer.isTracked, observer.isActive else { return }
-            // Nothing has concerned it since it rests, so any version since then will do.
+            // No change affected the idle observer, so any version since its last one can serve as its base.
             let base = pending.firstReadable(from: observer.base ?? 0) ?? left.version
             observer.stand(at: base)
             tracked.insert(observer)
@@ -89,7 +89,7 @@ extension NotificationDispatcher {
         }
     }
 
-    /// The observer has seen the present version.
+    /// Records that the observer has seen the current version.
     func move(_ observer: Observer) {
         if observer.isTracked { forget(observer) }
         observer.stand(at: store.view.version)
@@ -100,8 +100,9 @@ extension NotificationDispatcher {
         if let base = observer.base { pending.leave(base) }
     }
 
-    /// The present version, without what an open write has changed in it so far: a delivery starts
-    /// before its write has changed anything, but a handler may have.
+    /// Returns the current version without the uncommitted changes of an open write.
+    ///
+    /// A delivery starts before its write changes any data, but handlers may have written since.
     func presentView() throws -> StoreView {
         let live = store.view
         guard store.isInWrite, live.generation != cleanGeneration else { return live }
@@ -114,10 +115,10 @@ extension NotificationDispatcher {
         return view
     }
 
-    /// From a version that was seen to the present one; nil if the former is no longer known.
+    /// Returns the step from a seen version to the current one; nil if the seen version is not readable any more.
     func step(from base: UInt64) -> VersionStep? {
         guard let old = pending.view(of: base), let new = try? presentView() else { return nil }
-        // The step of an earlier observer may end in the view that a handler has written to since.
+        // The cached step may end in a view that a handler has changed since.
         if let known = pending.step(from: base), known.new === new { return known }
         let changes = recorded(from: base) ?? VersionComparison.changes(from: old, to: new)
         let step = VersionStep(from: old, to: new, changes: changes)
@@ -125,11 +126,11 @@ extension NotificationDispatcher {
         return step
     }
 
-    /// The changes since a version; nil if the history does not reach back.
+    /// Returns the recorded changes since a version; nil if the history does not reach back.
     private func recorded(from base: UInt64) -> ChangeSet? {
         let version = store.view.version
         if let lastRead, lastRead.from == base, lastRead.to == version { return lastRead.changes }
-        // because: a history that cannot be read is as good as none, and comparing finds the same.
+        // because: if the history cannot be read, a comparison of the versions finds the same changes.
         let read = (try? store.view.snapshot.changes(from: base, to: version)) ?? nil
         lastRead = read.map { (base, version, $0) }
         return read

@@ -1,43 +1,44 @@
 import ColumnStorage
 
-/// Delivers pending reports to the observers of one store, in order.
+/// Delivers pending changes to the observers of one store, in order.
 ///
-/// Most observers rest, because no commit concerns them. When the store moves to another version, an index finds the
-/// observers that depend on the changes, at a cost independent of the number of the others; these remember the version
-/// they have seen. A delivery visits them - the store's own observers first, then all others in the order of their
-/// registration - and moves each to the store's present version. A handler may write, deliver, end a token or close the
-/// store; in each case the next observer only compares the version that it has seen. So every observer receives each
-/// change exactly once.
+/// Most observers are idle, because no commit affects them. When the store moves to another version, an index finds the
+/// observers that depend on the changes; the number of other observers does not matter. The found observers record the
+/// version that they have seen. A delivery visits them and moves each to the store's current version: the store's own
+/// observers first, then all others in the order of their registration. A handler may write, deliver, invalidate a
+/// token or close the store, because each observer only compares the version that it has seen with the current one. So
+/// every observer receives each change exactly once.
 ///
-/// The versions that observers have not left yet are kept readable, and no others.
+/// Only the versions that observers still need are kept readable.
 package final class NotificationDispatcher {
-    /// After this many rounds of writes in observers that were caused by writes in observers, a further write in an
-    /// observer is refused.
+    /// The maximum number of consecutive rounds of writes in observers.
+    ///
+    /// In each round, the writes of observers cause the calls of the next round. A write in a further round is refused.
     package static let maximumRounds = 100
 
     /// Receives the errors of handlers, with the observer's token.
     ///
-    /// Without it they are dropped.
+    /// If it is nil, errors are ignored.
     package var errorHandler: ((any Error, NotificationToken?) -> Void)?
 
     unowned let store: Store
-    /// All observers but the store's own, by number.
+    /// All observers except the store's own, by number.
     var observers: [Int: Observer] = [:]
     var storeObservers: [StoreObserver] = []
     var lastNumber = 0
-    /// Called when the first observer was added, and when the last one was removed.
+    /// Called when the first observer was added and when the last one was removed, with whether there are observers.
     var isObservingHandler: ((Bool) -> Void)?
     var wasObserving = false
     var isClosed = false
 
-    // The observers with pending reports, and the earlier versions that are kept for them.
+    // The observers with pending changes, and the earlier versions that are kept for them.
     var index = ObserverIndex()
     var filed: [Int: ObserverInterests] = [:]
     var tracked = TrackedObservers()
     var pending = PendingVersions()
-    /// The last changes that were read from the history.
+    /// The changes that were last read from the history.
     var lastRead: (from: UInt64, to: UInt64, changes: ChangeSet)?
-    /// The present version as it was before an open write changed something.
+    /// The current version before an open write changed it.
     var cleanView: StoreView?
     var cleanGeneration: UInt64 = 0
 
@@ -46,7 +47,7 @@ package final class NotificationDispatcher {
     var isCallingStoreObservers = false
     var owesDidChange = false
 
-    // Rounds of writes that cause each other.
+    // Rounds of writes that observers cause in each other.
     var current: Observer?
     var pendingRound = 0
     var callRound = 0
@@ -56,7 +57,7 @@ package final class NotificationDispatcher {
         self.store = store
     }
 
-    /// Whether a handler of an object's or a collection's observer, or `did_change`, is running.
+    /// Whether a handler of an object or a collection, or of `did_change`, is running.
     package var isDelivering: Bool { depth > 0 }
 
     /// Whether a delivery would call any observer.
@@ -67,10 +68,9 @@ package final class NotificationDispatcher {
     }
 }
 
-// What the store tells.
+// Notifications from the store.
 extension NotificationDispatcher {
-    /// Throws `limit_exceeded` if observers have set each other off too often; to be asked before a
-    /// write transaction begins.
+    /// Throws `limit_exceeded` if observers have caused each other's calls too often; called before a write begins.
     func checkRounds() throws {
         guard depth > 0, current != nil, callRound >= Self.maximumRounds else { return }
         let who =
@@ -92,7 +92,7 @@ extension NotificationDispatcher {
         }
     }
 
-    /// The store has moved to another version; `left` still shows the one before.
+    /// Records that the store has moved to another version; `left` still shows the previous one.
     func didAdvance(leaving left: StoreView) {
         keep(left)
         owesDidChange = true
@@ -101,18 +101,20 @@ extension NotificationDispatcher {
         store.moveHandler?()
     }
 
-    /// Whether some observer may have to leave the present version when a write is committed.
+    /// Whether the current version may have to stay readable for some observer when a write is committed.
     var needsPresentVersion: Bool { !observers.isEmpty }
 
-    /// The store has committed a write; `left` still shows the version before, if that is needed.
+    /// Notifies observers after a commit of the store; `left` still shows the previous version, if that is needed.
     ///
     /// Calls the store's own observers. The silenced observers move to the new version at once.
     func didCommit(leaving left: StoreView?, silencing tokens: [NotificationToken]) {
-        // Another commit in the same moment is received together with this one: the version between them is never seen.
+        // If another commit happened at the same time, both are received together; the version between them is never
+        // seen.
         let isAlone = left.map { store.view.version == $0.version + 1 } ?? true
         let silenced = isAlone ? tokens.map(\.observer) : []
         if let left {
-            // One that rests may share an older version that another one has still to leave: not this time.
+            // An idle observer may use an older version that other observers need; a silenced one must start at this
+            // one.
             for observer in silenced.flatMap({ [$0, $0.delay?.probe] }) {
                 if let observer, observer.isActive, !observer.isTracked {
                     observer.stand(at: left.version)
@@ -138,21 +140,21 @@ extension NotificationDispatcher {
         store.moveHandler?()
     }
 
-    /// Moves an observer over the commit that was just made, without a call.
+    /// Moves an observer beyond the last commit without calling it.
     private func silence(_ observer: Observer, leaving left: StoreView) {
         observer.silencedVersion = store.view.version
-        // The probe of a delayed observer is what remembers that this commit was silent.
+        // The probe of a delayed observer records that this commit was silent.
         if let delay = observer.delay {
             delay.isSilencing = true
             defer { delay.isSilencing = false }
             if let probe = delay.probe {
                 passOver(probe, left) { try $0?() }
-                // The observed object is gone, and the observer receives no call.
+                // The observed object was deleted, and the observer receives no call.
                 guard probe.isActive else { return observer.end() }
             }
             guard !delay.isHolding else { return }
         }
-        // The returned call is the one that must not be made.
+        // The returned call is dropped, because the commit is silent.
         passOver(observer, left) { _ in }
         observer.makeReason = nil
     }
@@ -164,7 +166,7 @@ extension NotificationDispatcher {
         var call: Observer.Call?
         if let step = step(from: left.version) {
             do { try use(observer.advance(along: step)) } catch {
-                // What was given up half-way cannot be followed further.
+                // An observer cannot be updated further after an update failed half-way.
                 call = failure(of: observer, error)
             }
         }
@@ -173,12 +175,12 @@ extension NotificationDispatcher {
         if let call { run(call, of: observer) }
     }
 
-    /// There is a newer version, and the store does not move by itself.
+    /// Notifies observers that a newer version exists and that the store does not advance automatically.
     func announceRefreshRequired() {
         callStoreObservers(.refreshRequired, except: [])
     }
 
-    /// Ends all observers for good: the store closes.
+    /// Ends all observers permanently because the store closes.
     func invalidateAll() {
         isClosed = true
         for observer in storeObservers { observer.end() }
@@ -186,7 +188,7 @@ extension NotificationDispatcher {
         pending.removeAll()
     }
 
-    /// Passes on an error that no caller can be given.
+    /// Passes an error that has no caller to the error handler.
     func report(_ error: any Error, _ observer: Observer? = nil) {
         errorHandler?(error, observer?.token)
     }

@@ -1,9 +1,9 @@
 import ColumnStorage
 
-/// Finds the observers that a commit concerns without asking the others.
+/// Finds the observers that a commit affects without visiting the others.
 ///
-/// Observers are filed under what they depend on; a commit costs the tables, columns and rows that
-/// it has changed, and the observers found there.
+/// Observers are registered under their dependencies. A lookup takes time in proportion to the changed tables, columns
+/// and rows, and to the observers found.
 struct ObserverIndex {
     private typealias Bucket = [Int: Observer]
 
@@ -20,10 +20,10 @@ struct ObserverIndex {
 
     private var tables: SortedMap<TableID, Table> = SortedMap()
 
-    /// Whether no observer depends on anything.
+    /// Whether the index has no entries.
     var isEmpty: Bool { tables.isEmpty }
 
-    /// Files an observer under what it depends on.
+    /// Registers an observer under its dependencies.
     mutating func add(_ observer: Observer, _ interests: ObserverInterests) {
         let number = observer.number
         for table in interests.membership { entry(table).membership[number] = observer }
@@ -36,7 +36,7 @@ struct ObserverIndex {
         }
     }
 
-    /// Takes an observer out of where it was filed.
+    /// Removes the entries of an observer.
     mutating func remove(_ observer: Observer, _ interests: ObserverInterests) {
         let number = observer.number
         var touched = interests.membership.union(interests.tables)
@@ -67,8 +67,7 @@ struct ObserverIndex {
         return made
     }
 
-    /// Calls `body` with every observer that depends on something that was changed, perhaps more
-    /// than once.
+    /// Calls `body` with every observer that depends on some change, possibly more than once.
     func forEachConcerned(by changes: ChangeSet, _ body: (Observer) -> Void) {
         for (table, changed) in changes.tables {
             guard let entry = tables[table] else { continue }
@@ -85,7 +84,7 @@ struct ObserverIndex {
         }
     }
 
-    /// Looks at the changed rows or at the observed ones, whichever are fewer.
+    /// Calls `body` for the changed rows that are observed; iterates over the smaller of the two sets.
     private static func forEachRow(
         of entry: Table, _ changed: TableChanges, _ body: (Observer) -> Void
     ) {

@@ -8,36 +8,36 @@ struct ObserverInterests {
         var column: ColumnID
     }
 
-    /// These rows, whatever becomes of them.
+    /// Rows of which every change and the deletion matter.
     private(set) var rows: Set<ObjectReference> = []
-    /// Tables whose rows come and go.
+    /// Tables in which insertions and deletions of rows matter.
     private(set) var membership: Set<TableID> = []
-    /// Columns, in whatever row.
+    /// Columns that matter in every row.
     private(set) var columns: Set<Column> = []
-    /// Tables of which every column counts.
+    /// Tables in which every column matters.
     private(set) var tables: Set<TableID> = []
 
-    /// Depends on all that becomes of one row.
+    /// Adds every change and the deletion of one row.
     mutating func add(row: ObjectReference) {
         rows.insert(row)
     }
 
-    /// Depends on which rows a table has.
+    /// Adds the insertions and deletions of a table's rows.
     mutating func add(membershipOf table: TableID) {
         membership.insert(table)
     }
 
-    /// Depends on every column of a table.
+    /// Adds every column of a table.
     mutating func add(everythingOf table: TableID) {
         tables.insert(table)
     }
 
-    /// Depends on a column.
+    /// Adds a column of a table.
     mutating func add(column: ColumnID, of table: TableID) {
         columns.insert(Column(table: table, column: column))
     }
 
-    /// Depends on what others depend on as well.
+    /// Adds the dependencies of another observer.
     mutating func formUnion(_ other: ObserverInterests) {
         rows.formUnion(other.rows)
         membership.formUnion(other.membership)
@@ -45,7 +45,7 @@ struct ObserverInterests {
         tables.formUnion(other.tables)
     }
 
-    /// Depends on what a graph watches; its root is only one row if `root` is given.
+    /// Adds the dependencies of a graph; its root is only one row if `root` is not nil.
     mutating func add(_ graph: WatchGraph, root: ObjectReference? = nil) {
         for (index, node) in graph.nodes.enumerated() {
             if index == 0, let root {
@@ -62,7 +62,7 @@ struct ObserverInterests {
         }
     }
 
-    /// Depends on the rows of a query, and on what a filter looks at in them.
+    /// Adds the rows of a query, and the properties of them that a filter selects.
     mutating func add(_ query: Query, _ filter: KeyPathFilter?, schema: Schema) {
         if let owner = query.owner(in: schema) { add(row: owner) }
         switch query.base {
@@ -78,8 +78,10 @@ struct ObserverInterests {
         if let filter { add(filter.graph) }
     }
 
-    /// The dependencies in the names of a schema: `Dog` for created and deleted objects, `Dog.age` for a property,
-    /// `Dog.*` for every property, `a Dog` for one object; in alphabetical order.
+    /// Returns the dependencies in the names of a schema, in alphabetical order.
+    ///
+    /// The names are `Dog` for created and deleted objects, `Dog.age` for a property, `Dog.*` for every property, and
+    /// `a Dog` for one object.
     func names(in schema: Schema) -> [String] {
         func name(_ table: TableID) -> String { schema.find(table: table)?.name ?? "?" }
         var names = Set(membership.map(name))

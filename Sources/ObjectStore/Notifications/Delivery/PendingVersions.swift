@@ -1,40 +1,40 @@
-/// The versions that observers have still to leave, in ascending order.
+/// The versions that observers still need, in ascending order.
 ///
-/// There is one for a store whose observers all keep pace, and a few where some of them are delayed, so that looking through
-/// all of them costs less than any table.
+/// There is one version if no observer is delayed, and there are only a few otherwise, so a linear search costs less
+/// than a hash table.
 struct PendingVersions {
     private struct Entry {
         let version: UInt64
-        /// How many observers have still to leave it.
+        /// The number of observers that still need the version.
         var observers = 0
-        /// The version as it was, once the store has left it.
+        /// The view of the version; nil until the store has left it.
         var view: StoreView?
-        /// The way from it to the present one, while that is known.
+        /// The step from the version to the current one, once it was computed.
         var step: VersionStep?
     }
 
     private var entries: [Entry] = []
 
-    /// How many versions are kept, or will be when the store leaves them.
+    /// The number of versions that are kept, or will be kept when the store leaves them.
     var count: Int { entries.count }
 
     private func place(of version: UInt64) -> Int? {
         entries.firstIndex { $0.version == version }
     }
 
-    /// The oldest version that can be read and is not older than the given one.
+    /// Returns the oldest readable version that is not older than the given one.
     func firstReadable(from version: UInt64) -> UInt64? {
         entries.first { $0.version >= version && $0.view != nil }?.version
     }
 
-    /// The view of a version; nil if all observers have left it.
+    /// Returns the view of a version; nil if no observer needs the version.
     func view(of version: UInt64) -> StoreView? { place(of: version).flatMap { entries[$0].view } }
 
     func step(from version: UInt64) -> VersionStep? {
         place(of: version).flatMap { entries[$0].step }
     }
 
-    /// One more observer has still to leave a version.
+    /// Adds an observer that needs a version.
     mutating func enter(_ version: UInt64) {
         if let place = place(of: version) {
             entries[place].observers += 1
@@ -47,7 +47,7 @@ struct PendingVersions {
         }
     }
 
-    /// An observer has left a version, which is forgotten with the last one.
+    /// Removes an observer from a version, and removes the version with its last observer.
     mutating func leave(_ version: UInt64) {
         guard let place = place(of: version) else { return }
         entries[place].observers -= 1
@@ -55,17 +55,17 @@ struct PendingVersions {
         if place == entries.count - 1 { entries.removeLast() } else { entries.remove(at: place) }
     }
 
-    /// Keeps a version that the store has left, if some observer has still to leave it.
+    /// Keeps a version that the store has left, if an observer needs it.
     mutating func keep(_ view: StoreView) {
         if let place = place(of: view.version) { entries[place].view = view }
     }
 
-    /// Remembers the way from a version to the present one.
+    /// Keeps the step from a version to the current one.
     mutating func keep(_ step: VersionStep) {
         if let place = place(of: step.old.version) { entries[place].step = step }
     }
 
-    /// Forgets all ways: the present version is another one.
+    /// Removes all steps, because the current version has changed.
     mutating func forgetSteps() {
         for place in entries.indices { entries[place].step = nil }
     }

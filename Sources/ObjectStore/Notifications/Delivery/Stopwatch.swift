@@ -4,14 +4,14 @@
     import Darwin
 #endif
 
-/// Measures how long something takes, for less than `ContinuousClock`, whose durations have 128 bits.
+/// Measures elapsed time, at a lower cost than `ContinuousClock`, whose durations have 128 bits.
 struct Stopwatch {
     private let start = Self.now
 
-    /// The microseconds since it was made.
+    /// The microseconds since the stopwatch was created.
     var microseconds: Double { Double(Self.now - start) / 1000 }
 
-    /// Nanoseconds since some moment that stays the same; steps of the system's clock do not count.
+    /// The nanoseconds since a fixed point in time; changes of the system clock do not matter.
     private static var now: Int64 {
         var time = timespec()
         unsafe clock_gettime(CLOCK_MONOTONIC, &time)

@@ -1,27 +1,27 @@
-/// The observers that have a pending report, or may have one.
+/// The observers that have pending changes, or may have some.
 ///
-/// Each knows its place in here, so that entering and leaving cost the same however many there are.
+/// Each observer stores its position in the array, so adding and removing one takes constant time.
 struct TrackedObservers {
     private var observers: [Observer] = []
 
     var isEmpty: Bool { observers.isEmpty }
 
-    /// All of them, in the order of their registration.
+    /// All observers, in the order of their registration.
     var inOrder: [Observer] {
-        // Most often there is one, and even that would be copied to be sorted.
+        // There is mostly one observer; sorting would copy the array.
         observers.count == 1 ? observers : observers.sorted { $0.number < $1.number }
     }
 
-    /// Whether there is one that is like this.
+    /// Returns whether an observer satisfies a condition.
     func contains(where isMeant: (Observer) -> Bool) -> Bool { observers.contains(where: isMeant) }
 
-    /// Adds an observer that is not in here.
+    /// Adds an observer that is not in the collection.
     mutating func insert(_ observer: Observer) {
         observer.place = observers.count
         observers.append(observer)
     }
 
-    /// Takes an observer out, if it is in here; the last one takes its place.
+    /// Removes an observer, if it is in the collection; the last one takes its position.
     mutating func remove(_ observer: Observer) {
         guard let place = observer.place else { return }
         observer.place = nil

@@ -1,13 +1,13 @@
 import ColumnStorage
 
-/// Follows everything that happens in a store, one step after the other.
+/// Receives every change of a store, step by step.
 ///
-/// Is served together with the store's own observers, so that a commit has been reported when it returns.
+/// It is called together with the store's own observers, so a commit has been reported when it returns.
 final class ChangeStreamObserver: Observer {
     typealias Handler = (VersionChange) throws -> Void
 
     private var handler: Handler?
-    /// The observer of the store that this one follows; ends with it.
+    /// The token of the store observer that drives this observer; both end together.
     var storeToken: NotificationToken?
 
     init(name: String, dispatcher: NotificationDispatcher, handler: @escaping Handler) {

@@ -1,10 +1,10 @@
 import ColumnStorage
 import MemoryAccounts
 
-/// Follows the rows of a query, or the elements of a collection.
+/// Observes the rows of a query, or the elements of a collection.
 ///
-/// The rows are kept with their positions; a step costs the rows that it touches times the
-/// logarithm of their number wherever the query allows it.
+/// The rows are kept with their positions. Unless the query prevents it, a step takes time in proportion to the touched
+/// rows, times the logarithm of the number of all rows.
 final class CollectionObserver: Observer {
     typealias Handler = (CollectionChange) throws -> Void
 
@@ -12,15 +12,17 @@ final class CollectionObserver: Observer {
     private let texts: [String]
     private let table: TableID
     private let owner: ObjectReference?
-    /// Nil for plain values, which have no properties.
+    /// The key paths; nil for plain values, which have no properties.
     private var filter: KeyPathFilter?
     private var rows: (any ObservedRows)?
-    /// The memory of the rows.
+    /// The memory that the rows take.
     private var charge = MemoryCharge()
     private static let memoryOfRow = 64
     private var handler: Handler?
     private let className: String
 
+    /// Creates an observer of a collection.
+    ///
     /// Throws `invalid_query` for a key path that the class does not have.
     init(
         _ collection: ObservedCollection, keyPaths: [String], name: String,
@@ -100,7 +102,7 @@ final class CollectionObserver: Observer {
         if step.removes(table, owner: owner) { return lastCall(step) }
         if step.changes.schemaChanged { try follow(step) }
         guard var rows else { return nil }
-        self.rows = nil  // so that the copy is the only one and is changed in place
+        self.rows = nil  // makes `rows` the only copy, which is then changed in place
         defer { if isActive { self.rows = rows } }
         var positions = rows.advance(
             along: step, modified: filter?.touchedRows(in: step) ?? KeySet())
@@ -142,7 +144,7 @@ final class CollectionObserver: Observer {
         let schema = step.new.schema
         guard let elements = schema.find(table: table) else { return }
         collection = try collection.followed(to: schema)
-        // What came with the schema has no objects before, so that the rows were the same.
+        // Properties that were added with the schema have no earlier objects, so the rows were the same before.
         if rows != nil, case .objects(let query) = collection, query.dependsOnMixed {
             rows = makeRows(step.old)
         }
@@ -151,7 +153,7 @@ final class CollectionObserver: Observer {
         }
     }
 
-    /// The owner or the class is gone: every row is, and the collection with it.
+    /// Returns the last call after the owner or the class was deleted, with all rows as deletions.
     private func lastCall(_ step: VersionStep) -> Call? {
         var positions = CollectionChangeSet()
         var lost: [ElementDetail] = []
@@ -176,7 +178,7 @@ final class CollectionObserver: Observer {
         return lastCall(step, positions, lost)
     }
 
-    /// All rows are gone, and the collection with them.
+    /// Returns the last call, with all rows as deletions and an invalid collection.
     private func lastCall(
         _ step: VersionStep, _ positions: CollectionChangeSet, _ lost: [ElementDetail]
     ) -> Call? {
@@ -205,7 +207,7 @@ final class CollectionObserver: Observer {
     }
 
     private func explain(_ positions: CollectionChangeSet, _ step: VersionStep) {
-        // Holds the change set, but neither of the versions, which would stay in the file.
+        // The closure captures the change set but no version, because versions keep pages in the file.
         let (table, texts, changes) = (table, texts, step.changes)
         let (from, to) = (step.old.version, step.new.version)
         let schema = step.new.schema

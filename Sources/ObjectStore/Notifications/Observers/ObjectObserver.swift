@@ -1,9 +1,9 @@
 import ColumnStorage
 
-/// Follows one object.
+/// Observes one object.
 ///
-/// Looks at the object's own properties or, with key paths, at the properties on them; never at linked objects without
-/// a key path through the link. Costs a search in the change set.
+/// Reports changes of the object's own properties or, with key paths, of the properties on the paths. Linked objects
+/// are observed only through key paths. A step takes one search in the change set.
 final class ObjectObserver: Observer {
     typealias Handler = (ObjectChange) throws -> Void
 
@@ -13,6 +13,8 @@ final class ObjectObserver: Observer {
     private var filter: KeyPathFilter?
     private var handler: Handler?
 
+    /// Creates an observer of an object.
+    ///
     /// Throws `invalid_query` for a key path that the class does not have.
     init(
         _ object: ObjectReference, keyPaths: [String], name: String,
@@ -46,7 +48,7 @@ final class ObjectObserver: Observer {
         filter = nil
     }
 
-    /// Objects have no initial call.
+    /// Returns nil, because objects have no initial call.
     ///
     /// If the object is deleted before its observer's first call, the observer receives the deletion.
     override func begin(in view: StoreView) throws -> Call? {
@@ -107,7 +109,7 @@ final class ObjectObserver: Observer {
         return { try handler(change) }
     }
 
-    /// In schema order; backlinks, which are computed, after the others.
+    /// Returns the changed properties in schema order, with the computed backlinks last.
     private func changedProperties(
         of classSchema: ClassSchema, in step: VersionStep
     ) -> [Property] {

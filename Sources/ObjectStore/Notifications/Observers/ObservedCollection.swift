@@ -4,14 +4,14 @@ import ColumnStorage
 enum ObservedCollection {
     /// The objects of a query.
     case objects(Query)
-    /// The elements of a collection that no query describes: plain values, and what a map holds.
+    /// The elements of a collection without a query: plain values, or the values of a map.
     case elements(owner: ObjectReference, Property, target: TableID?)
-    /// The plain values of a collection, filtered, ordered, each once, or cut.
+    /// The plain values of a collection after filtering, sorting, `distinct` or limits.
     case values(owner: ObjectReference, Property, [CollectionValues.Step])
-    /// The elements of a list or map inside a mixed value, perhaps filtered, ordered, each once, or cut.
+    /// The elements of a list or map inside a mixed value after filtering, sorting, `distinct` or limits.
     case nested(NestedAddress, Property, [CollectionValues.Step])
 
-    /// The table of the objects; of plain values, that of their owner.
+    /// The table of the objects; for plain values, the table of their owner.
     var table: TableID {
         switch self {
         case .objects(let query): query.table
@@ -21,7 +21,7 @@ enum ObservedCollection {
         }
     }
 
-    /// Where the elements are; nil for objects.
+    /// The collection of plain values; nil for objects.
     var values: ChangedCollection? {
         switch self {
         case .objects: nil
@@ -36,9 +36,9 @@ enum ObservedCollection {
         }
     }
 
-    /// The same in a schema that may be another one.
+    /// Returns the same collection in another schema.
     ///
-    /// Throws `unknown_class` or `unknown_property` if something that it reads is gone.
+    /// Throws `unknown_class` or `unknown_property` if a class or property of it was removed.
     func followed(to schema: Schema) throws -> ObservedCollection {
         switch self {
         case .objects(let query): .objects(try query.followed(to: schema))
@@ -52,7 +52,7 @@ enum ObservedCollection {
         }
     }
 
-    /// The object that the collection belongs to; nil for a whole class.
+    /// Returns the object to which the collection belongs; nil for a whole class.
     func owner(in schema: Schema) -> ObjectReference? {
         switch self {
         case .objects(let query): query.owner(in: schema)
@@ -61,7 +61,7 @@ enum ObservedCollection {
         }
     }
 
-    /// The property whose plain values these are; nil for objects.
+    /// The property that contains the plain values; nil for objects.
     var property: Property? {
         switch self {
         case .objects: nil
@@ -73,7 +73,7 @@ enum ObservedCollection {
 }
 
 extension Property {
-    /// The property as it is called in another schema.
+    /// Returns the property under its name in another schema.
     fileprivate func followed(to schema: Schema, in table: TableID) throws -> Property {
         let owner = schema.find(table: table)
         guard let found = owner?.property(in: column) else {
@@ -87,7 +87,7 @@ extension Property {
 }
 
 extension Query {
-    /// The object whose list or backlinks the query starts from; nil for a whole class.
+    /// Returns the object with whose list or backlinks the query starts; nil for a whole class.
     func owner(in schema: Schema) -> ObjectReference? {
         switch base {
         case .table: return nil

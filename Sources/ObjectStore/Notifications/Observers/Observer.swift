@@ -1,40 +1,41 @@
 import ColumnStorage
 
-/// The dispatcher's view of an observer of an object, a collection or the store.
+/// The base class of the observers of objects, collections and the store.
 ///
-/// An observer remembers the version it has seen. The dispatcher asks it to move to another one; it
-/// moves its state at once, and answers with the call that is to be made, if any.
+/// An observer stores the version that it has seen. When the dispatcher moves it to another version, the observer
+/// updates its state at once and returns the call to make, if any.
 class Observer {
-    /// A call that is due.
+    /// A pending call of the handler.
     typealias Call = () throws -> Void
 
     let name: String
-    /// The place in the order of registration.
+    /// The observer's number in the order of registration.
     fileprivate(set) var number = 0
     private(set) var isActive = true
-    /// The version that the observer has seen, nil before its first call; of a resting one the
-    /// version since when nothing has concerned it.
+    /// The version that the observer has seen; nil before its first call.
+    ///
+    /// For an idle observer, it is the version since which no change has affected the observer.
     fileprivate(set) var base: UInt64?
-    /// The observer's position in ``TrackedObservers``, which alone changes it; nil while it rests.
+    /// The observer's position in ``TrackedObservers``, which sets it; nil while the observer is idle.
     var place: Int?
-    /// Whether the call that is due is the last one.
+    /// Whether the pending call is the last one.
     var isFinished = false
     var statistics = ObserverStatistics()
-    /// Made on first use: most calls are never questioned.
+    /// Creates the reason for the last call, when a caller first reads it.
     ///
-    /// Stays after the end: the last call may be questioned as well.
+    /// It remains after the end of the observation, for the reason of the last call.
     var makeReason: (() -> DeliveryReason)?
-    /// Whether it only looks for another one, which reports what is wrong with both.
+    /// Whether the observer is the probe of a delayed observer, which reports the errors of both.
     var isProbe = false
     /// The latest version that was written without notifying the observer.
     var silencedVersion: UInt64?
-    /// When calls are made that are not to be made at once.
+    /// The delay of the calls; nil if they are immediate.
     var delay: ObserverDelay?
-    /// Whether deliveries pass the observer by: its owner fetches the changes with ``NotificationToken/pull()``.
+    /// Whether deliveries skip the observer because its owner fetches the changes with ``NotificationToken/pull()``.
     var isPulled = false
-    /// Whether a delivery must not serve the observer now.
+    /// Whether a delivery must not call the observer now.
     var isWithheld: Bool { isPulled || delay?.isHolding == true }
-    /// The token, for reports; it holds the observer, not the other way round.
+    /// The token, for reports; it has the strong reference to the observer.
     weak var token: NotificationToken?
     private(set) weak var dispatcher: NotificationDispatcher?
 
@@ -43,27 +44,27 @@ class Observer {
         self.dispatcher = dispatcher
     }
 
-    /// Whether the observer has a pending report, or may have one; the others rest.
+    /// Whether the observer has pending changes, or may have some; all others are idle.
     var isTracked: Bool { place != nil }
 
     var reason: DeliveryReason? { makeReason?() }
 
-    /// How errors name the observer.
+    /// The description of the observer in errors.
     var title: String { name.isEmpty ? "an observer of \(subject)" : "'\(name)'" }
 
-    /// The observed value, for messages.
+    /// The description of the observed value in messages.
     var subject: String { "the store" }
 
     /// The observer's dependencies; read at its registration and after a change of schema.
     var interests: ObserverInterests { ObserverInterests() }
 
-    /// The cost of a commit that concerns the observer, in a sentence without its end.
+    /// A description of the cost of a commit that affects the observer, without a final period.
     var cost: String { "called after every commit" }
 
     /// Called once when the observation has ended.
     final var endHandler: (() -> Void)?
 
-    /// Ends the observation, from inside or outside a call.
+    /// Ends the observation, during or outside of a call.
     final func end() {
         guard isActive else { return }
         isActive = false
@@ -77,23 +78,24 @@ class Observer {
         endHandler?()
     }
 
-    /// Releases the handler and what was kept for it.
+    /// Releases the handler and the state of the observation.
     ///
-    /// A running handler is held by its call.
+    /// A running call keeps its handler.
     func release() {}
 
-    /// Takes the collection or object as it is; the first call.
+    /// Reads the current collection or object, and returns the first call.
     func begin(in view: StoreView) throws -> Call? { nil }
 
-    /// Moves along a step.
+    /// Updates the state for a step, and returns the call to make.
     ///
-    /// Nil if there is nothing to report.
+    /// Returns nil if there is no change to report.
     func advance(along step: VersionStep) throws -> Call? { nil }
 
-    /// The conditions under which the observer is called for an object; nil if they do not depend on one object.
+    /// Returns the conditions under which the observer is called for an object; nil if they do not depend on one
+    /// object.
     func coverage(of object: ObjectReference, in view: StoreView) -> ObserverCoverage? { nil }
 
-    /// The conditions that all observers share.
+    /// Returns the conditions that apply to all kinds of observers.
     final func commonCoverage(keyPaths: [String]) -> ObserverCoverage {
         var coverage = ObserverCoverage()
         coverage.keyPaths = keyPaths
@@ -103,14 +105,14 @@ class Observer {
         return coverage
     }
 
-    /// The call for an error that ends the observation.
+    /// Returns the call for an error that ends the observation.
     func failed(_ error: StoreError) -> Call? { nil }
 }
 
-// What only the dispatcher changes.
+// State that only the dispatcher changes.
 extension Observer {
     func register(as number: Int) { self.number = number }
 
-    /// The observer has seen a version, or none.
+    /// Sets the version that the observer has seen; nil for none.
     func stand(at version: UInt64?) { base = version }
 }

@@ -1,34 +1,33 @@
 import ColumnStorage
 
-/// How often an observer may be called.
+/// The limit on how often an observer is called.
 public enum ObserverPace: Hashable, Sendable {
-    /// As soon as nothing has changed for this time.
+    /// A call once no change has occurred for this time.
     case debounce(Duration)
-    /// At once, but not again before this time has passed since the last call.
+    /// An immediate call, and then at most one call in this time.
     case throttle(Duration)
 }
 
-/// Holds the calls of one observer back, and says when they may be made.
+/// Delays the calls of one observer, and determines when they are made.
 ///
-/// The observer itself stays at the version that it was last called for, so that its next call tells
-/// exactly what has changed since. A second observer of the same thing, the probe, is served with
-/// every delivery: it finds whether a commit is of interest at all, and what only silent commits
-/// have changed.
+/// The observer stays at the version of its last call, so its next call reports exactly the changes since then. A
+/// second observer of the same object or collection, the probe, receives every delivery: it finds whether a commit
+/// matters, and which changes only silent commits made.
 final class ObserverDelay {
     let pace: ObserverPace
     private let timer: any SchedulerTimer
     private let requestTurn: () -> Void
-    /// Whether a call would come too early.
+    /// Whether a call would be too early.
     private var isClosed: Bool
-    // What the commits since the last call have changed: properties of an object, or a sequence.
+    // The changes of the commits since the last call: properties of an object, or a sequence.
     private var told: Set<String> = []
     private var silent: Set<String> = []
     private var changes = CoalescedChanges()
     private var isPending = false
 
-    /// Whether the probe is being moved over a silent commit.
+    /// Whether the probe is being moved beyond a silent commit.
     var isSilencing = false
-    /// The second observer.
+    /// The second observer; see above.
     var probe: Observer? {
         didSet { probe?.isProbe = true }
     }
@@ -44,10 +43,10 @@ final class ObserverDelay {
         fire = { [weak self] in self?.timerFired() }
     }
 
-    /// Whether a report is pending, but not due.
+    /// Whether changes are pending, but the call is not due yet.
     var isHolding: Bool { isClosed && isPending }
 
-    /// Whether a property was changed by silent commits only since the last call.
+    /// Returns whether only silent commits changed a property since the last call.
     func isSilent(_ property: String) -> Bool {
         silent.contains(property) && !told.contains(property)
     }
@@ -55,14 +54,14 @@ final class ObserverDelay {
     /// The changes of a sequence since the last call; nil if none of them was silent.
     var coalescedChanges: CoalescedChanges? { changes.hasSilent ? changes : nil }
 
-    /// Properties of an object were reported to the probe.
+    /// Records properties of an object that were reported to the probe.
     func probeWasTold(of properties: [String]) {
         note { isSilent in
             if isSilent { silent.formUnion(properties) } else { told.formUnion(properties) }
         }
     }
 
-    /// Changes of a sequence were reported to the probe; see ``CoalescedChanges``.
+    /// Records changes of a sequence that were reported to the probe; see ``CoalescedChanges``.
     func probeWasTold(
         of positions: CollectionChangeSet, lost: [ElementDetail], gained: [ElementDetail] = []
     ) {
@@ -71,7 +70,7 @@ final class ObserverDelay {
 
     private func note(_ record: (_ isSilent: Bool) -> Void) {
         if isSilencing {
-            // The next call leaves out what was never to be reported, too.
+            // The next call also leaves out silent changes.
             if isPending { record(true) }
             return
         }
@@ -80,7 +79,7 @@ final class ObserverDelay {
         if case .debounce(let time) = pace { timer.start(after: time) }
     }
 
-    /// The observer has seen the present version.
+    /// Records that the observer has seen the current version.
     func wasServed(withCall: Bool) {
         isPending = false
         told = []

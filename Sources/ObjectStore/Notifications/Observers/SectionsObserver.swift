@@ -1,11 +1,11 @@
 import ColumnStorage
 import MemoryAccounts
 
-/// Follows the objects of a query in sections.
+/// Observes the objects of a query in sections.
 ///
-/// All objects are followed as one sequence, ordered by section first, with the rows of
-/// ``CollectionObserver``; what becomes of the sequence is then told section by section. A step costs
-/// what it costs there, and for each touched row a search among the sections.
+/// All objects form one sequence, ordered by section first, with the rows of ``CollectionObserver``. The changes of the
+/// sequence are then reported by section. A step takes the same time as there, and one search among the sections for
+/// each touched row.
 final class SectionsObserver: Observer {
     typealias Handler = (SectionedChange) throws -> Void
 
@@ -17,7 +17,7 @@ final class SectionsObserver: Observer {
     private var sectionPath: WatchGraph
     private var rows: (any ObservedRows)?
     private var sections = SectionSequence()
-    /// The memory of the rows and sections.
+    /// The memory that the rows and sections take.
     private var charge = MemoryCharge()
     private static let (memoryOfRow, memoryOfSection) = (64, 96)
     private var handler: Handler?
@@ -25,6 +25,8 @@ final class SectionsObserver: Observer {
     var recorder:
         ((CollectionChangeSet, _ lost: [ElementDetail], _ gained: [ElementDetail]) -> Void)?
 
+    /// Creates an observer of sections.
+    ///
     /// Throws `invalid_query` for a key path that the class does not have.
     init(
         _ rules: SectionRules, keyPaths: [String], name: String, dispatcher: NotificationDispatcher,
@@ -89,9 +91,9 @@ final class SectionsObserver: Observer {
         if step.removes(rules.base.table, owner: owner) { return lastCall(step) }
         if step.changes.schemaChanged { try follow(step) }
         guard var rows else { return nil }
-        self.rows = nil  // so that the copy is the only one and is changed in place
+        self.rows = nil  // makes `rows` the only copy, which is then changed in place
         defer { if isActive { self.rows = rows } }
-        // Rows whose section may be another one are followed whether the key paths name them or not.
+        // Rows that may have moved to another section are updated even if no key path names the section's property.
         let movable = sectionPath.touchedRows(in: step)
         let wanted = filter.touchedRows(in: step)
         let positions = rows.advance(along: step, modified: wanted.union(movable))
@@ -107,7 +109,7 @@ final class SectionsObserver: Observer {
         rows.count * memoryOfRow + sections.count * memoryOfSection
     }
 
-    /// The owner or a class is gone: every section is, and the collection with it.
+    /// Returns the last call after the owner or a class was deleted, with all sections as deletions.
     private func lastCall(_ step: VersionStep) -> Call? {
         isFinished = true
         recorder?(CollectionChangeSet(), [], [])
@@ -133,7 +135,7 @@ final class SectionsObserver: Observer {
         var told = CollectionChangeSet()
         for (index, key) in positions.modifiedKeys.enumerated() {
             if movable.contains(key), rules.order(before(key), after(key)) != 0 {
-                // The first of a section can become the last of the one before and keep its place among all.
+                // The first row of a section can become the last row of the previous one without changing its position.
                 deleted.append((positions.modifications[index], key))
                 inserted.append((positions.modificationsNew[index], key))
             } else if wanted.contains(key) {
@@ -158,7 +160,7 @@ final class SectionsObserver: Observer {
         return SectionedChange(told, from: old, to: sections, rules)
     }
 
-    /// Sections as they were at the last call, with what silent writes have done to them since.
+    /// Returns the sections at the last call, with the silent changes since then applied.
     private func withSilentChanges(_ sections: SectionSequence) -> SectionSequence {
         guard let loud = delay?.coalescedChanges else { return sections }
         func keys(_ details: [ElementDetail]) -> [Scalar] {
@@ -200,7 +202,7 @@ final class SectionsObserver: Observer {
         }
         rules = remade
         sectionPath = WatchGraph(rules.sortKey.dependencies, of: elements.table)
-        // What came with the schema has no objects before, so that the rows were the same.
+        // Properties that were added with the schema have no earlier objects, so the rows were the same before.
         if rows != nil { rows = RowsFactory.rows(of: rules.ordered, in: step.old) }
     }
 

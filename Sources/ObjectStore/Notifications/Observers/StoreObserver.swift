@@ -1,8 +1,8 @@
-/// Calls of a store's own observers.
+/// The calls of a store's own observers.
 public enum StoreNotification: String, Sendable {
     /// The store has moved to a new version, or has committed one.
     case didChange = "did_change"
-    /// There is a newer version, and the store does not move by itself.
+    /// A newer version exists, and the store does not advance automatically.
     case refreshRequired = "refresh_required"
 }
 
@@ -10,7 +10,7 @@ public enum StoreNotification: String, Sendable {
 final class StoreObserver: Observer {
     typealias Handler = (StoreNotification, Store) throws -> Void
     private var handler: Handler?
-    /// The version at the last call, or at the registration, and at the call before.
+    /// The version at the last call or, before the first call, at the registration.
     private var seen: UInt64
     private var seenBefore: UInt64?
 

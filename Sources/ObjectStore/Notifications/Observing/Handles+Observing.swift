@@ -1,8 +1,8 @@
 extension Results {
-    /// Calls a handler with the results as they are at the next delivery, and whenever they change.
+    /// Calls a handler with the results at the next delivery, and again whenever they change.
     ///
-    /// The token keeps the observation alive; these results need not be. Errors: as for
-    /// `Store.observe`, and `frozen` for results of a frozen version.
+    /// The token keeps the observation alive; these results need not be kept. Throws the errors of `Store.observe`, and
+    /// `frozen` for results of a frozen version.
     public func observe(
         keyPaths: [String] = [], name: String = "", pace: ObserverPace? = nil,
         _ handler: @escaping (CollectionChange) throws -> Void
@@ -15,7 +15,7 @@ extension Results {
 extension LiveObject {
     /// Calls a handler when the object changes, and once when it is deleted.
     ///
-    /// Errors: as for `Store.observe`, and `frozen` for a frozen object.
+    /// Throws the errors of `Store.observe`, and `frozen` for a frozen object.
     public func observe(
         keyPaths: [String] = [], name: String = "", pace: ObserverPace? = nil,
         _ handler: @escaping (ObjectChange) throws -> Void
@@ -26,10 +26,9 @@ extension LiveObject {
 }
 
 extension LiveCollection {
-    /// Calls a handler with the collection as it is at the next delivery, and whenever it changes.
+    /// Calls a handler with the collection at the next delivery, and again whenever it changes.
     ///
-    /// Errors: as for `Store.observe`, and `frozen` for one of a frozen
-    /// version.
+    /// Throws the errors of `Store.observe`, and `frozen` for a collection of a frozen version.
     public func observe(
         keyPaths: [String] = [], name: String = "", pace: ObserverPace? = nil,
         _ handler: @escaping (CollectionChange) throws -> Void
@@ -40,9 +39,9 @@ extension LiveCollection {
 }
 
 extension CollectionValues {
-    /// Calls a handler with the values as they are at the next delivery, and whenever they change.
+    /// Calls a handler with the values at the next delivery, and again whenever they change.
     ///
-    /// Errors: as for ``LiveCollection/observe(keyPaths:name:pace:_:)``.
+    /// Throws the errors of ``LiveCollection/observe(keyPaths:name:pace:_:)``.
     public func observe(
         keyPaths: [String] = [], name: String = "", pace: ObserverPace? = nil,
         _ handler: @escaping (CollectionChange) throws -> Void
@@ -53,10 +52,10 @@ extension CollectionValues {
 }
 
 extension NestedCollection {
-    /// Calls a handler with the collection as it is at the next delivery, and whenever it changes.
+    /// Calls a handler with the collection at the next delivery, and again whenever it changes.
     ///
-    /// The observer follows the collection when lists around it change. When another value replaces the collection, the
-    /// handler is called once more, with all elements as deletions and an invalid collection. Errors: as for
+    /// The collection remains observed when enclosing lists change. When another value replaces the collection, the
+    /// handler is called once more, with all elements as deletions and an invalid collection. Throws the errors of
     /// ``LiveCollection/observe(keyPaths:name:pace:_:)``.
     package func observe(
         keyPaths: [String] = [], name: String = "", pace: ObserverPace? = nil,
@@ -68,7 +67,7 @@ extension NestedCollection {
 }
 
 extension ObjectSource {
-    /// The live store.
+    /// Returns the live store.
     ///
     /// Throws `frozen` for a frozen version.
     func observableStore() throws -> Store {

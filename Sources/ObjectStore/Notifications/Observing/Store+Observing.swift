@@ -1,10 +1,11 @@
 extension Store {
-    /// Calls a handler whenever the store has moved to a new version or committed one, and, without
-    /// autorefresh, when a newer version is there.
+    /// Calls a handler whenever the store has moved to a new version or committed one.
     ///
-    /// The store's own commits call it before they return; a handler's own commits do not call it
-    /// again. A store that was opened read-only receives the commits of others. Throws
-    /// `already_in_write`, `closed`, `wrong_thread`, `invalid_argument` (the thread has no event loop).
+    /// Without autorefresh, the handler is also called when a newer version exists.
+    ///
+    /// The store's own commits call it before they return; a handler's own commits do not call it again. A store that
+    /// was opened read-only receives the commits of other stores. Throws `already_in_write`, `closed`, `wrong_thread`,
+    /// `invalid_argument` (the thread has no event loop).
     public func observe(
         name: String = "", _ handler: @escaping (StoreNotification, Store) throws -> Void
     ) throws -> NotificationToken {
@@ -13,7 +14,7 @@ extension Store {
             StoreObserver(name: name, dispatcher: notifications, handler: handler))
     }
 
-    /// Throws what every kind of observing throws.
+    /// Throws the errors that all kinds of observation share.
     func checkObservable() throws {
         try check()
         guard !isInWrite else {

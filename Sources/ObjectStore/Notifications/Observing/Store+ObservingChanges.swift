@@ -1,9 +1,10 @@
 extension Store {
-    /// Calls a handler with everything that happens: with each commit of this store before that returns, and with the
-    /// commits of others, perhaps several at once, when the store moves on.
+    /// Calls a handler with every change after the store's current version.
     ///
-    /// From the version that the store shows now on. Read-only stores can be followed too: others may write. Throws
-    /// `already_in_write`, `closed`, `wrong_thread`, `invalid_argument` (the thread has no event loop).
+    /// The handler receives each commit of this store before the commit returns. It receives commits of other stores,
+    /// possibly several at once, when this store advances. Read-only stores can be observed too, because other stores
+    /// may write. Throws `already_in_write`, `closed`, `wrong_thread`, `invalid_argument` (the thread has no event
+    /// loop).
     package func observeChanges(
         name: String = "", _ handler: @escaping (VersionChange) throws -> Void
     ) throws -> NotificationToken {

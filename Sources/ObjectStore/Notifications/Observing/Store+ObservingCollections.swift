@@ -1,13 +1,12 @@
 import ColumnStorage
 
 extension Store {
-    /// Calls a handler with the rows of a query as they are at the next delivery, and then whenever
-    /// they change.
+    /// Calls a handler with the rows of a query at the next delivery, and again whenever they change.
     ///
-    /// `keyPaths` name the properties whose changes count as modifications; without any, those of
-    /// the row and of everything that it leads to in at most three links. Rows that come and go are
-    /// always told. `pace` delays calls, never the first. Throws `invalid_query` for an unknown key
-    /// path, and what ``observe(name:_:)`` throws.
+    /// `keyPaths` name the properties whose changes count as modifications; without any, these are the properties of
+    /// the row and of all objects within three links. Rows that enter and leave are always reported. `pace` delays
+    /// calls, but never the first one. Throws `invalid_query` for an unknown key path, and the errors of
+    /// ``observe(name:_:)``.
     package func observe(
         _ query: Query, keyPaths: [String] = [], name: String = "", pace: ObserverPace? = nil,
         _ handler: @escaping (CollectionChange) throws -> Void
@@ -15,12 +14,11 @@ extension Store {
         try observe(.objects(query), keyPaths: keyPaths, name: name, pace: pace, handler)
     }
 
-    /// Calls a handler with the elements of a list, set or map as they are at the next delivery, and
-    /// then whenever it changes.
+    /// Calls a handler with the elements of a list, set or map at the next delivery, and again whenever it changes.
     ///
-    /// Setting an element to an equal value is a modification of it. A collection of objects also reports changes to
-    /// its objects, as ``observe(_:keyPaths:name:pace:_:)`` does; plain values have no properties, so key paths are an
-    /// error there. Throws `invalid_object` if the owner was deleted, `invalid_query`, and the errors of
+    /// Setting an element to an equal value counts as a modification. A collection of objects also reports changes to
+    /// its objects, as ``observe(_:keyPaths:name:pace:_:)`` does; plain values have no properties, so key paths are not
+    /// allowed for them. Throws `invalid_object` if the owner was deleted, `invalid_query`, and the errors of
     /// ``observe(name:_:)``.
     package func observe(
         _ list: some LiveCollection, keyPaths: [String] = [], name: String = "",
@@ -40,11 +38,10 @@ extension Store {
         return try observe(collection, keyPaths: keyPaths, name: name, pace: pace, handler)
     }
 
-    /// Calls a handler with the plain values of a collection as they are at the next delivery, and then whenever
-    /// they change.
+    /// Calls a handler with the plain values of a collection at the next delivery, and again whenever they change.
     ///
-    /// An element that is set stays a row, and is modified where it keeps its place among the others. A commit costs
-    /// the elements that it has touched, times a logarithm. Errors: as for
+    /// An element whose value is replaced remains a row, and counts as modified if its position among the others stays
+    /// the same. A commit takes time in proportion to the touched elements, times a logarithm. Throws the errors of
     /// ``observe(_:keyPaths:name:pace:_:)-(LiveCollection,_,_,_,_)``.
     package func observe(
         _ values: CollectionValues, keyPaths: [String] = [], name: String = "",

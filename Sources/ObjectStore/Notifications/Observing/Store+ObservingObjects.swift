@@ -3,9 +3,9 @@ extension Store {
     ///
     /// There is no initial call.
     ///
-    /// `keyPaths` name the properties to look at, also behind links, lists and backlinks; without
-    /// any, all of the object's own properties count. `pace` delays calls. Throws `invalid_object` for an object that is
-    /// gone, `invalid_query` for an unknown key path, and what ``observe(name:_:)`` throws.
+    /// `keyPaths` name the observed properties, also of objects reached through links, lists and backlinks; without
+    /// any, all of the object's own properties are observed. `pace` delays calls. Throws `invalid_object` for a deleted
+    /// object, `invalid_query` for an unknown key path, and the errors of ``observe(name:_:)``.
     public func observe(
         _ object: ObjectReference, keyPaths: [String] = [], name: String = "",
         pace: ObserverPace? = nil,

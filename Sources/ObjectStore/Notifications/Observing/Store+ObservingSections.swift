@@ -1,8 +1,8 @@
 extension SectionedResults {
-    /// Calls a handler with the sections as they are at the next delivery, and whenever they change.
+    /// Calls a handler with the sections at the next delivery, and again whenever they change.
     ///
-    /// The token keeps the observation alive; these sections need not be. Errors: as for
-    /// `Store.observe`, and `frozen` for sections of a frozen version.
+    /// The token keeps the observation alive; these sections need not be kept. Throws the errors of `Store.observe`,
+    /// and `frozen` for sections of a frozen version.
     package func observe(
         keyPaths: [String] = [], name: String = "", pace: ObserverPace? = nil,
         _ handler: @escaping (SectionedChange) throws -> Void

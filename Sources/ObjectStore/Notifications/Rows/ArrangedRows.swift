@@ -1,13 +1,13 @@
 import ColumnStorage
 
-/// The members of an observed query in its order, each combination of values once if it says so.
+/// The members of an observed query in its order; with `distinct`, only the first of each combination of values.
 struct ArrangedRows {
     private let rules: RowRules
     private var members: KeyBitmap
     private var distincts: [DistinctRows]
     private var ordered: OrderedKeys
 
-    /// Takes the members, and again as ``RowRules/membersInFirstOrder`` lists them.
+    /// Creates the rows from the members, and the members as ``RowRules/membersInFirstOrder`` orders them.
     init(_ rules: RowRules, _ members: KeyBitmap, inOrder rows: [CodedKey], _ reader: RowReader) {
         self.rules = rules
         self.members = members
@@ -25,15 +25,17 @@ struct ArrangedRows {
 
     var count: Int { ordered.keys.count }
 
-    /// The row at a position below `count`.
+    /// Returns the row at a position below `count`.
     func row(at position: Int) -> ObjectKey { ordered.keys.key(at: position) }
 
-    /// All rows, in order.
+    /// Returns all rows in order.
     func rows() -> [ObjectKey] { ordered.keys.keys() }
 
     func isMember(_ row: ObjectKey) -> Bool { members.contains(row) }
 
-    /// Advances along a step that did `delta` to the members; `modified` are reported if they are rows.
+    /// Updates the rows for a step.
+    ///
+    /// `delta` is the effect of the step on the members; rows in `modified` are reported.
     mutating func change(
         _ delta: RowDelta, modified: KeySet, before: RowReader, after: RowReader
     ) -> CollectionChangeSet {

@@ -1,27 +1,26 @@
 import ColumnStorage
 
-/// Which rows are the first of their combination of values, followed row by row.
+/// The rows that are the first of their combination of values, updated row by row.
 ///
-/// The rows of each combination are kept in order, so that the next one is known when the first
-/// goes.
+/// The rows of each combination are kept in order, so the next row is known when the first one leaves.
 struct DistinctRows {
     private let distinct: RowRules.Distinct
     private var groups: [[Scalar]: SortedKeys]
 
-    /// Takes all rows in order.
+    /// Creates the state from all rows in order.
     init(_ distinct: RowRules.Distinct, inOrder rows: [CodedKey], _ reader: RowReader) {
         self.distinct = distinct
         let values = reader.values(distinct.keys)
         groups = Dictionary(grouping: rows) { values($0.key) }.mapValues(SortedKeys.init(inOrder:))
     }
 
-    /// The rows that are the first of their values, of all rows in order.
+    /// Returns the rows that are the first of their values; `rows` are all rows in order.
     func first(of rows: [CodedKey], _ reader: RowReader) -> [CodedKey] {
         let values = reader.values(distinct.keys)
         return rows.filter { groups[values($0.key)]?.first == $0.key }
     }
 
-    /// Converts a change of the rows to a change of the first ones.
+    /// Converts changes of all rows to changes of the first rows.
     mutating func advance(
         _ delta: RowDelta, before old: RowReader, after new: RowReader
     ) -> RowDelta {
@@ -59,7 +58,7 @@ struct DistinctRows {
                 if let new { entered.insert(new) }
             }
         }
-        // One that was the first of its old values may now be the first of others.
+        // The first row of its old values may also be the first row of its new values.
         stayed.formUnion(left.intersection(entered))
         return RowDelta(
             left: left.subtracting(stayed).sorted(), entered: entered.subtracting(stayed).sorted(),

@@ -1,9 +1,9 @@
 import ColumnStorage
 
-/// The positions of the elements of a sequence, each under a number of its own.
+/// The positions of the elements of a sequence, each identified by a number.
 ///
-/// Each element has a label, with gaps between labels, so that inserting or removing an element changes no other label.
-/// Labels are written as object keys, because the ordered structures hold object keys.
+/// Each element has a label, with gaps between labels, so inserting or removing an element changes no other
+/// label. Element numbers are stored as object keys, because the ordered structures contain object keys.
 struct ElementPlaces {
     private var labels: [Int64] = []
     private var ordered = SortedKeys()
@@ -12,59 +12,59 @@ struct ElementPlaces {
     private static let gap: Int64 = 1 << 32
     private static let step: Int64 = 1 << 8
 
-    /// How many elements have a place.
+    /// The number of elements that have a position.
     var count: Int { ordered.count }
 
-    /// The element at a position below `count`.
+    /// Returns the element at a position below `count`.
     func number(at position: Int) -> ObjectKey { ordered.key(at: position) }
 
-    /// All elements that have a place, in order.
+    /// Returns all elements that have a position, in order.
     func numbers() -> [ObjectKey] { ordered.keys() }
 
     func label(of number: ObjectKey) -> Int64 { labels[Int(number.rawValue)] }
 
-    /// The label of the element at a position among elements that are placed all together.
+    /// Returns the label of the element at a position if all elements are placed at once.
     static func firstLabel(at position: Int) -> Int64 { Int64(position) * gap }
 
-    /// Gives an element, an old or the next new one, a label and no place.
+    /// Sets the label of an existing element or of the next new one, without giving it a position.
     mutating func set(_ label: Int64, of number: ObjectKey) {
         let index = Int(number.rawValue)
         if index == labels.count { labels.append(label) } else { labels[index] = label }
     }
 
-    /// Places elements that have labels, in their order, and no others.
+    /// Replaces the positions of all elements by the given elements, which are in the order of their labels.
     mutating func place(_ numbers: [ObjectKey]) {
         lastLabel = nil
         ordered = SortedKeys(
             inOrder: numbers.map { CodedKey(code: SortCode.of(label(of: $0)), key: $0) })
     }
 
-    /// Takes the element at a position out.
+    /// Removes the element at a position from the sequence, and returns it.
     mutating func remove(at position: Int) -> ObjectKey {
         let number = ordered.key(at: position)
         ordered.remove(at: position)
         return number
     }
 
-    /// Places an element under a label that ``label(at:)`` has given.
+    /// Inserts an element at a label that ``label(at:)`` returned.
     mutating func insert(_ number: ObjectKey, label: Int64) {
         set(label, of: number)
         ordered.insert(number, by: order())
         lastLabel = label
     }
 
-    /// The order of the elements; `labelsBefore` are those of an earlier version.
+    /// Returns the order of the elements; `labelsBefore` are labels in an earlier version.
     ///
-    /// No two elements that have places have the same label.
+    /// No two elements with a position have the same label.
     func order(labelsBefore: [ObjectKey: Int64] = [:]) -> CodedOrder {
-        // Captures only the labels: a holder of the order then does not copy the places.
+        // The closure captures only the labels, so the order does not cause a copy of the positions.
         let labels = labels
         return CodedOrder(
             code: { SortCode.of(labelsBefore[$0] ?? labels[Int($0.rawValue)]) },
             precedesAmongEqual: { _, _ in false })
     }
 
-    /// A label for an element that is inserted at a position; nil if no label is free.
+    /// Returns a label for an element that is inserted at a position; nil if no label is free.
     func label(at position: Int) -> Int64? {
         func label(_ position: Int) -> Int64? {
             position >= 0 && position < count ? self.label(of: number(at: position)) : nil
@@ -77,7 +77,7 @@ struct ElementPlaces {
         case (nil, let after?): found = after - Self.gap
         case (let before?, let after?):
             guard after - before > 1 else { return nil }
-            // Elements inserted one by one at the same position would halve the gap each time.
+            // Otherwise each of many insertions at the same position would halve the gap.
             let isWide = after - before > 2 * Self.step
             found =
                 isWide && before == lastLabel

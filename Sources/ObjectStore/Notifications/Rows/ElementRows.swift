@@ -1,15 +1,15 @@
 import ColumnStorage
 
-/// The elements of a list or set of plain values, or of a map: positions are followed, and of links the objects.
+/// The rows of an observed list or set of plain values, or of a map; for links, also the linked objects.
 struct ElementRows: ObservedRows {
     private let owner: ObjectReference
     private let column: ColumnID
     private let isMap: Bool
     private(set) var count: Int
-    /// The objects of links, in the order of the elements; nil for elements that are none.
+    /// The linked objects in the order of the elements; nil if the elements are not links.
     private var objects: ListedKeys?
 
-    /// Represents the object of a link that is null.
+    /// The placeholder for the object of a null link.
     private static let noObject = ObjectKey(rawValue: -1)
 
     init(_ owner: ObjectReference, _ property: Property, in view: StoreView) {
@@ -23,7 +23,7 @@ struct ElementRows: ObservedRows {
         if isOfObjects { objects = ListedKeys(linked(view)) }
     }
 
-    /// The cost of a commit that changes plain values, in words.
+    /// Returns a description of the cost of a commit that changes plain values.
     static func cost(of property: Property) -> String {
         property.collection == .map
             ? "follows the edits of the map" : "follows the edits of the collection"
@@ -59,7 +59,7 @@ struct ElementRows: ObservedRows {
         return changes
     }
 
-    /// The objects of all elements.
+    /// Returns the objects of all elements.
     private func linked(_ view: StoreView) -> [ObjectKey] {
         view.table(owner.table).listElements(column, owner.key).map { element in
             if case .int(let key) = element { ObjectKey(rawValue: key) } else { Self.noObject }
@@ -68,7 +68,7 @@ struct ElementRows: ObservedRows {
 
     private mutating func follow(_ changes: CollectionChangeSet, in view: StoreView) {
         guard var objects else { return }
-        self.objects = nil  // so that the copy is the only one and is changed in place
+        self.objects = nil  // makes `objects` the only copy, which is then changed in place
         let list = view.table(owner.table).list(column, owner.key)
         let isFollowed = objects.follow(
             changes,
@@ -80,16 +80,17 @@ struct ElementRows: ObservedRows {
         self.objects = isFollowed ? objects : ListedKeys(linked(view))
     }
 
-    /// Where the elements are whose objects were modified, ascending.
+    /// Returns the positions of the elements whose objects were modified, ascending.
     private func modifiedPlaces(_ modified: KeySet) -> [Int] {
         objects?.places(of: modified).map(\.position) ?? []
     }
 
-    /// Compares the two versions: entries of a map by their keys, other elements by value.
+    /// Returns the differences between both versions: entries of a map are compared by their keys, other elements are
+    /// compared by value.
     private func compared(
         _ step: VersionStep, _ modified: Set<Int>
     ) -> CollectionChangeSet {
-        // Equal elements get the same number, so that sequences of numbers can be compared.
+        // Equal elements get equal numbers, so sequences of numbers can be compared.
         var numbers: [ListElement: ObjectKey] = [:]
         func number(_ element: ListElement) -> ObjectKey {
             if let known = numbers[element] { return known }

@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// The rows of a query whose class, list or links the schema does not have.
+/// The empty rows of a query whose class, list or links are not in the schema.
 struct EmptyRows: ObservedRows {
     var count: Int { 0 }
     var cost: String { "has nothing to follow" }

@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// The first rows of others.
+/// The first rows of another sequence of rows.
 struct LimitedRows<Rows: OrderedRows>: OrderedRows {
     private var rows: Rows
     private let limit: Int

@@ -42,7 +42,7 @@ struct ListRows: ObservedRows {
         return SequenceDifference.changes(from: before, to: after, isTouched: modified.contains)
     }
 
-    /// Nil if the list cannot be read element by element.
+    /// Returns the changes of the list; nil if it cannot be read element by element.
     private mutating func follow(
         _ sequence: EditedSequence, _ edits: CollectionEdits, _ step: VersionStep,
         _ modified: KeySet
@@ -60,11 +60,11 @@ struct ListRows: ObservedRows {
     }
 
     private static func key(_ list: ListReader, _ position: Int) -> ObjectKey? {
-        // because: what cannot be read is found by the comparison, which reads it all.
+        // because: the comparison reads all elements, also those that cannot be read one by one.
         (try? list.key(at: position)) ?? nil
     }
 
-    /// Adds the elements that stayed and whose object was modified to those that were replaced.
+    /// Adds the kept elements whose objects were modified to the replaced elements.
     private func addModified(
         to changes: inout CollectionChangeSet, _ sequence: EditedSequence, _ modified: KeySet
     ) {

@@ -1,24 +1,27 @@
 import ColumnStorage
 
-/// The rows of an observed collection as its observer last saw them, and how they move with a step.
+/// The rows of an observed collection as its observer last saw them, updated step by step.
 protocol ObservedRows {
-    /// How many rows there are.
+    /// The number of rows.
     var count: Int { get }
 
-    /// The cost of a commit that changes the collection, in words.
+    /// A description of the cost of a commit that changes the collection.
     var cost: String { get }
 
-    /// Advances along a step. `modified` are the rows whose changes the observer receives.
+    /// Updates the rows for a step and returns the changes.
+    ///
+    /// `modified` are the rows whose changes the observer receives.
     mutating func advance(along step: VersionStep, modified: KeySet) -> CollectionChangeSet
 
-    /// The plain values that the last step removed or moved, as its deletions list them; empty where they can be
-    /// read at their positions in the collection itself.
+    /// The plain values that the last step removed or moved, in the order of its deletions.
+    ///
+    /// Empty if these values can be read at their positions in the collection itself.
     var lostDetails: [ElementDetail] { get }
 
-    /// The plain values at some positions; nil where these are positions in the collection itself.
+    /// Returns the plain values at some positions; nil if these are positions in the collection itself.
     func values(at positions: [Int]) -> [Value]?
 
-    /// The keys of the map entries at some positions; nil where these are positions in the collection itself.
+    /// Returns the keys of the map entries at some positions; nil if these are positions in the collection itself.
     func mapKeys(at positions: [Int]) -> [String]?
 
     /// Whether the last step removed the collection, although its owner still exists.
@@ -32,8 +35,8 @@ extension ObservedRows {
     var isGone: Bool { false }
 }
 
-/// Rows that can be found by their position.
+/// Rows that can be read by position.
 protocol OrderedRows: ObservedRows {
-    /// The row at a position below `count`.
+    /// Returns the row at a position below `count`.
     func key(at position: Int) -> ObjectKey
 }

@@ -2,40 +2,40 @@ import ColumnStorage
 
 /// The elements of an observed list, set or map, of backlinks through lists, or of other observed rows, in their order.
 ///
-/// An object may occur several times, so each element has a number of its own, by which rows are kept. The number stays
-/// while its object is an element, also when that moves.
+/// An object may occur several times, so rows are identified by the numbers of elements. An element keeps its number
+/// while its object stays in the sequence, even if it moves.
 ///
-/// Takes some fifty bytes for each element. A step costs what it has done to the sequence, times a
+/// Each element takes about fifty bytes. A step takes time in proportion to its changes of the sequence, times a
 /// logarithm.
 final class ObservedSequence {
-    /// Where the elements come from.
+    /// The source of the elements.
     enum Source {
         case list(TableID, ColumnID, owner: ObjectKey, CollectionKind)
-        /// Rows that are followed themselves, and report how they move.
+        /// Observed rows, which report their changes.
         case rows
-        /// The rows that link to a row of a table, as often as each does.
+        /// The rows that link to a row of a table, once for each link.
         case backlinks(WatchGraph.Backlinks, target: ObjectKey, TableID)
     }
 
-    /// The changes of a step, in numbers of elements.
+    /// The changes of a step, by the numbers of elements.
     struct Step {
-        /// Elements that are gone; their objects can be read until `forget`.
+        /// The removed elements; their objects can be read until `forget`.
         var removed: [ObjectKey] = []
         var added: [ObjectKey] = []
-        /// Elements with another position, with the labels that they had.
+        /// The elements that moved, with their labels before the step.
         var labelsBefore: [ObjectKey: Int64] = [:]
     }
 
     let source: Source
     private var objects: [ObjectKey] = []
-    /// Where all elements are; of backlinks, which need no positions, only their labels.
+    /// The positions of all elements; backlinks need only the labels, not the positions.
     private var places = ElementPlaces()
     private var unused: [Int] = []
-    /// The elements of each object: the first one, and behind each the next; -1 at the end.
+    /// The first element of each object; `next` has the one after each element, -1 at the end.
     private var first: [ObjectKey: Int32] = [:]
     private var next: [Int32] = []
 
-    /// The object of an entry of a map whose value is nil: it has a place, and is no row.
+    /// The placeholder for a nil value in a map: the entry has a position but is not a row.
     static let noObject = ObjectKey(rawValue: -1)
 
     init(_ source: Source, _ keys: some Sequence<ObjectKey>) {
@@ -52,7 +52,7 @@ final class ObservedSequence {
         places.place(numbers)
     }
 
-    /// Reads the elements of a source in a view, those of a map with its nulls.
+    /// Reads the elements of a source in a view; those of a map include its nil values.
     convenience init(_ source: Source, of query: Query, in view: StoreView) {
         if case .list(let table, let column, let owner, .map) = source {
             self.init(source, Self.entries(of: owner, table, column, in: view))
@@ -62,7 +62,7 @@ final class ObservedSequence {
         }
     }
 
-    /// The entries of a collection.
+    /// Returns the entries of a collection.
     private static func entries(
         of owner: ObjectKey, _ table: TableID, _ column: ColumnID, in view: StoreView
     ) -> [ObjectKey] {
@@ -71,16 +71,16 @@ final class ObservedSequence {
         }
     }
 
-    /// The object that an element is.
+    /// Returns the object of an element.
     func object(_ number: ObjectKey) -> ObjectKey { objects[Int(number.rawValue)] }
 
-    /// All elements of a sequence with positions, in its order.
+    /// Returns all elements of a sequence with positions, in its order.
     func numbers() -> [ObjectKey] { places.numbers() }
 
-    /// Whether an element is an object at all.
+    /// Returns whether an element has an object.
     func isObject(_ number: ObjectKey) -> Bool { object(number) != Self.noObject }
 
-    /// The elements that an object is.
+    /// Returns the elements of an object.
     func numbers(of object: ObjectKey) -> [ObjectKey] {
         var found: [ObjectKey] = []
         var number = first[object] ?? -1
@@ -91,15 +91,15 @@ final class ObservedSequence {
         return found
     }
 
-    /// The elements that some objects are, in any order.
+    /// Returns the elements of some objects, in any order.
     func numbers(of wanted: KeySet) -> [ObjectKey] {
         guard wanted.count > first.count else { return wanted.flatMap(numbers) }
         return first.keys.filter(wanted.contains).flatMap(numbers)
     }
 
-    /// The elements that objects in some order are, where equal ones keep the order of the sequence.
+    /// Returns the elements of objects in the given order; elements of one object keep the order of the sequence.
     func numbers(inOrder keys: some Sequence<ObjectKey>) -> [ObjectKey] {
-        // What is left of the elements of objects that are several, the last one first.
+        // The remaining elements of objects that occur several times, the last one first.
         var several: [ObjectKey: [ObjectKey]] = [:]
         let order = order()
         return keys.compactMap { key in
@@ -110,7 +110,7 @@ final class ObservedSequence {
         }
     }
 
-    /// Whether one element precedes another; `labelsBefore` are those of an earlier version.
+    /// Returns the order of elements; `labelsBefore` are labels in an earlier version.
     func order(labelsBefore: [ObjectKey: Int64] = [:]) -> CodedOrder {
         guard case .backlinks = source else { return places.order(labelsBefore: labelsBefore) }
         func label(_ number: ObjectKey) -> Int64 {
@@ -121,7 +121,7 @@ final class ObservedSequence {
         }
     }
 
-    /// Advances along a step; nil if the elements have to be read again.
+    /// Updates the elements for a step; nil if the elements have to be read again.
     func advance(along step: VersionStep) -> Step? {
         switch source {
         case .list(let table, let column, let owner, let kind):
@@ -135,13 +135,13 @@ final class ObservedSequence {
         }
     }
 
-    /// Releases elements that were removed.
+    /// Makes the numbers of removed elements available again.
     func forget(_ removed: [ObjectKey]) {
         unused += removed.map { Int($0.rawValue) }
     }
 }
 
-// Lists.
+// Sequences of list elements.
 extension ObservedSequence {
     private func advance(
         along step: VersionStep, _ table: TableID, _ column: ColumnID, _ owner: ObjectKey,
@@ -150,7 +150,7 @@ extension ObservedSequence {
         guard let list = step.new.table(table).list(column, owner),
             let changes = changes(along: step, table, column, owner, kind)
         else { return nil }
-        // Elements that were replaced are gone, and others are in their places.
+        // A replaced element is removed, and another one is inserted at its position.
         let goes = (changes.deletions + changes.modifications).sorted()
         var comes: [(position: Int, key: ObjectKey)] = []
         for position in (changes.insertions + changes.modificationsNew).sorted() {
@@ -159,20 +159,20 @@ extension ObservedSequence {
                 guard key != nil || kind == .map else { return nil }
                 comes.append((position, key ?? Self.noObject))
             } catch {
-                // because: elements that cannot be read are found by reading all of them again.
+                // because: reading all elements again finds the elements that cannot be read here.
                 return nil
             }
         }
         return move(goes, comes)
     }
 
-    /// Advances along the changes of the rows that the elements are; nil if they have to be read again.
+    /// Applies the changes of the rows that are the elements; nil if they have to be read again.
     func advance(by changes: CollectionChangeSet) -> Step? {
         move(changes.deletions, Array(zip(changes.insertions, changes.insertedKeys)))
     }
 
     private func move(_ goes: [Int], _ comes: [(position: Int, key: ObjectKey)]) -> Step? {
-        // Very many are done sooner all at once.
+        // For very many changes, rebuilding the whole sequence is faster.
         guard goes.count + comes.count <= 64 + places.count / 8 else { return nil }
         var gone: [ObjectKey: [ObjectKey]] = [:]
         for position in goes.reversed() {
@@ -199,7 +199,7 @@ extension ObservedSequence {
         return result
     }
 
-    /// Where elements came and went, by the edits of the list or, if they are not known, by comparing.
+    /// Returns the insertions and deletions, from the edits of the list or, if they are unknown, by comparison.
     private func changes(
         along step: VersionStep, _ table: TableID, _ column: ColumnID, _ owner: ObjectKey,
         _ kind: CollectionKind
@@ -221,7 +221,7 @@ extension ObservedSequence {
     }
 }
 
-// Backlinks.
+// Sequences of backlinks.
 extension ObservedSequence {
     private func advance(
         along step: VersionStep, _ changes: TableChanges, _ links: WatchGraph.Backlinks,
@@ -253,7 +253,7 @@ extension ObservedSequence {
     }
 }
 
-// Numbers.
+// The numbers of elements.
 extension ObservedSequence {
     private func add(_ object: ObjectKey, label: Int64) -> ObjectKey {
         let number: Int
@@ -267,7 +267,7 @@ extension ObservedSequence {
         }
         places.set(label, of: ObjectKey(rawValue: Int64(number)))
         next[number] = -1
-        // The positions of the nulls of a map are never needed.
+        // The positions of a map's nil values are never needed.
         if object != Self.noObject {
             next[number] = first[object] ?? -1
             first[object] = Int32(number)
@@ -275,7 +275,7 @@ extension ObservedSequence {
         return ObjectKey(rawValue: Int64(number))
     }
 
-    /// The object no longer has this element.
+    /// Removes an element from the elements of its object.
     private func unlink(_ number: ObjectKey) {
         let object = object(number)
         guard object != Self.noObject else { return }

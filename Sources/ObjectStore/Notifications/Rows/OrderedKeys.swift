@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// Keys in an order that reads values, with the positions that a change of them gives.
+/// Keys in an order that depends on values; updates return the changed positions.
 struct OrderedKeys {
     private(set) var keys: SortedKeys
 
@@ -8,7 +8,9 @@ struct OrderedKeys {
         self.keys = SortedKeys(inOrder: keys)
     }
 
-    /// Advances along a step that did `delta` to the rows; `modified` are reported if they are members.
+    /// Updates the keys for a step.
+    ///
+    /// `delta` is the effect of the step on the rows; keys in `modified` are reported if they are members.
     mutating func change(
         _ delta: RowDelta, modified: KeySet, before: CodedOrder, after: CodedOrder
     ) -> CollectionChangeSet {
@@ -27,7 +29,7 @@ struct OrderedKeys {
             taken.append(old)
         }
         let moving = positions.staying.indices
-        // Rows that only changed elsewhere keep their place among the others.
+        // Rows whose position cannot have changed keep their order.
         for key in modified.subtracting(delta.rows) {
             guard let old = keys.position(of: key, by: before) else { continue }
             positions.staying.append(.init(key: key, old: old, new: 0, isModified: true))
@@ -35,7 +37,7 @@ struct OrderedKeys {
 
         taken.sort(by: >)
         for position in taken { keys.remove(at: position) }
-        // Where the last one is put it stays; the others may still be moved by those that follow.
+        // Only the last inserted row has its final position; the next insertions may move the others.
         var last: (key: ObjectKey, position: Int)?
         for index in moving {
             let key = positions.staying[index].key
@@ -47,7 +49,7 @@ struct OrderedKeys {
             return keys.position(of: key, by: after)
         }
         for index in positions.staying.indices {
-            // The rank of a member is known; a missing one would be an order that contradicts itself.
+            // Every member has a position, unless the order contradicts itself.
             positions.staying[index].new =
                 newPosition(of: positions.staying[index].key) ?? positions.staying[index].old
         }
@@ -57,7 +59,7 @@ struct OrderedKeys {
         return positions.changes(oldCount: oldCount, keyAtNew: keys.key)
     }
 
-    /// Forgets the rows from a position on.
+    /// Removes the rows from a position on.
     mutating func removeAll(from position: Int) {
         while keys.count > position { keys.remove(at: keys.count - 1) }
     }

@@ -1,15 +1,15 @@
 import ColumnStorage
 
-/// Which rows a step brought, took and touched, whatever their order.
+/// The rows that a step added, removed or touched, in any order.
 struct RowDelta {
-    /// Rows that are no longer members.
+    /// The rows that are no longer members.
     var left: [ObjectKey] = []
-    /// Rows that have become members.
+    /// The rows that became members.
     var entered: [ObjectKey] = []
-    /// Members before and after the step whose position may have changed.
+    /// The members before and after the step whose position may have changed.
     var stayed: [ObjectKey] = []
 
-    /// All of them.
+    /// All these rows.
     var rows: KeySet {
         var rows = KeySet(unordered: left)
         rows.formUnion(KeySet(unordered: entered))
@@ -19,7 +19,7 @@ struct RowDelta {
 
     var isEmpty: Bool { left.isEmpty && entered.isEmpty && stayed.isEmpty }
 
-    /// Adds a touched row by whether it was a member and is one.
+    /// Adds a touched row, which was or was not a member and is or is not one now.
     mutating func add(_ row: ObjectKey, was wasMember: Bool, is isMember: Bool) {
         switch (wasMember, isMember) {
         case (true, false): left.append(row)

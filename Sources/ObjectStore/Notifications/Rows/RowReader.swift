@@ -1,30 +1,29 @@
 import ColumnStorage
 
-/// How the rows of an observed query are read in one version: the values of their objects, and the
-/// order of rows whose values are equal.
+/// Reads the rows of an observed query in one version: their values, and the order of rows with equal values.
 struct RowReader {
     private let view: StoreView
-    /// The elements that rows represent; nil if a row is an object.
+    /// The sequence whose elements are the rows; nil if the rows are objects.
     private let sequence: ObservedSequence?
     private let labelsBefore: [ObjectKey: Int64]
 
-    /// Reads objects of a class.
+    /// Creates a reader of a class's objects.
     ///
-    /// Objects with equal values are in the order of creation, which is the order of the keys.
+    /// Objects with equal values have the order of their creation, which is the order of their keys.
     init(_ view: StoreView) {
         self.view = view
         sequence = nil
         labelsBefore = [:]
     }
 
-    /// Reads elements, which keep the order of their sequence where values are equal.
+    /// Creates a reader of elements; elements with equal values keep the order of their sequence.
     init(_ view: StoreView, _ sequence: ObservedSequence, labelsBefore: [ObjectKey: Int64] = [:]) {
         self.view = view
         self.sequence = sequence
         self.labelsBefore = labelsBefore
     }
 
-    /// A total order by some keys.
+    /// Returns a total order by some sort keys.
     func order(_ keys: [SortKey]) -> CodedOrder {
         let ties = sequence?.order(labelsBefore: labelsBefore) ?? .byKey
         guard !keys.isEmpty else { return ties }
@@ -42,7 +41,7 @@ struct RowReader {
         }
     }
 
-    /// The values that distinguish rows.
+    /// Returns a function that reads the values by which `distinct` compares a row.
     func values(_ keys: [DistinctKey]) -> (ObjectKey) -> [Scalar] {
         let readers = keys.map { $0.reader(in: view) }
         guard let sequence else { return { key in readers.map { $0(key) } } }

@@ -1,30 +1,31 @@
 import ColumnStorage
 
-/// The conditions and the order of a query, as far as its first limit or from one limit to the next: a whole class, a
-/// collection, the objects that link to one, or the rows before the limit, filtered by predicates that look at one row
-/// at a time; perhaps sorted, each value once, and limited.
+/// The conditions and the order of a query, up to its first limit or from one limit to the next.
+///
+/// The rows come from a whole class, a collection, backlinks or the rows before the limit. Predicates filter them row
+/// by row; optionally, the rows are then sorted, made distinct and limited.
 struct RowRules {
     /// Keeps the first row of each combination of values.
     struct Distinct {
         let keys: [DistinctKey]
-        /// The order of the rows that it sees.
+        /// The order of the rows before this step.
         let order: [SortKey]
     }
 
     let table: TableID
     let predicates: [CompiledPredicate]
     let distincts: [Distinct]
-    /// The final order; ties are in the order of creation.
+    /// The final order; rows with equal values are in the order of creation.
     let order: [SortKey]
     let limit: Int?
     /// The dependencies of membership and order.
     let dependencies: WatchGraph
-    /// The query without order, distinct and limit; of the operations after a limit only the operations themselves.
+    /// The query without order, `distinct` and limit; after a limit, only the operations that follow the limit.
     let members: Query
-    /// Whether the members in the order of creation are the rows.
+    /// Whether the rows are the members in the order of creation.
     var isPlain: Bool { order.isEmpty && distincts.isEmpty }
 
-    /// The source of the rows if an object may occur several times; nil if a row is an object.
+    /// The source of the rows if an object may occur several times; nil if the rows are objects.
     let sequence: ObservedSequence.Source?
 
     private let link: (column: ColumnID, target: ObjectKey)?
@@ -56,7 +57,7 @@ struct RowRules {
         self.init(query, query.plannedSteps.stages[0], link, sequence, paths)
     }
 
-    /// The rules of a query after its limits: the steps from each limit to the next.
+    /// Returns the rules of a query after its first limit: one for the steps from each limit to the next.
     static func behindLimits(of query: Query) -> [RowRules] {
         query.plannedSteps.stages.dropFirst().map { RowRules(query, $0, nil, .rows, []) }
     }
@@ -75,7 +76,7 @@ struct RowRules {
             case .filter(let predicate):
                 predicates.append(predicate)
             case .sort(let keys):
-                // A later sort is the more significant; the earlier one orders its ties.
+                // A later sort takes precedence; the earlier one orders rows with equal values.
                 order = keys + order
             case .distinct(let keys):
                 distincts.append(Distinct(keys: keys, order: order))
@@ -96,7 +97,9 @@ struct RowRules {
         members = predicates.reduce(Query(query.base, of: table)) { $0.adding(.filter($1)) }
     }
 
-    /// Whether a row that exists is a member in a view; for any number of questions.
+    /// Returns a function that decides whether an existing row is a member in a view.
+    ///
+    /// The function can be called any number of times.
     func membership(in view: StoreView) -> (ObjectKey) -> Bool {
         let bound = predicates.map { $0.bound(to: view) }
         guard let link else { return { key in bound.allSatisfy { $0.matches(key) } } }
@@ -106,16 +109,15 @@ struct RowRules {
         }
     }
 
-    /// The order in which the members are needed at first: that of the first step that keeps each value
-    /// once, or of the rows.
+    /// The first order that is needed: that of the first `distinct` step, or the final order.
     var firstOrder: [SortKey] { distincts.first?.order ?? order }
 
-    /// The members in the order in which ``ArrangedRows`` takes them.
+    /// The members in the order in which ``ArrangedRows`` needs them.
     var membersInFirstOrder: Query {
         firstOrder.isEmpty ? members : members.adding(.sort(firstOrder))
     }
 
-    /// The effect of a step on the members; `isMember` knows those before.
+    /// Returns the effect of a step on the members; `isMember` decides membership before the step.
     func delta(along step: VersionStep, isMember: (ObjectKey) -> Bool) -> RowDelta {
         let changes = step.changes(of: table)
         let inserted = changes?.inserted ?? KeySet()
@@ -131,7 +133,7 @@ struct RowRules {
 }
 
 extension [Query.Step] {
-    /// The steps from each limit to the next, limits last; at least one stage.
+    /// The steps from each limit to the next, each with its limit as the last step; at least one stage.
     fileprivate var stages: [ArraySlice<Query.Step>] {
         var stages: [ArraySlice<Query.Step>] = []
         var start = startIndex

@@ -1,8 +1,8 @@
 import ColumnStorage
 
-/// How the rows of a query are followed.
+/// Creates the incremental results of queries.
 enum RowsFactory {
-    /// Makes the rows of a query that follow its changes best.
+    /// Returns the kind of rows that updates a query at the lowest cost.
     static func rows(of query: Query, in view: StoreView) -> any ObservedRows {
         if case .list(let table, let column, let owner) = query.base,
             isSequence(query, view.schema)
@@ -19,7 +19,7 @@ enum RowsFactory {
         return rows
     }
 
-    /// The rows as far as the first limit.
+    /// Returns the rows up to the first limit.
     private static func first(
         _ rules: RowRules, _ query: Query, in view: StoreView
     ) -> any OrderedRows {
@@ -35,8 +35,7 @@ enum RowsFactory {
             ? TopKRows(rules, limit, in: view) : LimitedRows(SortedRows(rules, in: view), limit)
     }
 
-    /// Whether a query is nothing but a list or set, position for position; a map leaves out its
-    /// nulls.
+    /// Returns whether a query is a whole list or set without conditions; a map's nil values are not rows.
     private static func isSequence(_ query: Query, _ schema: Schema) -> Bool {
         guard case .list(let table, let column, _) = query.base, query.steps.isEmpty else {
             return false
@@ -48,7 +47,7 @@ enum RowsFactory {
         UnsortedRows(rules, QueryEvaluator.keys(of: rules.members, in: view))
     }
 
-    /// The cost of a commit that concerns a query's observer, in words.
+    /// Returns a description of the cost of a commit that affects a query's observer.
     static func cost(of query: Query, schema: Schema) -> String {
         if isSequence(query, schema) { return ListRows.cost }
         guard let rules = RowRules(query, schema: schema) else { return EmptyRows().cost }

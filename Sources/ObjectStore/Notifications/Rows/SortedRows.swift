@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// The rows of a query that is sorted, or has each value once.
+/// The rows of a query that is sorted or distinct.
 struct SortedRows: OrderedRows {
     private let rules: RowRules
     private var arranged: ArrangedRows

@@ -1,15 +1,15 @@
 import ColumnStorage
 
-/// The first rows of a sorted query, followed with only some more rows than are shown.
+/// The first rows of a sorted query, kept with a reserve of some more rows.
 ///
-/// The rows behind the limit are a reserve for rows that leave. When it is used up, the query is run
-/// again, which happens once in as many departures as the reserve has rows.
+/// The rows beyond the limit replace rows that leave. When the reserve is empty, the query runs again. This happens at
+/// most once for as many removed rows as the reserve has.
 struct TopKRows: OrderedRows {
     private let rules: RowRules
     private let limit: Int
     private let most: Int
     private var ordered: OrderedKeys
-    /// Whether there are no other members.
+    /// Whether the rows and the reserve include all members.
     private var isWhole: Bool
 
     init(_ rules: RowRules, _ limit: Int, in view: StoreView) {
@@ -62,8 +62,7 @@ struct TopKRows: OrderedRows {
         return changes
     }
 
-    /// Nothing is known of the rows behind the last one that was not touched, so touched rows count
-    /// only before it.
+    /// Returns the touched rows before the last untouched row, because the rows after that one are unknown.
     private func within(_ delta: RowDelta, _ after: CodedOrder) -> RowDelta {
         let touched = KeySet(unordered: delta.left + delta.stayed)
         var last = ordered.keys.count - 1

@@ -5,7 +5,7 @@ struct UnsortedRows: OrderedRows {
     private let rules: RowRules
     private var keys: KeyBitmap
 
-    /// Takes the keys of the query, which ascend.
+    /// Creates the rows from the keys of the query, which ascend.
     init(_ rules: RowRules, _ keys: ResultKeys) {
         self.rules = rules
         self.keys = KeyBitmap(keys)

@@ -1,17 +1,19 @@
 import ColumnStorage
 
-/// The rows of a query over rows that may stand several times, or in an order of their own: a list, set or map,
-/// backlinks through lists, or the rows before a limit; filtered, sorted or with each value once.
+/// The rows of a query over a sequence in which a row may occur several times, or which has its own order.
+///
+/// The sequence is a list, set or map, backlinks through lists, or the rows before a limit. The rows may be filtered,
+/// sorted or distinct.
 struct WindowedRows: OrderedRows {
     private let rules: RowRules
-    /// The query that starts from a sequence; nil after a limit.
+    /// The query that starts with a sequence; nil after a limit.
     private let query: Query?
-    /// The rows before the limit, which precede these.
+    /// The rows before the limit, from which these are computed.
     private var preceding: (any OrderedRows)?
     private let sequence: ObservedSequence
     private var arranged: ArrangedRows
 
-    /// The rows of a query that starts from a sequence.
+    /// Creates the rows of a query that starts with a sequence.
     init(
         _ rules: RowRules, _ source: ObservedSequence.Source, _ query: Query, in view: StoreView
     ) {
@@ -22,7 +24,7 @@ struct WindowedRows: OrderedRows {
         self.init(rules, query, nil, sequence, rows.map(order.coded), view)
     }
 
-    /// The rows of what a query does to other rows.
+    /// Creates the rows of the operations after a limit, from the rows before it.
     init(_ rules: RowRules, behind rows: any OrderedRows, in view: StoreView) {
         let sequence = ObservedSequence(.rows, (0..<rows.count).map(rows.key))
         let admits = rules.membership(in: view)
@@ -53,7 +55,7 @@ struct WindowedRows: OrderedRows {
         return "follows the edits of the \(name), \(rules.isPlain ? "and " : "")\(rows)"
     }
 
-    /// The cost in addition to the rows before a limit.
+    /// Returns a description of the cost in addition to that of the rows before a limit.
     static func costBehindLimit(_ rules: RowRules) -> String {
         "behind the limit "
             + (rules.isPlain ? UnsortedRows.cost : SortedRows.cost(rules))
@@ -80,14 +82,14 @@ struct WindowedRows: OrderedRows {
         return changes
     }
 
-    /// Advances the sequence; nil if it has to be read again.
+    /// Updates the sequence for a step; nil if it has to be read again.
     private mutating func follow(_ step: VersionStep) -> ObservedSequence.Step? {
         let changes = preceding?.advance(along: step, modified: KeySet())
         guard let changes else { return sequence.advance(along: step) }
         return sequence.advance(by: changes)
     }
 
-    /// The effect of a step on the members, in numbers of elements.
+    /// Returns the effect of a step on the members, by the numbers of elements.
     private func delta(_ change: ObservedSequence.Step, _ step: VersionStep) -> RowDelta {
         let matches = rules.membership(in: step.new)
         func admits(_ number: ObjectKey) -> Bool {
@@ -98,7 +100,7 @@ struct WindowedRows: OrderedRows {
         delta.entered = change.added.filter(admits)
         var touched = rules.dependencies.touchedRows(in: step)
         if let changes = step.changes(of: rules.table) {
-            // An object that is there again under its old key may have other values.
+            // An object that was deleted and created again with the same key may have other values.
             touched.formUnion(changes.inserted.intersection(changes.deleted))
         }
         let added = Set(change.added)

@@ -1,13 +1,13 @@
 import ColumnStorage
 
-/// The plain values of an observed list, set or map, filtered, ordered, each once, or cut.
+/// The plain values of an observed list, set or map after filtering, sorting, `distinct` or limits.
 struct ArrangedValues: ObservedRows {
     private var elements: ElementRows
     private let owner: ObjectReference
     private let sequence: ValueSequence
     private let rules: [ValueRules]
     private var stages: [ValueStage]
-    /// The elements that the last step removed or moved, as its deletions list them.
+    /// The elements that the last step removed or moved, in the order of its deletions.
     private(set) var lostDetails: [ElementDetail] = []
 
     init(
@@ -32,18 +32,18 @@ struct ArrangedValues: ObservedRows {
         return stages
     }
 
-    // There is always a stage.
+    // There is always at least one stage.
     private var shown: ValueStage { stages[stages.count - 1] }
 
     var count: Int { shown.count }
 
-    /// The cost of a commit that changes the collection, in words.
+    /// Returns a description of the cost of a commit that changes the collection.
     static func cost(of property: Property) -> String {
         "\(ElementRows.cost(of: property)), and searches for the places of values that a commit touches"
     }
     var cost: String { Self.cost(of: sequence.property) }
 
-    /// The values at some positions.
+    /// Returns the values at some positions.
     func values(at positions: [Int]) -> [Value]? {
         let reader = ValueReader(sequence)
         return positions.map { reader.value(shown.number(at: $0)) }
@@ -55,14 +55,14 @@ struct ArrangedValues: ObservedRows {
         if moved.isEmpty { return CollectionChangeSet() }
         let list = step.new.table(owner.table).list(sequence.property.column, owner.key)
         let change = sequence.advance(by: moved) { position in
-            // because: what cannot be read shows as nil, as everywhere.
+            // because: values that cannot be read appear as nil, as everywhere.
             ((try? list?.element(at: position)) ?? nil) ?? .null
         }
         let before = ValueReader(sequence, before: change)
         var changes = change.isRelabeled ? rebuild(change) : follow(change, before)
         lostDetails = changes.deletedKeys.map { .value(before.value($0), mapKey: "") }
         sequence.forget(change.removed)
-        // The numbers of elements are not keys of objects.
+        // The numbers of elements are not object keys.
         changes.deletedKeys = []
         changes.insertedKeys = []
         changes.modifiedKeys = []

@@ -1,17 +1,17 @@
 import ColumnStorage
 
-/// Which elements are the first of their value, followed element by element.
+/// The elements that are the first with their value, updated element by element.
 ///
-/// All elements are kept ordered by value, so that the next one is known when the first goes.
+/// All elements are kept ordered by value, so the next one is known when the first one leaves.
 struct FirstValues {
     private var ordered: SortedKeys
 
-    /// Takes all elements.
+    /// Creates the state from all elements.
     init(_ numbers: [ObjectKey], _ reader: ValueReader) {
         ordered = SortedKeys(inOrder: reader.order(ascending: true).sorted(numbers))
     }
 
-    /// The elements that are the first of their values, by value.
+    /// Returns the elements that are the first with their values, ordered by value.
     func numbers(_ reader: ValueReader) -> [ObjectKey] {
         var firsts: [ObjectKey] = []
         for number in ordered.keys()
@@ -21,7 +21,7 @@ struct FirstValues {
         return firsts
     }
 
-    /// Converts a change of the elements to a change of the first ones.
+    /// Converts changes of all elements to changes of the first elements.
     mutating func advance(
         _ delta: RowDelta, before: ValueReader, after: ValueReader
     ) -> RowDelta {
@@ -32,7 +32,7 @@ struct FirstValues {
             before.order(ascending: true), after.order(ascending: true)
         )
         for number in delta.left + delta.stayed {
-            // Every element is here; a missing one would be an order that contradicts itself.
+            // All elements are in the sequence; one can be missing only if the order contradicts itself.
             guard let position = ordered.position(of: number, by: orderBefore) else { continue }
             ordered.remove(at: position)
         }
@@ -44,7 +44,7 @@ struct FirstValues {
             stayed: delta.stayed.filter { oldFirsts.contains($0) && newFirsts.contains($0) })
     }
 
-    /// The first elements of some values, of those that are there.
+    /// Returns the first elements of those given values that occur.
     private func firsts(of values: [ListElement], _ reader: ValueReader) -> Set<ObjectKey> {
         var found: Set<ObjectKey> = []
         for value in values {

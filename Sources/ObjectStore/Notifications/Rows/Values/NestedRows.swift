@@ -1,25 +1,25 @@
 import ColumnStorage
 
-/// The elements of an observed list or map inside a mixed value, perhaps filtered, ordered, each once, or cut.
+/// The elements of an observed list or map inside a mixed value after filtering, sorting, `distinct` or limits.
 ///
 /// A mixed value is stored as a whole, so the two versions of the collection are compared.
 struct NestedRows: ObservedRows {
-    /// Where the collection is now: changes of the lists around it may move it.
+    /// The current address of the collection: changes of enclosing lists may move it.
     private(set) var address: NestedAddress
     private let property: Property
     private let steps: [CollectionValues.Step]
     private var content: Content
     /// Whether the collection no longer exists.
     private(set) var isGone = false
-    /// The elements that the last step removed or moved, as its deletions list them.
+    /// The elements that the last step removed or moved, in the order of its deletions.
     private(set) var lostDetails: [ElementDetail] = []
 
-    /// The elements of one version, each with a number that it keeps when it is set to another value.
+    /// The elements of one version; each has a number that it keeps when its value is replaced.
     private struct Content {
         var keys: [String] = []
         var values: [Value] = []
         var numbers: [ObjectKey] = []
-        /// The positions of the elements that are shown, in their order.
+        /// The positions of the visible elements, in their order.
         var shown: [Int] = []
         var nextNumber: Int64 = 0
 
@@ -48,7 +48,7 @@ struct NestedRows: ObservedRows {
 
     var count: Int { content.shown.count }
 
-    /// The cost of a commit that changes the collection, in words.
+    /// A description of the cost of a commit that changes the collection.
     static let cost =
         "compares the collection before and after a commit that changes its mixed value"
     var cost: String { Self.cost }
@@ -61,7 +61,7 @@ struct NestedRows: ObservedRows {
         content.keys.isEmpty ? nil : positions.map { content.keys[content.shown[$0]] }
     }
 
-    /// All elements that are shown, to report them as deleted.
+    /// All visible elements, to report them as deleted.
     var allDetails: [ElementDetail] { content.shown.map { detail($0, content) } }
 
     private func detail(_ position: Int, _ content: Content) -> ElementDetail {
@@ -89,14 +89,16 @@ struct NestedRows: ObservedRows {
             from: old.shown.map { old.numbers[$0] },
             to: content.shown.map { content.numbers[$0] }, isTouched: modified.contains)
         lostDetails = changes.deletions.map { detail(old.shown[$0], old) }
-        // The numbers of elements are not keys of objects.
+        // The numbers of elements are not object keys.
         changes.deletedKeys = []
         changes.insertedKeys = []
         changes.modifiedKeys = []
         return changes
     }
 
-    /// Takes new elements, of which those that were there keep their numbers; returns their new positions.
+    /// Replaces the elements; unchanged ones keep their numbers.
+    ///
+    /// Returns the new positions of the old elements.
     private mutating func align(to elements: (keys: [String], values: [Value])) -> [Int?] {
         let old = content
         let newPositions: [Int?]

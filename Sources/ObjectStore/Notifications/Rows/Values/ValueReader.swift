@@ -1,17 +1,17 @@
 import ColumnStorage
 
-/// How the elements of an observed sequence of values are read: as they are, or as they were before a step.
+/// Reads the elements of an observed sequence of values, now or before a step.
 struct ValueReader {
     private let sequence: ValueSequence
     private let elementsBefore: [ObjectKey: ListElement]
     private let labelsBefore: [ObjectKey: Int64]
 
-    /// Reads what is.
+    /// Creates a reader of the current elements.
     init(_ sequence: ValueSequence) {
         self.init(sequence, before: ValueSequence.Step())
     }
 
-    /// Reads what was before a step.
+    /// Creates a reader of the elements before a step.
     init(_ sequence: ValueSequence, before step: ValueSequence.Step) {
         self.sequence = sequence
         elementsBefore = step.elementsBefore
@@ -26,12 +26,14 @@ struct ValueReader {
         Value(element(number), of: sequence.property.type, target: nil)
     }
 
-    /// Negative, zero or positive as a value comes before that of an element, is equal to it or follows it.
+    /// Compares a value with the value of an element: negative if it comes first, zero if equal, otherwise positive.
     func compare(_ value: ListElement, _ number: ObjectKey) -> Int {
         ElementOrder(sequence.property).compare(value, element(number))
     }
 
-    /// By value, where equal ones keep the order of the sequence; nil is the order of the sequence alone.
+    /// Returns an order by value in which equal values keep the order of the sequence.
+    ///
+    /// If `ascending` is nil, it is the order of the sequence alone.
     func order(ascending: Bool?) -> CodedOrder {
         let ties = sequence.order(labelsBefore: labelsBefore)
         guard let ascending else { return ties }

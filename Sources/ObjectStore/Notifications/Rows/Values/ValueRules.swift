@@ -3,15 +3,15 @@
 struct ValueRules {
     private(set) var conditions: [ElementPredicate] = []
     private(set) var isDistinct = false
-    /// How they are sorted by value; nil leaves them in the order of the collection.
+    /// The direction of the order by value; nil keeps the order of the collection.
     private(set) var ascending: Bool?
     private(set) var limit: Int?
 
-    /// The steps in as few stages as have the same effect; at least one.
+    /// Returns the steps in the fewest stages with the same effect; at least one.
     static func stages(of steps: [CollectionValues.Step]) -> [ValueRules] {
         var stages = [ValueRules()]
         for step in steps where !stages[stages.count - 1].add(step) {
-            // What was put in order once stays so.
+            // Sorted values remain sorted in the next stages.
             var next = ValueRules()
             next.ascending = stages[stages.count - 1].ascending
             _ = next.add(step)
@@ -20,7 +20,7 @@ struct ValueRules {
         return stages
     }
 
-    /// Adds a step; false if it has to be another stage's.
+    /// Adds a step; returns false if the step needs a new stage.
     private mutating func add(_ step: CollectionValues.Step) -> Bool {
         if let limit {
             guard case .limit(let count) = step else { return false }
@@ -29,11 +29,11 @@ struct ValueRules {
         }
         switch step {
         case .filter(let condition):
-            // Of values that are equal but of different types it matters which one is the first.
+            // Among equal values of different types, the order determines which one is the first.
             if isDistinct { return false }
             conditions.append(condition)
         case .distinct: isDistinct = true
-        // Equal values keep their order, so that a later order replaces an earlier one.
+        // Equal values keep their order, so a later order replaces an earlier one.
         case .sort(let ascending): self.ascending = ascending
         case .limit(let count): limit = count
         }

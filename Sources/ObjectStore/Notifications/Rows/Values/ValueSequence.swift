@@ -2,20 +2,19 @@ import ColumnStorage
 
 /// The plain values of an observed list, set or map, in its order.
 ///
-/// A value may occur several times, so each element has a number of its own, by which rows are kept. The number stays
-/// when the element is set to another value, and when it moves. A step costs time proportional to its changes, times a
-/// logarithm.
+/// A value may occur several times, so rows are identified by the numbers of elements. An element keeps its number when
+/// its value is replaced and when it moves. A step costs time proportional to its changes, times a logarithm.
 final class ValueSequence {
-    /// The changes of a step, in numbers of elements.
+    /// The changes of a step, by the numbers of elements.
     struct Step {
-        /// Elements that are gone; their values can be read until `forget`.
+        /// The removed elements; their values can be read until `forget`.
         var removed: [ObjectKey] = []
         var added: [ObjectKey] = []
-        /// Elements that were set, with the values that they had.
+        /// The elements whose values were replaced, with their values before the step.
         var elementsBefore: [ObjectKey: ListElement] = [:]
-        /// Elements with another position, with the labels that they had.
+        /// The elements that moved, with their labels before the step.
         var labelsBefore: [ObjectKey: Int64] = [:]
-        /// Whether all elements have other labels, so that structures ordered by labels have to be rebuilt.
+        /// Whether all labels changed, so that structures ordered by labels have to be rebuilt.
         var isRelabeled = false
     }
 
@@ -30,18 +29,18 @@ final class ValueSequence {
         label(elements.indices.map { ObjectKey(rawValue: Int64($0)) })
     }
 
-    /// The value of an element.
+    /// Returns the value of an element.
     func element(_ number: ObjectKey) -> ListElement { elements[Int(number.rawValue)] }
 
-    /// All elements, in order.
+    /// Returns all elements in order.
     func numbers() -> [ObjectKey] { places.numbers() }
 
-    /// The order of the elements; `labelsBefore` are those of an earlier version.
+    /// Returns the order of the elements; `labelsBefore` are labels in an earlier version.
     func order(labelsBefore: [ObjectKey: Int64]) -> CodedOrder {
         places.order(labelsBefore: labelsBefore)
     }
 
-    /// Advances along a change; `element` reads the present element at a position.
+    /// Applies changes of the collection; `element` reads the current element at a position.
     func advance(by changes: CollectionChangeSet, element: (Int) -> ListElement) -> Step {
         var step = Step()
         for (old, new) in zip(changes.modifications, changes.modificationsNew) {
@@ -49,7 +48,7 @@ final class ValueSequence {
             step.elementsBefore[number] = self.element(number)
             elements[Int(number.rawValue)] = element(new)
         }
-        // Very many are done sooner all at once.
+        // For very many changes, rebuilding the whole sequence is faster.
         let count = changes.deletions.count + changes.insertions.count
         step.isRelabeled = count > 64 + places.count / 8
         var numbers = step.isRelabeled ? places.numbers() : []
@@ -67,7 +66,7 @@ final class ValueSequence {
                 continue
             }
             if !step.isRelabeled {
-                // Inserted elements have used up the labels between these two.
+                // No label is free at the position of an inserted element.
                 step.isRelabeled = true
                 numbers = places.numbers()
             }
@@ -81,10 +80,10 @@ final class ValueSequence {
         return step
     }
 
-    /// Releases elements that were removed.
+    /// Makes the numbers of removed elements available again.
     func forget(_ removed: [ObjectKey]) { unused += removed }
 
-    /// The number of an element that comes: one that has only moved keeps it.
+    /// Returns the number for an inserted element; an element that only moved keeps its number.
     private func number(
         for element: ListElement, from gone: inout [ListElement: [ObjectKey]], _ step: inout Step
     ) -> ObjectKey {
@@ -104,7 +103,7 @@ final class ValueSequence {
         return number
     }
 
-    /// Places all elements, which have labels far from one another then.
+    /// Places all elements, with large gaps between their labels.
     private func label(_ numbers: [ObjectKey]) {
         for (position, number) in numbers.enumerated() {
             places.set(ElementPlaces.firstLabel(at: position), of: number)
@@ -124,7 +123,7 @@ extension [ObjectKey] {
         }
     }
 
-    /// Puts keys at some ascending positions, as they are when all have come.
+    /// Inserts keys at some ascending positions, which are the positions after all insertions.
     fileprivate mutating func insert(_ comes: [(position: Int, number: ObjectKey)]) {
         var kept = makeIterator()
         var rest = comes[...]

@@ -1,12 +1,12 @@
 import ColumnStorage
 
-/// Values as one stage of ``ValueRules`` shows them, followed element by element.
+/// The values after one stage of ``ValueRules``, updated element by element.
 struct ValueStage {
     private let rules: ValueRules
     private var firsts: FirstValues?
     private var ordered: OrderedKeys
 
-    /// Takes elements in the order in which the stage before shows them.
+    /// Creates a stage from elements in the order of the previous stage.
     init(_ rules: ValueRules, _ numbers: [ObjectKey], _ reader: ValueReader) {
         self.rules = rules
         var numbers = numbers
@@ -21,13 +21,15 @@ struct ValueStage {
 
     var count: Int { min(rules.limit ?? .max, ordered.keys.count) }
 
-    /// The element at a position below `count`.
+    /// Returns the element at a position below `count`.
     func number(at position: Int) -> ObjectKey { ordered.keys.key(at: position) }
 
-    /// All elements, in order.
+    /// Returns all elements in order.
     func numbers() -> [ObjectKey] { Array(ordered.keys.keys().prefix(count)) }
 
-    /// Advances along a step that did `delta` to the elements; `told` are reported as modified if they stay.
+    /// Updates the stage for a step.
+    ///
+    /// `delta` is the effect of the step on the elements; those in `told` are reported as modified if they stay.
     mutating func advance(
         _ delta: RowDelta, told: KeySet, before: ValueReader, after: ValueReader
     ) -> CollectionChangeSet {
@@ -45,7 +47,7 @@ struct ValueStage {
             keyAtNew: ordered.keys.key)
     }
 
-    /// Converts a change of all elements to a change of those that satisfy the condition.
+    /// Converts changes of all elements to changes of those that satisfy the condition.
     private func admitted(
         _ delta: RowDelta, _ before: ValueReader, _ after: ValueReader
     ) -> RowDelta {
@@ -64,7 +66,7 @@ struct ValueStage {
 }
 
 extension RowDelta {
-    /// Converts changes of rows for a stage that follows the rows; all touched rows that stay are reported as modified.
+    /// Converts changes of rows for the next stage; all touched rows that stay are reported as modified.
     init(_ changes: CollectionChangeSet) {
         let gone = Set(changes.deletedKeys)
         let come = Set(changes.insertedKeys)
