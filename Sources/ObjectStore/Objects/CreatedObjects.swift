@@ -5,7 +5,7 @@ final class CreatedObjects {
     /// Records an object.
     func note(_ reference: ObjectReference) { references.append(reference) }
 
-    /// Deletes them, newest first.
+    /// Deletes the recorded objects, the newest first.
     func delete(_ writer: ObjectWriter) throws {
         for reference in references.reversed() { try writer.deleteTree(reference) }
     }
@@ -14,7 +14,7 @@ final class CreatedObjects {
 extension ObjectWriter {
     /// Runs an operation that may create objects, and deletes those if it throws.
     ///
-    /// Inside another such operation it is a part of that one.
+    /// A nested operation is a part of the outer one.
     func undoingCreation<Result>(_ body: (ObjectWriter) throws -> Result) throws -> Result {
         if created != nil { return try body(self) }
         var noting = self
@@ -28,7 +28,8 @@ extension ObjectWriter {
         }
     }
 
-    /// The same writer outside the current operation: objects that an existing object now links to stay, even if the
-    /// operation fails.
+    /// A writer outside of the current operation.
+    ///
+    /// Objects that an existing object now links to are kept, even if the operation fails.
     var alone: ObjectWriter { ObjectWriter(store, session) }
 }

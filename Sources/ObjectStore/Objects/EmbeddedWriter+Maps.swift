@@ -4,8 +4,8 @@ import ColumnStorage
 extension EmbeddedWriter {
     /// Sets the entries of the map.
     ///
-    /// Mode "modified" keeps the objects of keys that are not named and changes existing objects in place; other modes
-    /// replace all entries.
+    /// Mode "modified" keeps the objects of other keys and changes existing objects in place; other modes replace all
+    /// entries.
     func setMap(_ entries: [String: Value], of owner: ObjectKey) throws {
         if mode == .modified {
             for (key, value) in sorted(entries) { try merge(value, key, of: owner) }
@@ -14,7 +14,7 @@ extension EmbeddedWriter {
         var movable = Set(children(of: owner))
         let named = sorted(entries).filter { $0.value != .null }
         let made = try make(named.map(\.value)) { reference in
-            // An object of this map may stay, also under another key, but only once.
+            // An object of this map may be used again, also under another key, but only once.
             guard movable.remove(reference) != nil else { throw owned() }
             return reference.key
         }

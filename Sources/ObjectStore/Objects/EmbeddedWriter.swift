@@ -1,10 +1,10 @@
 import ColumnStorage
 
 /// Changes a property that owns embedded objects: creates them from values, and deletes those that the property no
-/// longer holds.
+/// longer contains.
 ///
-/// Creating an object may update others that its values name by their keys, the owner included. Every change therefore
-/// creates the new objects first and then reads what the property holds.
+/// Creating an object may update other objects whose keys are in its values, including the owner. Every change
+/// therefore creates the new objects first and then reads the property.
 struct EmbeddedWriter {
     let writer: ObjectWriter
     let property: Property
@@ -13,9 +13,9 @@ struct EmbeddedWriter {
     let creation: ObjectCreation
     let mode: UpdateMode
 
-    /// Returns nil for a property that owns nothing.
+    /// Creates a writer; nil for a property that cannot own objects.
     ///
-    /// `owner` is the object that gets the embedded objects, if it exists already; `depth` is the number of objects
+    /// `owner` is the object that receives the embedded objects, if it exists already; `depth` is the number of objects
     /// around it in the values that are being stored.
     init?(
         _ writer: ObjectWriter, _ property: Property, _ classSchema: ClassSchema,
@@ -34,7 +34,7 @@ struct EmbeddedWriter {
 
     private var rows: TableReader { writer.store.view.table(classSchema) }
 
-    /// Sets the property to nil, to an object created from values, or to a list or map of those.
+    /// Sets the property to nil, to an object created from values, or to a list or map of these.
     ///
     /// Mode "modified" changes existing objects in place; other modes replace them.
     func set(_ value: Value, of owner: ObjectKey) throws {
@@ -75,7 +75,7 @@ struct EmbeddedWriter {
         }
         var movable = Set(Self.keys(in: property, of: owner, rows))
         let new = try make(elements) { reference in
-            // An object of this list may stay, also at another index, but only once.
+            // An object of this list may be used again, also at another index, but only once.
             guard reference.table == target.table, movable.remove(reference.key) != nil else {
                 throw owned()
             }
@@ -122,7 +122,7 @@ struct EmbeddedWriter {
         return ObjectKey(rawValue: key)
     }
 
-    /// Throws if creating a nested object has removed the owner, which is embedded itself then.
+    /// Throws if creating a nested object has removed the owner, which can happen only to an embedded owner.
     func checkOwner(_ owner: ObjectKey) throws {
         if classSchema.isEmbedded { try writer.checkPresent(owner, in: classSchema) }
     }
@@ -159,12 +159,12 @@ struct EmbeddedWriter {
         ObjectReference(table: target.table, key: key)
     }
 
-    /// Returns the objects that the property of an object holds.
+    /// Returns the embedded objects in the property of an object.
     func children(of owner: ObjectKey) -> [ObjectReference] {
         Self.keys(in: property, of: owner, writer.store.view.table(classSchema)).map(reference)
     }
 
-    /// Returns the objects that a property of an object holds.
+    /// Returns the keys of the embedded objects in a property of an object.
     static func keys(
         in property: Property, of owner: ObjectKey, _ rows: TableReader
     ) -> [ObjectKey] {
@@ -176,7 +176,7 @@ struct EmbeddedWriter {
 }
 
 extension ObjectWriter {
-    /// Deletes an object and everything embedded in it, however deep.
+    /// Deletes an object and all objects embedded in it, at any depth.
     func deleteTree(_ root: ObjectReference) throws {
         let view = store.view
         var pending = [root]
@@ -189,7 +189,7 @@ extension ObjectWriter {
                     ObjectReference(table: target, key: $0)
                 }
             }
-            // The parent first, so that its links need not be searched for the children.
+            // The parent is deleted first, so its links need not be searched for the children.
             try StoreError.wrapping { () throws(StorageError) in
                 try session.delete(next.table, next.key)
             }

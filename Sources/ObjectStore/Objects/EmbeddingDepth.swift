@@ -1,9 +1,9 @@
 import ColumnStorage
 
 extension ObjectWriter {
-    /// The number of objects around an embedded one; 0 for an object that is not embedded.
+    /// Returns the number of objects around an embedded one; 0 for an object that is not embedded.
     ///
-    /// Costs a search in an index for each of them. Stops counting past what may be.
+    /// Takes one index lookup for each of them. Stops counting beyond the allowed depth.
     func embeddingDepth(of key: ObjectKey, in classSchema: ClassSchema) -> Int {
         var object = ObjectReference(table: classSchema.table, key: key)
         var depth = 0

@@ -1,12 +1,12 @@
 import ColumnStorage
 
-/// The common part of handles of lists, sets and maps: the object that owns the collection, and its property.
+/// The members that handles of lists, sets and maps share: the object that owns the collection, and its property.
 package protocol LiveCollection {
-    /// The store, or the frozen view, that the collection is read from.
+    /// The store, or the frozen view, from which the collection is read.
     var source: ObjectSource { get }
     /// The class of the object that owns the collection.
     var classSchema: ClassSchema { get }
-    /// The property that holds the collection.
+    /// The property that contains the collection.
     var property: Property { get }
     /// The object that owns the collection.
     var owner: ObjectKey { get }
@@ -21,10 +21,10 @@ extension LiveCollection {
         return rows.isPresent(owner) && rows.kind(of: property.column) == .list
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     ///
-    /// Throws `invalid_object` if the owner was deleted, `unknown_property` if the property was
-    /// removed or got another type, `closed`, `wrong_thread`.
+    /// Throws `invalid_object` if the owner was deleted, `unknown_property` if the property was removed or has another
+    /// type now, `closed`, `wrong_thread`.
     package func count() throws -> Int {
         let rows = try rows()
         let count = rows.listCount(property.column, owner)
@@ -32,13 +32,13 @@ extension LiveCollection {
         return count
     }
 
-    /// Whether both handles are of the same collection of the same store, or of the same version.
+    /// Returns whether both handles are of the same collection of the same store, or of the same version.
     package func isSame(as other: some LiveCollection) -> Bool {
         owner == other.owner && property == other.property
             && classSchema.table == other.classSchema.table && source.isSame(as: other.source)
     }
 
-    /// The rows of the owner's class, after making sure that the owner exists.
+    /// Returns the rows of the owner's class, after checking that the owner exists.
     func rows() throws -> TableReader {
         let rows = try source.openView().table(classSchema)
         source.noteRead(classSchema, owner, property.column)
@@ -46,14 +46,14 @@ extension LiveCollection {
         return rows
     }
 
-    /// The elements; for a map its values.
+    /// Returns a reader of the elements; for a map, of its values.
     func reader() throws -> ListReader {
         guard let elements = try rows().list(property.column, owner) else { throw removed }
         try source.view.requireSound()
         return elements
     }
 
-    /// The schema has changed since the handle was made.
+    /// The error after the schema has changed since the handle was created.
     private var removed: StoreError {
         StoreError(
             .unknownProperty,
@@ -75,7 +75,7 @@ extension LiveCollection {
         return writer
     }
 
-    /// A value as the collection stores it: converted, and with nested values made into linked objects.
+    /// Converts a value to an element of the collection, and creates linked objects from nested values.
     func element(_ value: Value, _ writer: ObjectWriter) throws -> ListElement {
         let converted = try ValueConversion.single(value, property, classSchema)
         let depth = classSchema.isEmbedded ? writer.embeddingDepth(of: owner, in: classSchema) : 0
@@ -83,7 +83,7 @@ extension LiveCollection {
             .resolveElement(converted, property, classSchema).listElement(of: property)
     }
 
-    /// A value to look for as the collection would store it; nil if it cannot be in this collection.
+    /// Converts a value to the element to search for; nil if the collection cannot contain the value.
     func elementToFind(_ value: Value) -> ListElement? {
         guard let converted = try? ValueConversion.single(value, property, classSchema) else {
             return nil
@@ -98,7 +98,7 @@ extension LiveCollection {
         }
     }
 
-    /// A stored element as a value.
+    /// Converts a stored element to a value.
     func value(_ element: ListElement) -> Value {
         Value(element, of: property.type, target: source.view.schema.target(of: property)?.table)
     }

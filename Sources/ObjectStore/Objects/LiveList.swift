@@ -1,14 +1,14 @@
 import ColumnStorage
 
-/// The list that a list property of an object holds: a handle that reads and changes it in place.
+/// A handle of the list in a list property of an object, which reads and changes the list in place.
 ///
-/// Indices are 0-based. Confined to the store's thread.
+/// Indexes start at 0. A handle is confined to the store's thread.
 public struct LiveList: LiveCollection {
-    /// The store, or the frozen view, that the list is read from.
+    /// The store, or the frozen view, from which the list is read.
     package let source: ObjectSource
     /// The class of the object that owns the list.
     public let classSchema: ClassSchema
-    /// The property that holds the list.
+    /// The property that contains the list.
     public let property: Property
     /// The object that owns the list.
     package let owner: ObjectKey
@@ -22,7 +22,7 @@ public struct LiveList: LiveCollection {
         self.owner = owner
     }
 
-    /// The element at an index, nil past the end.
+    /// Returns the element at an index; nil past the end.
     ///
     /// Throws `invalid_object` if the owner was deleted.
     public func element(at index: Int) throws -> Value? {
@@ -31,7 +31,7 @@ public struct LiveList: LiveCollection {
         return try source.view.listElement(property, list, index)
     }
 
-    /// All elements.
+    /// Returns all elements.
     ///
     /// Throws `invalid_object` if the owner was deleted.
     public func values() throws -> [Value] {
@@ -39,12 +39,12 @@ public struct LiveList: LiveCollection {
         return source.view.listValues(property, of: owner, in: source.view.table(classSchema))
     }
 
-    /// The first index of a value, or nil; a value of another type is not there.
+    /// Returns the first index of a value; nil if the list does not contain the value.
     ///
     /// Throws `invalid_object` if the owner was deleted.
     public func firstIndex(of value: Value) throws -> Int? {
         let list = try reader()
-        // Equal values of these types may have different bytes: 12.30 and 12.3.
+        // Equal values of these types may have different bytes, as 12.30 and 12.3 do.
         if property.type == .mixed || property.type == .decimal {
             return try values().firstIndex { ValueOrder.isEqual($0, value) }
         }
@@ -56,7 +56,7 @@ public struct LiveList: LiveCollection {
         }
     }
 
-    /// The stored bytes of an element; nil for nil, and past the end.
+    /// Returns the stored bytes of an element; nil for a nil element and past the end.
     func bytes(at index: Int) throws -> [UInt8]? {
         let list = try reader()
         guard index >= 0 else { return nil }
@@ -81,7 +81,7 @@ extension LiveList {
 
     /// Inserts a value at an index; the count is a valid index.
     ///
-    /// Throws as ``append(_:)``, and `out_of_range`.
+    /// Throws the errors of ``append(_:)``, and `out_of_range`.
     public func insert(_ value: Value, at index: Int) throws {
         let writer = try objectWriter()
         let list = editor(writer)
@@ -94,7 +94,7 @@ extension LiveList {
     ///
     /// Setting an equal value counts as a change.
     ///
-    /// Throws as ``append(_:)``, and `out_of_range`.
+    /// Throws the errors of ``append(_:)``, and `out_of_range`.
     public func set(_ value: Value, at index: Int) throws {
         let writer = try objectWriter()
         let list = editor(writer)
@@ -106,9 +106,9 @@ extension LiveList {
         if let old { try writer.deleteTree(old) }
     }
 
-    /// Removes the element at an index; a linked object stays, an embedded one is deleted.
+    /// Removes the element at an index; a linked object is kept, an embedded one is deleted.
     ///
-    /// Throws as ``append(_:)``, and `out_of_range`.
+    /// Throws the errors of ``append(_:)``, and `out_of_range`.
     public func remove(at index: Int) throws {
         let writer = try objectWriter()
         let list = editor(writer)
@@ -120,7 +120,7 @@ extension LiveList {
 
     /// Moves an element to another index, counted after the removal.
     ///
-    /// Throws as ``append(_:)``, and `out_of_range`.
+    /// Throws the errors of ``append(_:)``, and `out_of_range`.
     public func move(from: Int, to destination: Int) throws {
         let list = editor(try objectWriter())
         try checkRange(from, list.count, list.count)
@@ -133,7 +133,7 @@ extension LiveList {
 
     /// Exchanges two elements.
     ///
-    /// Throws as ``append(_:)``, and `out_of_range`.
+    /// Throws the errors of ``append(_:)``, and `out_of_range`.
     public func swap(_ first: Int, _ second: Int) throws {
         let list = editor(try objectWriter())
         try checkRange(first, list.count, list.count)
@@ -142,9 +142,9 @@ extension LiveList {
         try StoreError.wrapping { () throws(StorageError) in try list.swap(first, second) }
     }
 
-    /// Removes all elements; linked objects stay, embedded ones are deleted.
+    /// Removes all elements; linked objects are kept, embedded ones are deleted.
     ///
-    /// Throws as ``append(_:)``.
+    /// Throws the errors of ``append(_:)``.
     public func removeAll() throws {
         let writer = try objectWriter()
         let list = editor(writer)
@@ -171,7 +171,7 @@ extension LiveList {
         }
     }
 
-    /// The object at an index that is deleted when the list drops it; nil unless it is embedded.
+    /// Returns the embedded object at an index, which is deleted with its element; nil for other objects.
     private func embedded(at index: Int, _ writer: ObjectWriter) throws -> ObjectReference? {
         guard EmbeddedWriter(writer, property, classSchema) != nil,
             case .object(let reference)? = try element(at: index)

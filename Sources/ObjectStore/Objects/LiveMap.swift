@@ -1,14 +1,14 @@
 import ColumnStorage
 
-/// The map that a map property of an object holds: a handle that reads and changes it in place.
+/// A handle of the map in a map property of an object, which reads and changes the map in place.
 ///
-/// Keys are texts in byte order. Confined to the store's thread.
+/// Keys are strings in byte order. A handle is confined to the store's thread.
 public struct LiveMap: LiveCollection {
-    /// The store, or the frozen view, that the map is read from.
+    /// The store, or the frozen view, from which the map is read.
     package let source: ObjectSource
     /// The class of the object that owns the map.
     public let classSchema: ClassSchema
-    /// The property that holds the map.
+    /// The property that contains the map.
     public let property: Property
     /// The object that owns the map.
     package let owner: ObjectKey
@@ -22,9 +22,9 @@ public struct LiveMap: LiveCollection {
         self.owner = owner
     }
 
-    /// The value under a key; nil if the map does not have the key, `.null` for a key without a value.
+    /// Returns the value of a key; nil if the map does not have the key, `.null` for a key without a value.
     ///
-    /// Cost: a bisection. Throws `invalid_object` if the owner was deleted.
+    /// Takes a binary search. Throws `invalid_object` if the owner was deleted.
     public func value(forKey key: String) throws -> Value? {
         let map = try mapReader()
         return try StoreError.wrapping { () throws(StorageError) in
@@ -32,7 +32,7 @@ public struct LiveMap: LiveCollection {
         }.map(value)
     }
 
-    /// The stored bytes under a key; nil for nil, and if the map does not have the key.
+    /// Returns the stored bytes of a key's value; nil if the value is nil or the map does not have the key.
     func bytes(forKey key: String) throws -> [UInt8]? {
         let map = try mapReader()
         let element = try StoreError.wrapping { () throws(StorageError) in
@@ -42,27 +42,27 @@ public struct LiveMap: LiveCollection {
         return nil
     }
 
-    /// All keys, in byte order.
+    /// Returns all keys, in byte order.
     ///
     /// Throws `invalid_object` if the owner was deleted.
     public func keys() throws -> [String] { try entries().map(\.key) }
 
-    /// All values, in the order of their keys.
+    /// Returns all values, in the order of their keys.
     ///
     /// Throws `invalid_object` if the owner was deleted.
     public func values() throws -> [Value] { try entries().map(\.value) }
 
-    /// All keys with their values, in byte order of the keys.
+    /// Returns all keys with their values, in byte order of the keys.
     ///
     /// Throws `invalid_object` if the owner was deleted.
     public func entries() throws -> [(key: String, value: Value)] {
         try source.view.mapEntries(property, of: owner, in: rows())
     }
 
-    /// Sets the value under a key, which is added if it is new.
+    /// Sets the value of a key, and adds the key if it is new.
     ///
-    /// `.null` is stored where the map holds optional values or links. Setting an equal value counts as a
-    /// change. Throws `not_in_write`, `type_mismatch`, `missing_value`, `invalid_object`, `frozen`.
+    /// `.null` is allowed if the map contains optional values or links. Setting an equal value counts as a change.
+    /// Throws `not_in_write`, `type_mismatch`, `missing_value`, `invalid_object`, `frozen`.
     public func set(_ value: Value, forKey key: String) throws {
         let writer = try objectWriter()
         try ValueConversion.checkKey(key, property, classSchema)
@@ -76,11 +76,10 @@ public struct LiveMap: LiveCollection {
         if let old { try writer.deleteTree(old) }
     }
 
-    /// Removes a key with its value; returns false, and changes nothing, if it is not there.
+    /// Removes a key with its value; returns false if the map does not have the key.
     ///
-    /// A linked object stays, an embedded one is deleted. Throws `not_in_write`, `invalid_object`,
-    /// `frozen`.
-    @discardableResult  // because: that it is gone afterwards is enough
+    /// A linked object is kept, an embedded one is deleted. Throws `not_in_write`, `invalid_object`, `frozen`.
+    @discardableResult  // because: most callers only need the key to be absent afterwards
     public func removeValue(forKey key: String) throws -> Bool {
         let writer = try objectWriter()
         let old = try embedded(forKey: key, writer)
@@ -92,7 +91,7 @@ public struct LiveMap: LiveCollection {
         return wasThere
     }
 
-    /// Removes all keys; linked objects stay, embedded ones are deleted.
+    /// Removes all keys; linked objects are kept, embedded ones are deleted.
     ///
     /// Throws `not_in_write`, `invalid_object`, `frozen`.
     public func removeAll() throws {
@@ -103,7 +102,7 @@ public struct LiveMap: LiveCollection {
         for child in children { try writer.deleteTree(child) }
     }
 
-    /// The object under a key that is deleted when the map drops it; nil unless it is embedded.
+    /// Returns the embedded object of a key, which is deleted with its entry; nil for other objects.
     private func embedded(
         forKey key: String, _ writer: ObjectWriter
     ) throws -> ObjectReference? {

@@ -2,14 +2,14 @@ import ColumnStorage
 
 /// An object of a store: a handle whose properties are read from the store each time.
 ///
-/// Cheap to copy. Handles of one object are equal; a handle outlives its object and then refuses
-/// to be read. Confined to the store's thread.
+/// Handles are cheap to copy, and handles of one object are equal. A handle may outlive its object; reading then
+/// throws. A handle is confined to the store's thread.
 public struct LiveObject {
-    /// The store, or the frozen view, that the handle reads from.
+    /// The store, or the frozen view, from which the handle reads.
     package let source: ObjectSource
-    /// The object's class as of when the handle was made.
+    /// The object's class at the time when the handle was created.
     public let classSchema: ClassSchema
-    /// The object's key in its class.
+    /// The object key.
     package let key: ObjectKey
 
     init(_ source: ObjectSource, _ classSchema: ClassSchema, _ key: ObjectKey) {
@@ -18,7 +18,7 @@ public struct LiveObject {
         self.key = key
     }
 
-    /// The object as a value to store in links and to compare with.
+    /// A reference to the object, which links store and comparisons use.
     public var reference: ObjectReference {
         ObjectReference(table: classSchema.table, key: key)
     }
@@ -32,7 +32,7 @@ public struct LiveObject {
         return source.view.isPresent(reference)
     }
 
-    /// The value of a property.
+    /// Returns the value of a property.
     ///
     /// Throws `unknown_property`, `invalid_object` for a deleted object, `closed`, `wrong_thread`.
     public func value(_ name: String) throws -> Value {
@@ -62,9 +62,9 @@ public struct LiveObject {
 
     /// Sets a list property to links to objects of one class.
     ///
-    /// A shortcut of ``set(_:_:)-(String,Value)`` that makes no values. Returns false, and does nothing, when `property`
-    /// is not, or no longer, a list of links to `target`, or when one of the objects is gone: the general way has
-    /// the error.
+    /// This is a fast form of ``set(_:_:)-(String,Value)`` without a ``Value`` for each link. Returns false, without
+    /// any change, if `property` is not a list of links to `target` or if one of the objects was deleted; the general
+    /// form then throws the error.
     ///
     /// Throws `not_in_write`, `invalid_object` for a deleted object, `frozen`, `closed`, `wrong_thread`.
     package func set(
@@ -82,7 +82,7 @@ public struct LiveObject {
         return try writer.set(property, of: key, in: latest, to: links, of: target)
     }
 
-    /// The list that a list property holds.
+    /// Returns the list in a list property.
     ///
     /// Throws `type_mismatch` if the property is not a list, `invalid_object` for a deleted object.
     public func list(_ name: String) throws -> LiveList {
@@ -90,7 +90,7 @@ public struct LiveObject {
         return LiveList(source, classSchema, property, key)
     }
 
-    /// The set that a set property holds.
+    /// Returns the set in a set property.
     ///
     /// Throws `type_mismatch` if the property is not a set, `invalid_object` for a deleted object.
     public func set(_ name: String) throws -> LiveSet {
@@ -98,7 +98,7 @@ public struct LiveObject {
         return LiveSet(source, classSchema, property, key)
     }
 
-    /// The map that a map property holds.
+    /// Returns the map in a map property.
     ///
     /// Throws `type_mismatch` if the property is not a map, `invalid_object` for a deleted object.
     public func map(_ name: String) throws -> LiveMap {
@@ -119,22 +119,22 @@ public struct LiveObject {
         return (classSchema, property)
     }
 
-    /// The property of this name in the schema of today: classes may have gained some.
+    /// Returns a property in the current schema, which may have more classes and properties than the handle's class.
     private func current(_ name: String) throws -> (ClassSchema, Property) {
         let view = try source.openView()
-        // A class that is gone has no objects either, which is what the caller finds out.
+        // A removed class has no objects, so the caller throws for the missing object.
         let latest = view.schema.find(table: classSchema.table) ?? classSchema
         return (latest, try latest.requireProperty(name))
     }
 }
 
 extension LiveObject: Hashable {
-    /// Whether both are the same object of the same store or frozen version.
+    /// Returns whether both are the same object of the same store or frozen version.
     public static func == (left: LiveObject, right: LiveObject) -> Bool {
         left.reference == right.reference && left.source.isSame(as: right.source)
     }
 
-    /// Hashes the object's place.
+    /// Hashes the class and the key of the object.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(reference)
     }

@@ -1,64 +1,63 @@
 import ColumnStorage
 
-// Values that cannot be in a set, such as those of another type, are in none of the others either:
-// intersections and differences pass over them, unions refuse them.
+// Values that a set cannot contain, such as those of another type, are in no intersection and no difference; unions
+// throw for them.
 extension LiveSet {
-    /// The values of the set and the others, ordered, each once.
+    /// Returns the values that are in the set or among the others, in order and without duplicates.
     ///
-    /// Throws `type_mismatch` for a value that the set could not hold, `invalid_object` if the owner was
-    /// deleted.
+    /// Throws `type_mismatch` for a value that the set cannot contain, `invalid_object` if the owner was deleted.
     package func union(_ others: [Value]) throws -> [Value] {
         order.normalized(try elements() + accepted(others)).map(value)
     }
 
-    /// The values of the set that are among the others, ordered.
+    /// Returns the values of the set that are among the others, in order.
     ///
     /// Throws `invalid_object` if the owner was deleted.
     package func intersection(_ others: [Value]) throws -> [Value] {
         try partition(others).inBoth.map(value)
     }
 
-    /// The values of the set that are not among the others, ordered.
+    /// Returns the values of the set that are not among the others, in order.
     ///
     /// Throws `invalid_object` if the owner was deleted.
     package func subtracting(_ others: [Value]) throws -> [Value] {
         try partition(others).onlyHere.map(value)
     }
 
-    /// The values that are in the set or among the others, but not both, ordered.
+    /// Returns the values that are in the set or among the others, but not both, in order.
     ///
-    /// Throws as ``union(_:)``.
+    /// Throws the errors of ``union(_:)``.
     package func symmetricDifference(_ others: [Value]) throws -> [Value] {
         _ = try accepted(others)
         let (onlyHere, _, onlyThere) = try partition(others)
         return order.normalized(onlyHere + onlyThere).map(value)
     }
 
-    /// Whether all values of the set are among the others.
+    /// Returns whether all values of the set are among the others.
     ///
     /// Throws `invalid_object` if the owner was deleted.
     package func isSubset(of others: [Value]) throws -> Bool {
         try partition(others).onlyHere.isEmpty
     }
 
-    /// Whether all of the others are in the set.
+    /// Returns whether all of the others are in the set.
     ///
     /// Throws `invalid_object` if the owner was deleted.
     package func isSuperset(of others: [Value]) throws -> Bool {
         try others.allSatisfy { try contains($0) }
     }
 
-    /// Whether any of the others is in the set.
+    /// Returns whether any of the others is in the set.
     ///
     /// Throws `invalid_object` if the owner was deleted.
     package func intersects(_ others: [Value]) throws -> Bool {
         try others.contains { try contains($0) }
     }
 
-    /// Adds the others; false if all of them were there.
+    /// Adds the others; returns false if the set contained all of them.
     ///
-    /// Nothing is added if one of them cannot be. Throws as ``insert(_:)``.
-    @discardableResult  // because: that they are there afterwards is enough
+    /// The set is unchanged if it cannot contain one of them. Throws the errors of ``insert(_:)``.
+    @discardableResult  // because: most callers only need the values to be present afterwards
     package func formUnion(_ others: [Value]) throws -> Bool {
         let writer = try objectWriter()
         let set = editor(writer)
@@ -71,7 +70,7 @@ extension LiveSet {
 
     /// Keeps only values that are among the others.
     ///
-    /// Throws as ``insert(_:)``.
+    /// Throws the errors of ``insert(_:)``.
     package func formIntersection(_ others: [Value]) throws {
         let set = editor(try objectWriter())
         for element in try partition(others).onlyHere { _ = try remove(element, set) }
@@ -79,15 +78,15 @@ extension LiveSet {
 
     /// Removes the others.
     ///
-    /// Throws as ``insert(_:)``.
+    /// Throws the errors of ``insert(_:)``.
     package func subtract(_ others: [Value]) throws {
         let set = editor(try objectWriter())
         for element in others.compactMap(elementToFind) { _ = try remove(element, set) }
     }
 
-    /// Removes those of the others that are there, and adds those that are not.
+    /// Removes those of the others that the set contains, and adds the rest of them.
     ///
-    /// Nothing changes if one of them cannot be added. Throws as ``insert(_:)``.
+    /// The set is unchanged if one of them cannot be added. Throws the errors of ``insert(_:)``.
     package func formSymmetricDifference(_ others: [Value]) throws {
         let writer = try objectWriter()
         let set = editor(writer)
@@ -102,9 +101,9 @@ extension LiveSet {
         return try writer.undoingCreation { writer in try values.map { try element($0, writer) } }
     }
 
-    /// The others as elements of this set.
+    /// Converts the others to elements of this set.
     ///
-    /// Throws `type_mismatch` naming one that cannot be in it.
+    /// Throws `type_mismatch` with the first value that the set cannot contain.
     private func accepted(_ others: [Value]) throws -> [ListElement] {
         try others.map { other in
             if let element = elementToFind(other) { return element }
@@ -113,7 +112,7 @@ extension LiveSet {
         }
     }
 
-    /// The set's and the others' elements, apart; each part is ordered.
+    /// Divides the elements into those of the set alone, of both, and of the others alone; each part is in order.
     private func partition(
         _ others: [Value]
     ) throws -> (onlyHere: [ListElement], inBoth: [ListElement], onlyThere: [ListElement]) {

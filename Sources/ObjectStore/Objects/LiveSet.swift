@@ -1,15 +1,15 @@
 import ColumnStorage
 
-/// The set that a set property of an object holds: a handle that reads and changes it in place.
+/// A handle of the set in a set property of an object, which reads and changes the set in place.
 ///
-/// Elements are unique and ordered by value: nil first, links by the age of their objects. Indices are
-/// 0-based. Confined to the store's thread.
+/// Elements are unique and ordered by value: nil first, links by the age of their objects. Indexes start at 0. A handle
+/// is confined to the store's thread.
 public struct LiveSet: LiveCollection {
-    /// The store, or the frozen view, that the set is read from.
+    /// The store, or the frozen view, from which the set is read.
     package let source: ObjectSource
     /// The class of the object that owns the set.
     public let classSchema: ClassSchema
-    /// The property that holds the set.
+    /// The property that contains the set.
     public let property: Property
     /// The object that owns the set.
     package let owner: ObjectKey
@@ -23,7 +23,7 @@ public struct LiveSet: LiveCollection {
         self.owner = owner
     }
 
-    /// The element at an index in the set's order, nil past the end.
+    /// Returns the element at an index in the set's order; nil past the end.
     ///
     /// Throws `invalid_object` if the owner was deleted.
     public func element(at index: Int) throws -> Value? {
@@ -32,16 +32,16 @@ public struct LiveSet: LiveCollection {
         return try source.view.listElement(property, set, index)
     }
 
-    /// All elements, in order.
+    /// Returns all elements, in order.
     ///
     /// Throws `invalid_object` if the owner was deleted.
     public func values() throws -> [Value] {
         try elements().map(value)
     }
 
-    /// The index of a value in the set's order, or nil; a value of another type is never in the set.
+    /// Returns the index of a value in the set's order; nil if the set does not contain the value.
     ///
-    /// Cost: a bisection. Throws `invalid_object` if the owner was deleted.
+    /// Takes a binary search. Throws `invalid_object` if the owner was deleted.
     public func firstIndex(of value: Value) throws -> Int? {
         let set = try reader()
         guard let element = elementToFind(value) else { return nil }
@@ -49,33 +49,33 @@ public struct LiveSet: LiveCollection {
         return isThere ? position : nil
     }
 
-    /// Whether a value is in the set.
+    /// Returns whether a value is in the set.
     ///
-    /// Cost: a bisection. Throws `invalid_object` if the owner was deleted.
+    /// Takes a binary search. Throws `invalid_object` if the owner was deleted.
     public func contains(_ value: Value) throws -> Bool { try firstIndex(of: value) != nil }
 
-    /// Adds a value; returns false, and changes nothing, if it is there already.
+    /// Adds a value; returns false if the set already contains the value.
     ///
     /// Throws `not_in_write`, `type_mismatch`, `missing_value`, `invalid_object`, `frozen`.
-    @discardableResult  // because: that it is there afterwards is enough
+    @discardableResult  // because: most callers only need the value to be present afterwards
     public func insert(_ value: Value) throws -> Bool {
         let writer = try objectWriter()
         return try insert(try element(value, writer), editor(writer))
     }
 
-    /// Removes a value; returns false, and changes nothing, if it is not there.
+    /// Removes a value; returns false if the set does not contain the value.
     ///
-    /// A linked object stays. Throws as ``insert(_:)``.
-    @discardableResult  // because: that it is gone afterwards is enough
+    /// A linked object is kept. Throws the errors of ``insert(_:)``.
+    @discardableResult  // because: most callers only need the value to be absent afterwards
     public func remove(_ value: Value) throws -> Bool {
         let set = try editor(objectWriter())
         guard let element = elementToFind(value) else { return false }
         return try remove(element, set)
     }
 
-    /// Removes all elements; linked objects stay.
+    /// Removes all elements; linked objects are kept.
     ///
-    /// Throws as ``insert(_:)``.
+    /// Throws the errors of ``insert(_:)``.
     public func removeAll() throws {
         let set = try editor(objectWriter())
         try StoreError.wrapping { () throws(StorageError) in try set.removeAll() }

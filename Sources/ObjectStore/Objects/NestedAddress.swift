@@ -1,18 +1,19 @@
 import ColumnStorage
 
-/// Identifies a list or map inside a mixed value, without a store: what observers and references keep.
+/// The address of a list or map inside a mixed value, without a store, which observers and references keep.
 struct NestedAddress: Hashable, Sendable {
-    /// The object that has the value.
+    /// The object with the mixed value.
     let owner: ObjectReference
-    /// The column of its property.
+    /// The column of the mixed property.
     let column: ColumnID
     /// The steps from the value of the property to the collection; for a list or map of mixed values, the first step
     /// leads to one of them.
     var path: [NestedCollection.Step]
-    /// Whether it is a list or a map.
+    /// Whether the collection is a list or a map.
     let kind: NestedCollection.Kind
 
-    /// Returns the collection in a version: a list, or a dictionary; nil if the version has none of this kind there.
+    /// Returns the collection in a version: a list or a dictionary; nil if the version has no collection of this kind
+    /// at the address.
     func value(in view: StoreView) -> Value? {
         guard let root = Self.root(owner, column, in: view) else { return nil }
         let found = path.reduce(root as Value?) { value, step in value?.element(at: step) }
@@ -21,7 +22,7 @@ struct NestedAddress: Hashable, Sendable {
 
     /// Returns the address of the same collection after a step, and its value there; nil if it no longer exists.
     ///
-    /// Elements that were inserted or removed before it move a collection inside a list.
+    /// Insertions and removals before a collection inside a list change its address.
     func followed(along step: VersionStep) -> (address: NestedAddress, value: Value)? {
         guard var old = Self.root(owner, column, in: step.old),
             var new = Self.root(owner, column, in: step.new)
@@ -46,7 +47,7 @@ struct NestedAddress: Hashable, Sendable {
         return new.isNested(kind) ? (moved, new) : nil
     }
 
-    /// Returns the value of the property, a list or map of mixed values as one value.
+    /// Returns the value of the property, with a list or map of mixed values as one value.
     private static func root(
         _ owner: ObjectReference, _ column: ColumnID, in view: StoreView
     ) -> Value? {
@@ -54,13 +55,13 @@ struct NestedAddress: Hashable, Sendable {
             let property = classSchema.property(in: column), property.type == .mixed,
             view.isPresent(owner)
         else { return nil }
-        // because: what cannot be read shows as nothing, as everywhere.
+        // because: a value that cannot be read appears as nil, as everywhere.
         return try? view.value(property, of: owner.key, in: classSchema)
     }
 }
 
 extension Value {
-    /// Returns the element that a step leads to; nil if there is none.
+    /// Returns the element that a step selects; nil if it does not exist.
     fileprivate func element(at step: NestedCollection.Step) -> Value? {
         switch (self, step) {
         case (.list(let elements), .index(let index)):

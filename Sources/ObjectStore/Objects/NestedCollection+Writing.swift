@@ -11,14 +11,14 @@ extension NestedCollection {
 
     /// Adds values at the end of a list.
     ///
-    /// Throws as ``set(_:at:)``.
+    /// Throws the errors of ``set(_:at:)``.
     package func append(_ values: [Value]) throws {
         try edit { $0 += values }
     }
 
     /// Inserts a value into a list at an index; the count is a valid index.
     ///
-    /// Throws as ``set(_:at:)``.
+    /// Throws the errors of ``set(_:at:)``.
     package func insert(_ value: Value, at index: Int) throws {
         try edit { elements in
             try check(index, elements.count + 1, elements.count)
@@ -28,7 +28,7 @@ extension NestedCollection {
 
     /// Removes the element at an index of a list.
     ///
-    /// Throws as ``set(_:at:)``.
+    /// Throws the errors of ``set(_:at:)``.
     package func remove(at index: Int) throws {
         try edit { elements in
             try check(index, elements.count, elements.count)
@@ -38,7 +38,7 @@ extension NestedCollection {
 
     /// Moves an element of a list to another index, counted after the removal.
     ///
-    /// Throws as ``set(_:at:)``.
+    /// Throws the errors of ``set(_:at:)``.
     package func move(from: Int, to destination: Int) throws {
         try edit { elements in
             try check(from, elements.count, elements.count)
@@ -49,7 +49,7 @@ extension NestedCollection {
 
     /// Exchanges two elements of a list.
     ///
-    /// Throws as ``set(_:at:)``.
+    /// Throws the errors of ``set(_:at:)``.
     package func swap(_ first: Int, _ second: Int) throws {
         try edit { elements in
             try check(first, elements.count, elements.count)
@@ -58,17 +58,17 @@ extension NestedCollection {
         }
     }
 
-    /// Sets an entry of a map; nil as a value stays in the map.
+    /// Sets an entry of a map; a nil value is stored.
     ///
-    /// Throws as ``set(_:at:)``.
+    /// Throws the errors of ``set(_:at:)``.
     package func set(_ value: Value, forKey key: String) throws {
         try editMap { $0[key] = value }
     }
 
-    /// Removes an entry of a map; returns false, and changes nothing, if it is not there.
+    /// Removes an entry of a map; returns false if the map does not have the key.
     ///
-    /// Throws as ``set(_:at:)``.
-    @discardableResult  // because most callers only want it to be gone
+    /// Throws the errors of ``set(_:at:)``.
+    @discardableResult  // because most callers only need the key to be absent afterwards
     package func remove(key: String) throws -> Bool {
         try checkWritable()
         guard try item(forKey: key) != nil else { return false }
@@ -76,9 +76,9 @@ extension NestedCollection {
         return true
     }
 
-    /// Removes everything.
+    /// Removes all elements.
     ///
-    /// Throws as ``set(_:at:)``.
+    /// Throws the errors of ``set(_:at:)``.
     package func removeAll() throws {
         try checkWritable()
         guard try count() > 0 else { return }
@@ -88,7 +88,7 @@ extension NestedCollection {
     private func edit(_ body: (inout [Value]) throws -> Void) throws {
         try change { value in
             guard case .list(var elements) = value else { throw gone() }
-            value = .null  // so that the array is not shared while it changes
+            value = .null  // releases the other reference, so the array is changed in place
             try body(&elements)
             value = .list(elements)
         }

@@ -1,19 +1,19 @@
 import ColumnStorage
 
-/// A list or a map inside a mixed value: a handle that follows its path from the stored value at each use.
+/// A handle of a list or a map inside a mixed value, which follows its path from the stored value at each use.
 ///
 /// Reading follows the path without decoding other elements. Writing decodes the whole value, changes it and stores it
-/// again: it is meant for values of moderate size. Indexes are 0-based. Confined to the store's thread.
+/// again: it is meant for values of moderate size. Indexes start at 0. A handle is confined to the store's thread.
 package struct NestedCollection {
-    /// One step from a collection into it.
+    /// One step from a collection to one of its elements.
     package enum Step: Hashable, Sendable {
-        /// To an element of a list.
+        /// The step to the list element at this index.
         case index(Int)
-        /// To an entry of a map.
+        /// The step to the map entry with this key.
         case key(String)
     }
 
-    /// Where the outermost value is stored.
+    /// The location of the outermost value.
     package enum Place {
         /// A mixed property of an object.
         case property(LiveObject, Property)
@@ -23,14 +23,14 @@ package struct NestedCollection {
         case entry(LiveMap, String)
     }
 
-    /// Whether it is a list or a map.
+    /// The kind of a collection.
     package enum Kind: Sendable {
         /// A list.
         case list
-        /// A map with text as keys.
+        /// A map with strings as keys.
         case map
 
-        /// The kind of a value; nil for one that is not a collection.
+        /// The kind of a value; nil for a value that is not a collection.
         init?(of value: Value) {
             switch value {
             case .list: self = .list
@@ -40,16 +40,16 @@ package struct NestedCollection {
         }
     }
 
-    /// Where the outermost value is stored.
+    /// The location of the outermost value.
     package let place: Place
-    /// The steps from there; empty for the outermost collection itself.
+    /// The steps from the outermost value; empty for the outermost collection itself.
     package let path: [Step]
     /// The kind of the collection when the handle was created.
     package let kind: Kind
 
     /// The value of an element; a collection is not decoded.
     package enum Item {
-        /// A value, no list or map.
+        /// A value that is neither a list nor a map.
         case value(Value)
         /// A list or map.
         case nested(NestedCollection)
@@ -61,9 +61,10 @@ package struct NestedCollection {
         self.kind = kind
     }
 
-    /// The collection at the end of a path from the value of a property; nil for a path that the property cannot have.
+    /// Creates a handle of the collection at the end of a path from the value of a property; nil for a path that the
+    /// property cannot have.
     ///
-    /// The first step from a list or map of mixed values leads to one of them.
+    /// The first step from a list or map of mixed values leads to one of these values.
     init?(_ owner: LiveObject, _ property: Property, _ path: [Step], _ kind: Kind) {
         let key = owner.key
         switch (property.collection, path.first) {
@@ -78,7 +79,7 @@ package struct NestedCollection {
         }
     }
 
-    /// The stored value in a place.
+    /// Returns the stored value at a location.
     ///
     /// Throws `invalid_object` if the owner was deleted.
     package static func item(at place: Place) throws -> Item {
@@ -89,7 +90,7 @@ package struct NestedCollection {
 }
 
 extension NestedCollection {
-    /// The store, or the frozen view, that the collection is read from.
+    /// The store, or the frozen view, from which the collection is read.
     package var source: ObjectSource {
         switch place {
         case .property(let object, _): object.source
@@ -98,7 +99,7 @@ extension NestedCollection {
         }
     }
 
-    /// The object and the property that the value belongs to, and the steps from the value of the property.
+    /// The object and the property of the value, and the steps from the value of the property.
     package var root: (owner: LiveObject, property: Property, path: [Step]) {
         switch place {
         case .property(let object, let property): (object, property, path)
@@ -112,42 +113,42 @@ extension NestedCollection {
         }
     }
 
-    /// The collection without its store.
+    /// The address of the collection, without its store.
     var address: NestedAddress {
         let root = root
         return NestedAddress(
             owner: root.owner.reference, column: root.property.column, path: root.path, kind: kind)
     }
 
-    /// Whether both are handles of the same collection of the same store, or of the same version.
+    /// Returns whether both are handles of the same collection of the same store, or of the same version.
     package func isSame(as other: NestedCollection) -> Bool {
         address == other.address && source.isSame(as: other.source)
     }
 
-    /// The same collection in another version, such as a frozen one.
+    /// Returns the same collection in another version, such as a frozen one.
     func moved(to source: ObjectSource) -> NestedCollection {
         let root = root
         let owner = LiveObject(source, root.owner.classSchema, root.owner.key)
-        // The path is one that the property has.
+        // The path is valid, because it is the path of this handle.
         return NestedCollection(owner, root.property, root.path, kind) ?? self
     }
 
-    /// The same collection at the end of another path from the value of the property.
+    /// Returns the same collection at the end of another path from the value of the property.
     package func moved(toPath path: [Step]) -> NestedCollection {
         let root = root
         return NestedCollection(root.owner, root.property, path, kind) ?? self
     }
 
-    /// Records the collection as a dependency of the running effect.
+    /// Records the collection as a dependency of the running reaction.
     func noteRead() {
         let root = root
         root.owner.source.noteRead(root.owner.classSchema, root.owner.key, root.property.column)
     }
 
-    /// Whether there still is a collection of this kind at the end of the path.
+    /// Whether the path still leads to a collection of this kind.
     package var isValid: Bool { source.isOpen && (try? reader()) != nil }
 
-    /// The number of elements or entries.
+    /// Returns the number of elements or entries.
     ///
     /// Throws `invalid_object` if the owner was deleted or another value has replaced the collection.
     package func count() throws -> Int {
@@ -155,35 +156,35 @@ extension NestedCollection {
         return reader.head() ?? 0
     }
 
-    /// The whole collection.
+    /// Returns the whole collection as a value.
     ///
-    /// Throws as ``count()``.
+    /// Throws the errors of ``count()``.
     package func value() throws -> Value {
         var reader = try located()
         return reader.value() ?? .null
     }
 
-    /// The element at an index of a list, nil past the end.
+    /// Returns the element at an index of a list; nil past the end.
     ///
-    /// Throws as ``count()``.
+    /// Throws the errors of ``count()``.
     package func item(at index: Int) throws -> Item? {
         var reader = try reader()
         guard kind == .list, reader.enter(index) else { return nil }
         return reader.item(at: place, path + [.index(index)])
     }
 
-    /// The value of an entry of a map, nil if it has none.
+    /// Returns the value of a key in a map; nil if the map does not have the key.
     ///
-    /// Throws as ``count()``.
+    /// Throws the errors of ``count()``.
     package func item(forKey key: String) throws -> Item? {
         var reader = try reader()
         guard kind == .map, reader.enter(key) else { return nil }
         return reader.item(at: place, path + [.key(key)])
     }
 
-    /// All elements of a list, or all entries of a map in the order of their keys.
+    /// Returns all elements of a list, or all entries of a map in the order of their keys.
     ///
-    /// Throws as ``count()``.
+    /// Throws the errors of ``count()``.
     package func items() throws -> [(key: String?, item: Item)] {
         var reader = try reader()
         var items: [(key: String?, item: Item)] = []
@@ -196,9 +197,9 @@ extension NestedCollection {
         return items
     }
 
-    /// The keys of a map in the order of their bytes.
+    /// Returns the keys of a map in byte order.
     ///
-    /// Throws as ``count()``.
+    /// Throws the errors of ``count()``.
     package func keys() throws -> [String] {
         var reader = try reader()
         var keys: [String] = []
@@ -209,22 +210,22 @@ extension NestedCollection {
         return keys
     }
 
-    /// The first index of an equal value in a list, or nil; 1 equals 1.0.
+    /// Returns the first index of an equal value in a list, or nil; 1 equals 1.0.
     ///
-    /// Throws as ``count()``.
+    /// Throws the errors of ``count()``.
     package func firstIndex(of wanted: Value) throws -> Int? {
         guard case .list(let elements) = try value() else { return nil }
         return elements.firstIndex { ValueOrder.isEqual($0, wanted) }
     }
 
-    /// A reader that has read the collection's tag.
+    /// Returns a reader that has already read the tag of the collection.
     private func reader() throws -> MixedReader {
         var reader = try located()
         guard reader.tag() == (kind == .list ? .list : .map) else { throw gone() }
         return reader
     }
 
-    /// A reader positioned at the beginning of the collection.
+    /// Returns a reader at the beginning of the collection.
     private func located() throws -> MixedReader {
         guard let bytes = try Self.bytes(at: place) else { throw gone() }
         var reader = MixedReader(bytes)
@@ -265,7 +266,7 @@ extension NestedCollection {
 }
 
 extension MixedReader {
-    /// The next value; a collection is gone past.
+    /// Reads the next value; skips the contents of a collection.
     fileprivate mutating func item(
         at place: NestedCollection.Place, _ path: [NestedCollection.Step]
     ) -> NestedCollection.Item? {

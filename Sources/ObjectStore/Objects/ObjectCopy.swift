@@ -1,16 +1,16 @@
 import ColumnStorage
 
 extension Store {
-    /// Creates an object from another one.
+    /// Creates an object as a copy of another one.
     ///
-    /// An object of another store, or of a frozen version, is copied with everything that it leads
-    /// to, however far and in circles; what exists here by its primary key is treated as the mode
-    /// says. Of an object of this store only the values are copied, and the objects that are embedded
-    /// in it; links stay what they are, and with a mode that updates it is returned as it is.
+    /// An object of another store, or of a frozen version, is copied with all objects that it links to, at any distance
+    /// and with cycles. `mode` determines what happens to objects whose primary keys already exist in this store. For
+    /// an object of this store, only its values and embedded objects are copied, and links keep their targets; with a
+    /// mode that updates, the object itself is returned.
     ///
-    /// Errors as for ``create(_:_:mode:)``; `unknown_class` and `unknown_property` where this store
-    /// lacks what the other one has.
-    @discardableResult  // because most objects are made to be found again by a query
+    /// Throws the errors of ``create(_:_:mode:)``; `unknown_class` and `unknown_property` if this store lacks a class
+    /// or property of the other one.
+    @discardableResult  // because most callers find the object later by a query
     package func create(
         _ className: String, copying object: LiveObject, mode: UpdateMode = .error
     ) throws -> LiveObject {
@@ -35,10 +35,10 @@ extension Store {
     }
 }
 
-/// Copies objects of another store, with all that they lead to.
+/// Copies objects of another store, with all objects that they link to.
 ///
-/// In two rounds, so that circles need no special care: first the objects with their plain values, then what leads from
-/// one to another.
+/// The copy has two passes, so cycles need no special case: first the objects with their plain values, then the links
+/// between them.
 private struct ObjectCopy {
     private struct Made {
         let original: ObjectReference
@@ -60,7 +60,7 @@ private struct ObjectCopy {
 
     mutating func copy(_ root: LiveObject, as classSchema: ClassSchema) throws -> ObjectKey {
         let key = try make(root.reference, classSchema)
-        // Those found on the way are added at the end.
+        // Objects that the loop finds are added at the end.
         var next = 0
         while next < made.count {
             let original = made[next].original
@@ -92,7 +92,7 @@ private struct ObjectCopy {
         return key
     }
 
-    /// Objects reached through links may have no key to update them by: they are created then.
+    /// Returns the mode for an object: linked objects without a primary key cannot be updated and are always created.
     private static func mode(
         _ mode: UpdateMode, _ isRoot: Bool, _ classSchema: ClassSchema
     ) -> UpdateMode {
@@ -100,7 +100,7 @@ private struct ObjectCopy {
     }
 }
 
-/// Reads objects as the values that would make them; embedded objects are part of their owner.
+/// Reads objects as values from which equal objects can be created; embedded objects are part of their owner.
 struct ObjectReading {
     private let source: ObjectSource
     private let view: StoreView
@@ -118,7 +118,7 @@ struct ObjectReading {
         return found
     }
 
-    /// The values of those properties that are wanted, by name; `replace` says what links become.
+    /// Returns the values of the properties that satisfy `isWanted`, by name; `replace` maps the targets of links.
     func values(
         of reference: ObjectReference, where isWanted: (Property) -> Bool, depth: Int = 0,
         _ replace: (ObjectReference) -> ObjectReference
@@ -152,7 +152,7 @@ struct ObjectReading {
         }
     }
 
-    /// The objects that an object leads to, itself or through what is embedded in it.
+    /// Returns the objects that an object links to, itself or through its embedded objects.
     func links(of reference: ObjectReference) throws -> [ObjectReference] {
         var found: [ObjectReference] = []
         _ = try values(of: reference, where: \.canHoldLinks) { linked in

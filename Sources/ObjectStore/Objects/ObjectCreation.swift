@@ -11,12 +11,13 @@ struct ObjectCreation {
     private let nestedMode: UpdateMode
     private let depth: Int
 
-    /// The maximum number of objects nested in each other.
+    /// The maximum depth of nested objects.
     ///
     /// Readers recurse to the same depth.
     static let deepestNesting = StoreLimits.nesting
 
-    /// `nestedMode` applies to the objects that nested values describe; by default it equals `mode`.
+    /// Creates the state of an operation; `nestedMode` applies to the objects that nested values describe; by default
+    /// it equals `mode`.
     init(
         _ writer: ObjectWriter, mode: UpdateMode = .error, nestedMode: UpdateMode? = nil,
         depth: Int = 0
@@ -39,7 +40,7 @@ struct ObjectCreation {
         try update(key, classSchema, given(values, classSchema))
     }
 
-    /// Returns the values in schema order, nil for those not given.
+    /// Returns the values in schema order, nil for missing ones.
     private func given(_ values: Value, _ classSchema: ClassSchema) throws -> [Value?] {
         var given = [Value?](repeating: nil, count: classSchema.properties.count)
         switch values {
@@ -76,7 +77,7 @@ struct ObjectCreation {
         }
     }
 
-    /// Creates or updates an object from values in schema order, nil for those not given.
+    /// Creates or updates an object from values in schema order, nil for missing ones.
     func create(_ classSchema: ClassSchema, positional given: [Value?]) throws -> ObjectKey {
         try checkDepth()
         if mode == .error || classSchema.primaryKeyPosition != nil,
@@ -100,7 +101,7 @@ struct ObjectCreation {
     private func createNoting(_ classSchema: ClassSchema, _ given: [Value?]) throws -> ObjectKey {
         var given = given
         if let position = classSchema.primaryKeyPosition, given[position] == nil {
-            // Once: both the lookup and the creation need it.
+            // The default is evaluated once, because the lookup and the creation need the same value.
             given[position] = try functionValue(classSchema.properties[position], classSchema)
         }
         if let existing = try updateExisting(classSchema, given) { return existing }
@@ -109,7 +110,7 @@ struct ObjectCreation {
         for (property, value) in zip(classSchema.properties, given) {
             values.append(try initialValue(value, property, classSchema))
         }
-        // A default function may have returned an unmanaged object that has this key, and that was stored for it.
+        // A default function may have returned an unmanaged object with this key, which was then stored.
         if !writer.store.functionDefaults.isEmpty,
             let existing = try updateExisting(classSchema, given)
         {
@@ -121,10 +122,10 @@ struct ObjectCreation {
         return key
     }
 
-    /// Gives a new object its values.
+    /// Sets the values of a new object.
     ///
     /// The primary key and the defaults come first. Nested values may then find the object by its key and update it;
-    /// the values given for the object itself come last and win.
+    /// the explicit values of the object itself are set last and take precedence.
     private func fill(
         _ key: ObjectKey, _ classSchema: ClassSchema, _ values: [Value], given: [Value?]
     ) throws {
@@ -165,7 +166,7 @@ struct ObjectCreation {
         try writer.write(value, property, key, classSchema)
     }
 
-    /// Whether a value is an empty collection, as opposed to an object without values.
+    /// Returns whether a value is an empty collection, and not an object without values.
     private static func isEmpty(_ value: Value, _ property: Property) -> Bool {
         property.collection != nil && value.isEmptyCollection
     }
@@ -191,7 +192,7 @@ struct ObjectCreation {
         return .null
     }
 
-    /// Returns what the property's default function returns; nil without a function.
+    /// Returns the result of the property's default function; nil without a function.
     private func functionValue(
         _ property: Property, _ classSchema: ClassSchema
     ) throws -> Value? {
@@ -200,7 +201,7 @@ struct ObjectCreation {
 
     /// Sets the given values of an existing object.
     ///
-    /// All values are converted, and all links except embedded ones are resolved, before the first is set.
+    /// All values are converted, and all links except embedded ones are resolved, before the first value is set.
     func update(_ key: ObjectKey, _ classSchema: ClassSchema, _ given: [Value?]) throws {
         let writer = writer.alone
         var changes: [(Property, Value)] = []
@@ -215,7 +216,7 @@ struct ObjectCreation {
             ? writer.undoingCreation { try with($0).resolveLinks(changes, classSchema) }
             : resolveLinks(changes, classSchema)
         for (property, resolved) in changes {
-            // A nested value may have updated the owner of an embedded object, and thereby removed that object.
+            // A nested value may have updated the owner of an embedded object and thereby deleted that object.
             if classSchema.isEmbedded { try writer.checkPresent(key, in: classSchema) }
             if writer.owns(property) {
                 try writer.undoingCreation { writer in
@@ -231,7 +232,7 @@ struct ObjectCreation {
                 if case (.dictionary(let old), .dictionary(let new)) = (stored, resolved),
                     property.isMap
                 {
-                    // Keys that are not named keep their values.
+                    // Entries whose keys are not in the new values are kept.
                     try writer.merge(
                         new.filter { old[$0.key] != $0.value }, property, key, classSchema)
                     continue
@@ -250,7 +251,7 @@ struct ObjectCreation {
         }
     }
 
-    /// Updates the object that has the primary key among the values; nil if there is none.
+    /// Updates the object with the primary key in the values; nil if no object has this key.
     ///
     /// Throws `duplicate_key` if the mode does not allow updates.
     private func updateExisting(
@@ -262,10 +263,10 @@ struct ObjectCreation {
         return existing
     }
 
-    /// Returns the object that has the primary key among the values.
+    /// Returns the object with the primary key in the values; nil if no object has this key.
     private func existing(_ classSchema: ClassSchema, _ given: [Value?]) throws -> ObjectKey? {
         guard let position = classSchema.primaryKeyPosition else {
-            // A nested object without a key is always a new one.
+            // A nested object without a key is always created.
             guard mode == .error || depth > 0 else {
                 throw StoreError(
                     .invalidArgument,
@@ -307,7 +308,7 @@ struct ObjectCreation {
     ) throws -> Value {
         switch (property.collection, value) {
         case (.map, .dictionary(let entries)):
-            // In key order, so that the order of creation is defined.
+            // Entries are resolved in key order, so the order of creation is defined.
             var resolved: [String: Value] = [:]
             for (name, element) in entries.sorted(by: { $0.key.precedesInBytes($1.key) }) {
                 resolved[name] = try resolveElement(element, property, classSchema)

@@ -1,28 +1,29 @@
 import ColumnStorage
 import Decimals
 
-/// Creates many objects of one class in one write transaction, without a table or an array of values for each.
+/// Creates many objects of one class in one write transaction, without a dictionary or an array of values for each of
+/// them.
 ///
-/// Set the properties of an object by their position in ``ClassSchema/properties``, then call ``insert(mode:)``;
-/// then those of the next. Properties that are not set get their defaults.
+/// Set the properties of an object by their position in ``ClassSchema/properties``, call ``insert(mode:)``, and repeat
+/// this for the next object. Properties that are not set get their defaults.
 ///
-/// Obtained from ``Store/inserter(of:)``. Over when the write transaction ends: `insert` then throws. Confined to the
-/// store's thread.
+/// ``Store/inserter(of:)`` returns an inserter. After the end of the write transaction, `insert` throws. An inserter is
+/// confined to the store's thread.
 package final class ObjectInserter {
     /// The class of the objects.
     package let classSchema: ClassSchema
     private let plan: Plan
     private let writer: RowWriter
-    private let link: StoreLink  // the store may keep this one
-    // What creation needs of the store most of the time.
+    private let link: StoreLink  // not a strong reference, because the store may keep the inserter
+    // The parts of the store that most creations need.
     private let view: StoreView
     private let scheduler: any Scheduler
     private let functions: DefaultFunctions
-    /// The values that need more than to be stored, by position.
+    /// The values that cannot be stored directly, by position.
     private var others: [Value?] = []
     private var hasOthers = false
 
-    /// The part of a property that creation needs; without references, so that a loop counts none.
+    /// The attributes of a property that creation needs, without references, so loops do no reference counting.
     fileprivate struct Field {
         let column: ColumnID
         let type: PropertyType
@@ -32,13 +33,13 @@ package final class ObjectInserter {
         let linked: TableID?
     }
 
-    /// The part of a class that creation needs; a store keeps it from write to write.
+    /// The attributes of a class that creation needs; a store keeps them between write transactions.
     final class Plan {
         let classSchema: ClassSchema
         fileprivate let fields: [Field]
         fileprivate let links: [(position: Int, target: TableReader)]
         fileprivate let defaults: [Value?]
-        /// How many properties hold one value each; when all of them are set, nothing else of the others counts.
+        /// The number of properties with one value each; if all of these are set, no default is needed.
         fileprivate let singleCount: Int
         fileprivate let hasCollectionDefaults: Bool
         fileprivate let primaryKey: ColumnID?
@@ -49,7 +50,7 @@ package final class ObjectInserter {
             var links: [(position: Int, target: TableReader)] = []
             for (position, property) in classSchema.properties.enumerated() {
                 var linked: TableID?
-                // Embedded objects are never linked but made.
+                // Embedded objects are created, never linked.
                 if property.type == .object, property.isSingle,
                     let target = view.schema.target(of: property), !target.isEmbedded
                 {
@@ -82,12 +83,12 @@ package final class ObjectInserter {
         writer.beginRow()
     }
 
-    /// Whether the write transaction that it creates objects in is still open.
+    /// Whether the write transaction of the inserter is still open.
     package var isUsable: Bool { writer.isUsable }
 
     // MARK: Values
 
-    /// Gives the values up that have been set since the last object.
+    /// Removes the values that were set since the last object.
     package func clear() {
         writer.beginRow()
         guard hasOthers else { return }
@@ -95,7 +96,7 @@ package final class ObjectInserter {
         hasOthers = false
     }
 
-    /// Sets a property to any value; what does not fit is found out by ``insert(mode:)``.
+    /// Sets a property to any value; ``insert(mode:)`` throws if the value does not fit.
     package func set(_ position: Int, _ value: Value) {
         if !stage(value, plan.fields[position]) { keep(value, position) }
     }
@@ -121,7 +122,7 @@ package final class ObjectInserter {
         }
     }
 
-    /// Sets a property to a truth value.
+    /// Sets a property to a Boolean value.
     package func set(_ position: Int, bool value: Bool) {
         let field = plan.fields[position]
         if field.type == .bool, field.isSingle {
@@ -131,7 +132,7 @@ package final class ObjectInserter {
         }
     }
 
-    /// Sets a property to text.
+    /// Sets a property to a string.
     package func set(_ position: Int, string value: String) {
         let field = plan.fields[position]
         if field.type == .string, field.isSingle, value.utf8.count <= StoreLimits.valueBytes {
@@ -141,8 +142,9 @@ package final class ObjectInserter {
         }
     }
 
-    /// Sets a string property to bytes that should be UTF-8; false, without setting it, when they are not, or when it
-    /// is another kind of property.
+    /// Sets a string property to UTF-8 bytes.
+    ///
+    /// Returns false, without setting the property, if the bytes are not valid UTF-8 or the property is not a string.
     package func set(_ position: Int, utf8 value: RawSpan) -> Bool {
         let field = plan.fields[position]
         return field.type == .string && field.isSingle && value.byteCount <= StoreLimits.valueBytes
@@ -155,7 +157,7 @@ package final class ObjectInserter {
         hasOthers = true
     }
 
-    /// False when the value needs more than to be stored.
+    /// Sets a value directly; returns false if the value cannot be stored without further work.
     private func stage(_ value: Value, _ field: Field) -> Bool {
         guard field.isSingle else { return false }
         let column = field.column
@@ -182,11 +184,12 @@ package final class ObjectInserter {
 
     // MARK: Creation
 
-    /// Creates an object with the values that were set, or updates the one that has its primary key; then begins the
-    /// next, also after an error.
+    /// Creates an object from the values that were set, or updates the one with the same primary key.
     ///
-    /// Errors as for ``Store/create(_:_:mode:)``.
-    @discardableResult  // because many objects are made to be found again by a query
+    /// Afterwards no values are set for the next object, also after an error.
+    ///
+    /// Throws the errors of ``Store/create(_:_:mode:)``.
+    @discardableResult  // because many callers find the objects later by a query
     package func insert(mode: UpdateMode = .error) throws -> ObjectKey {
         if !hasOthers, mode == .error || plan.primaryKey != nil, writer.isUsable,
             scheduler.isOnThread
@@ -201,11 +204,11 @@ package final class ObjectInserter {
         return try insertSlowly(mode)
     }
 
-    /// The same for values that need more than to be stored, and where there is no write transaction.
+    /// Creates an object from values that cannot be stored directly; throws outside of a write transaction.
     private func insertSlowly(_ mode: UpdateMode) throws -> ObjectKey {
         defer { clear() }
         guard let store = link.store else { throw StoreError(.closed, "the store was closed") }
-        // Also refuses other threads, and writes that have ended.
+        // This also throws on other threads and after the end of the write.
         let session = try store.writing("'\(classSchema.name)'")
         guard writer.isUsable else {
             throw StoreError(
@@ -217,9 +220,9 @@ package final class ObjectInserter {
             .createSlowly(classSchema, given)
     }
 
-    /// Creates an object from values in schema order, nil for those not given.
+    /// Creates an object from values in schema order, nil for missing ones.
     ///
-    /// Nil if there is more to do than to store them; nothing has happened then.
+    /// Returns nil, without any change, if the values cannot be stored directly.
     func create(_ given: [Value?]) -> ObjectKey? {
         guard given.count == plan.fields.count else { return nil }
         writer.beginRow()
@@ -229,7 +232,7 @@ package final class ObjectInserter {
         return finish()
     }
 
-    /// Stores the object unless something about it needs the general way.
+    /// Stores the object; returns nil if it cannot be stored directly.
     private func finish() -> ObjectKey? {
         if writer.setCount < plan.singleCount || plan.hasCollectionDefaults || !functions.isEmpty {
             guard complete() else { return nil }
@@ -247,7 +250,7 @@ package final class ObjectInserter {
         return writer.endRow()
     }
 
-    /// Gives properties that are not set their defaults; false when that needs the general way.
+    /// Sets the defaults of properties that are not set; returns false if this needs the general form.
     private func complete() -> Bool {
         for position in plan.fields.indices {
             let field = plan.fields[position]
@@ -266,7 +269,7 @@ package final class ObjectInserter {
         return true
     }
 
-    /// The values that have been set, in schema order.
+    /// The values that were set, in schema order.
     private var given: [Value?] {
         plan.fields.indices.map { position in
             if hasOthers, let value = others[position] { return value }
@@ -297,7 +300,7 @@ package final class ObjectInserter {
 }
 
 extension Value {
-    /// A value of a type that is stored as bytes.
+    /// Creates a value of a type that is stored as bytes.
     fileprivate init(stored bytes: [UInt8], as type: PropertyType) {
         switch type {
         case .string: self = .string(String(decoding: bytes, as: UTF8.self))
@@ -310,7 +313,7 @@ extension Value {
 }
 
 extension Store {
-    /// The way to create many objects of a class in the open write transaction.
+    /// Returns an inserter that creates many objects of a class in the open write transaction.
     ///
     /// Throws `not_in_write`, `invalid_argument` for an embedded class, `closed`, `wrong_thread`.
     package func inserter(of classSchema: ClassSchema) throws -> ObjectInserter {
@@ -327,23 +330,23 @@ extension Store {
     }
 }
 
-/// What a store keeps for the class whose objects were created last.
+/// The cached inserter of a store, for the class whose objects were created last.
 struct InserterCache {
     /// The inserter of the open write transaction.
     fileprivate var inserter: ObjectInserter?
-    /// The part of it that outlives the transaction.
+    /// The part of the inserter that remains valid after the transaction.
     fileprivate var plan: ObjectInserter.Plan?
 
-    /// The write transaction is over, or about to be.
+    /// Releases the inserter because the write transaction ends.
     mutating func didEndTransaction() { inserter = nil }
 
-    /// New objects get other values.
+    /// Releases the inserter because default values changed.
     mutating func didChangeDefaults() { inserter = nil }
 
-    /// Objects were created and deleted without the inserter.
+    /// Releases the inserter because objects were created or deleted without it.
     mutating func didChangeObjects() { inserter = nil }
 
-    /// The store shows another schema.
+    /// Releases the inserter and its plan because the schema changed.
     mutating func didChangeSchema() {
         inserter = nil
         plan = nil
@@ -351,7 +354,7 @@ struct InserterCache {
 }
 
 extension ObjectWriter {
-    /// The inserter for single objects of a class in this transaction; kept for the class that was used last.
+    /// Returns the inserter for single objects of a class in this transaction; the last one is cached.
     func inserter(of classSchema: ClassSchema) -> ObjectInserter {
         if let known = store.inserterCache.inserter, known.classSchema === classSchema {
             return known

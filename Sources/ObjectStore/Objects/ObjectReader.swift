@@ -1,49 +1,49 @@
 import ColumnStorage
 import Decimals
 
-/// Reads single values of many objects of one class, without making a ``Value`` of each.
+/// Reads single values of many objects of one class, without creating a ``Value`` for each.
 ///
-/// Properties are named by their position in ``ClassSchema/properties``. Nil means null, a missing object or a property
-/// of another type. Moves with its view; confined to its thread.
+/// Properties are identified by their position in ``ClassSchema/properties``. Nil means null, a missing object or a
+/// property of another type. A reader follows its view and is confined to the view's thread.
 package struct ObjectReader {
     /// The class of the objects.
     package let classSchema: ClassSchema
     private let rows: TableReader
     private let columns: [ColumnID]
 
-    /// A reader of the objects of a class in a view.
+    /// Creates a reader of the objects of a class in a view.
     package init(_ view: StoreView, _ classSchema: ClassSchema) {
         self.classSchema = classSchema
         rows = view.table(classSchema)
         columns = classSchema.properties.map { $0.isSingle ? $0.column : .unassigned }
     }
 
-    /// The value of an int property.
+    /// Returns the value of an int property.
     package func int(_ position: Int, _ key: ObjectKey) -> Int64? {
         rows.int(columns[position], key)
     }
 
-    /// The value of a double property.
+    /// Returns the value of a double property.
     package func double(_ position: Int, _ key: ObjectKey) -> Double? {
         rows.double(columns[position], key)
     }
 
-    /// The value of a bool property.
+    /// Returns the value of a bool property.
     package func bool(_ position: Int, _ key: ObjectKey) -> Bool? {
         rows.bool(columns[position], key)
     }
 
-    /// The value of a date property.
+    /// Returns the value of a date property.
     package func date(_ position: Int, _ key: ObjectKey) -> Timestamp? {
         rows.int(columns[position], key).map(Timestamp.init(microseconds:))
     }
 
-    /// The value of a decimal property.
+    /// Returns the value of a decimal property.
     package func decimal(_ position: Int, _ key: ObjectKey) -> DecimalValue? {
         rows.withBytes(columns[position], key, DecimalValue.init(bytes:)) ?? nil
     }
 
-    /// Lends the UTF-8 bytes of a string property; do not write while they are lent.
+    /// Calls `body` with the UTF-8 bytes of a string property; `body` must not write.
     package func withText<Result>(
         _ position: Int, _ key: ObjectKey, _ body: (RawSpan) throws -> Result
     ) rethrows -> Result? {

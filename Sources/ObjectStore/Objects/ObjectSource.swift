@@ -2,10 +2,10 @@
 package enum ObjectSource {
     /// A live store.
     case store(Store)
-    /// One version, permanently.
+    /// One version that never changes.
     case frozen(StoreView)
 
-    /// The view to read, without asking whether the store is open.
+    /// The view to read, without a check whether the store is open.
     package var view: StoreView {
         switch self {
         case .store(let store): store.view
@@ -13,7 +13,7 @@ package enum ObjectSource {
         }
     }
 
-    /// Whether reads are possible.
+    /// Whether the source can be read.
     package var isOpen: Bool {
         switch self {
         case .store(let store): !store.isClosed
@@ -21,7 +21,7 @@ package enum ObjectSource {
         }
     }
 
-    /// The view to read.
+    /// Returns the view to read.
     ///
     /// Throws `closed` and `wrong_thread`.
     package func openView() throws -> StoreView {
@@ -39,7 +39,7 @@ package enum ObjectSource {
         return view
     }
 
-    /// The store to write to.
+    /// Returns the store to write to.
     ///
     /// Throws `frozen` for a frozen version.
     package func writableStore() throws -> Store {
@@ -51,7 +51,7 @@ package enum ObjectSource {
         }
     }
 
-    /// Whether both are the same store, or frozen views of the same file and version.
+    /// Returns whether both are the same store, or frozen views of the same file and version.
     package func isSame(as other: ObjectSource) -> Bool {
         switch (self, other) {
         case (.store(let left), .store(let right)): left === right

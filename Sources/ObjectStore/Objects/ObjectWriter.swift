@@ -4,7 +4,7 @@ import ColumnStorage
 struct ObjectWriter {
     let store: Store
     let session: WriteSession
-    /// The objects that the present operation has created; nil if none has to be undone.
+    /// The objects that the current operation has created; nil if none of them may have to be deleted.
     var created: CreatedObjects?
 
     init(_ store: Store, _ session: WriteSession) {
@@ -12,7 +12,9 @@ struct ObjectWriter {
         self.session = session
     }
 
-    /// Throws `not_in_write`, naming the object of the change, and `closed`, `wrong_thread`, `read_only`.
+    /// Creates a writer.
+    ///
+    /// Throws `not_in_write` with the changed object in its message, and `closed`, `wrong_thread`, `read_only`.
     init(_ store: Store, changing what: @autoclosure () -> String) throws {
         self.store = store
         session = try store.writing(what())
@@ -32,7 +34,7 @@ struct ObjectWriter {
         try checkAssignable(property, classSchema)
     }
 
-    /// Sets one property of an object, after conversion and checks.
+    /// Sets one property of an object, after conversion and validation.
     func set(
         _ property: Property, of key: ObjectKey, in classSchema: ClassSchema, to value: Value
     ) throws {
@@ -47,7 +49,7 @@ struct ObjectWriter {
         try write(resolved, property, key, classSchema)
     }
 
-    /// Sets a list of links to objects of `target`; false, with nothing done, when one of them is gone.
+    /// Sets a list of links to objects of `target`; returns false, without any change, if one of them was deleted.
     func set(
         _ property: Property, of key: ObjectKey, in classSchema: ClassSchema,
         to links: [ObjectKey], of target: ClassSchema
@@ -65,7 +67,7 @@ struct ObjectWriter {
         return true
     }
 
-    /// Whether what a property holds is embedded in its object.
+    /// Returns whether the objects in a property are embedded in its object.
     func owns(_ property: Property) -> Bool {
         property.type == .object && store.view.schema.target(of: property)?.isEmbedded == true
     }
@@ -85,7 +87,7 @@ struct ObjectWriter {
         }
     }
 
-    /// Stores a value that has been converted and whose links have been resolved.
+    /// Stores a converted value whose links have been resolved.
     func write(
         _ value: Value, _ property: Property, _ key: ObjectKey, _ classSchema: ClassSchema
     ) throws {
@@ -112,14 +114,14 @@ struct ObjectWriter {
         case .decimal(let number): session.set(table, column, key, bytes: number.bytes)
         case .object(let reference): session.set(table, column, key, link: reference.key)
         case .list(let values):
-            // Sets have been put in order.
+            // The elements of a set are already sorted.
             try StoreError.wrapping { () throws(StorageError) in
                 let list = session.list(table, column, key)
                 try list.removeAll()
                 try list.append(contentsOf: values.map { $0.listElement(of: property) })
             }
         case .dictionary(let entries):
-            // Nested objects have been created before they are linked: this is a map.
+            // Nested objects have been created before, so a dictionary is a map here.
             try StoreError.wrapping { () throws(StorageError) in
                 try session.map(table, column, key).removeAll()
             }
@@ -127,7 +129,7 @@ struct ObjectWriter {
         }
     }
 
-    /// Sets entries of a map, whose values have been converted and resolved; its other entries stay.
+    /// Sets entries of a map, whose values have been converted and resolved; keeps the other entries.
     func merge(
         _ entries: [String: Value], _ property: Property, _ key: ObjectKey,
         _ classSchema: ClassSchema
@@ -144,8 +146,8 @@ struct ObjectWriter {
 
     /// Deletes an object.
     ///
-    /// Links to it become nil, lists and sets lose it, maps keep its keys with nil; what is embedded in
-    /// it is deleted with it, other objects it links to stay.
+    /// Links to the object become nil, lists and sets lose these elements, and maps keep the keys with nil. Embedded
+    /// objects are deleted too; other linked objects are kept.
     func delete(_ key: ObjectKey, in classSchema: ClassSchema) throws {
         guard store.view.table(classSchema).isPresent(key) else {
             throw StoreError.deleted(classSchema.name)

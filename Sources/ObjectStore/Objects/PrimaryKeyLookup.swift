@@ -1,7 +1,7 @@
 import ColumnStorage
 
 extension StoreView {
-    /// The object whose indexed property has a value, through the index; for null by a scan.
+    /// Returns the object whose indexed property has a value, by index lookup; for null by a scan.
     func find(_ value: Value, in property: Property, of classSchema: ClassSchema) -> ObjectKey? {
         let rows = table(classSchema)
         switch value {
@@ -19,7 +19,8 @@ extension StoreView {
         }
     }
 
-    /// Indexes hold no nulls; at most one object of a class has a null primary key.
+    /// Returns the object with a null primary key: indexes have no nulls, and at most one object of a class has such a
+    /// key.
     private func findNull(_ column: ColumnID, in rows: TableReader) -> ObjectKey? {
         for cluster in 0..<rows.clusterCount {
             let bits = rows.matches(column, cluster, .isNull, among: rows.presence(cluster))
@@ -33,9 +34,9 @@ extension StoreView {
 }
 
 extension StoreView {
-    /// The class of a name and the key of its object with a primary key; nil if there is none.
+    /// Returns a class by name and the key of its object with a primary key; nil if no object has it.
     ///
-    /// Throws as ``Store/object(_:primaryKey:)``.
+    /// Throws the errors of ``Store/object(_:primaryKey:)``.
     package func find(
         _ className: String, primaryKey value: Value
     ) throws -> (classSchema: ClassSchema, key: ObjectKey)? {
@@ -55,12 +56,12 @@ extension StoreView {
 }
 
 extension Store {
-    /// The object with a primary key, or nil.
+    /// Returns the object with a primary key, or nil.
     ///
-    /// About half a microsecond.
+    /// Takes about half a microsecond.
     ///
-    /// Throws `unknown_class`, `type_mismatch` for a key of another type, `invalid_argument` if the
-    /// class has no primary key, `closed`, `wrong_thread`.
+    /// Throws `unknown_class`, `type_mismatch` for a key of another type, `invalid_argument` if the class has no
+    /// primary key, `closed`, `wrong_thread`.
     public func object(_ className: String, primaryKey value: Value) throws -> LiveObject? {
         try check()
         let found = try view.find(className, primaryKey: value)

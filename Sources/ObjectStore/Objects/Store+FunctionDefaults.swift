@@ -1,12 +1,12 @@
 import ColumnStorage
 
 extension Store {
-    /// Sets the function that returns the value of a property for each object created without one; nil removes it.
+    /// Sets the function that computes a property of objects created without a value for it; nil removes the function.
     ///
     /// The function is called inside the write, on the store's thread, once for each object, and takes precedence over
-    /// the default in the file. It can read, but it cannot change or close any store: such a call throws
-    /// `already_in_write`. If the function throws, creation throws the same error and stores nothing. Other stores of
-    /// the file do not know the function.
+    /// the default in the file. The function can read, but it cannot change or close any store: this throws
+    /// `already_in_write`. If the function throws, the creation fails with the same error. Other stores of the file do
+    /// not know the function.
     ///
     /// Throws `unknown_class`, `unknown_property`, `invalid_argument` for backlinks.
     package func setDefault(
@@ -15,9 +15,9 @@ extension Store {
         try setDefault(of: name, in: className, to: function) { $0 }
     }
 
-    /// Sets a default function whose results are converted after it has returned.
+    /// Sets a default function with a separate conversion of its results.
     ///
-    /// Unlike the function, `convert` may create objects. Otherwise as ``setDefault(of:in:to:)``.
+    /// Unlike the function, `convert` may create objects. Otherwise this equals ``setDefault(of:in:to:)``.
     package func setDefault<Result>(
         of name: String, in className: String, to function: (() throws -> Result)?,
         convert: @escaping (Result) throws -> Value
@@ -34,7 +34,7 @@ extension Store {
         functionDefaults[classSchema.table, property.column] = function.map { function in
             { [unowned self] in
                 let result = try ReadOnlySection.run(title, function)
-                // A Swift function may have ignored that it cannot close the store.
+                // A Swift function may have ignored the error of closing the store.
                 try check()
                 return try convert(result)
             }
@@ -42,7 +42,7 @@ extension Store {
         inserterCache.didChangeDefaults()
     }
 
-    /// Whether a function gives new objects their value of a property.
+    /// Returns whether a function computes a property of new objects.
     package func hasFunctionDefault(_ property: Property, _ classSchema: ClassSchema) -> Bool {
         functionDefaults[classSchema.table, property.column] != nil
     }
@@ -54,7 +54,7 @@ final class DefaultFunctions {
     /// Whether no function was ever set.
     private(set) var isEmpty = true
 
-    /// The function of a column.
+    /// The default function of a column.
     subscript(_ table: TableID, _ column: ColumnID) -> (() throws -> Value)? {
         get { isEmpty ? nil : functions[table]?[column] }
         set {

@@ -1,12 +1,12 @@
 import ColumnStorage
 
 extension Store {
-    /// Creates an object, or updates the one that has its primary key.
+    /// Creates an object, or updates the one with the same primary key.
     ///
-    /// `values` are values by name (`.dictionary`) or in schema order (`.list`); nested ones create
-    /// the objects that are linked. Errors: `not_in_write`, `unknown_class`, `unknown_property`,
-    /// `type_mismatch`, `missing_value`, `duplicate_key`, `invalid_object`, `invalid_argument`.
-    @discardableResult  // because most objects are made to be found again by a query
+    /// `values` are values by name (`.dictionary`) or in schema order (`.list`); nested values create linked objects.
+    /// Throws `not_in_write`, `unknown_class`, `unknown_property`, `type_mismatch`, `missing_value`, `duplicate_key`,
+    /// `invalid_object`, `invalid_argument`.
+    @discardableResult  // because most callers find the object later by a query
     public func create(
         _ className: String, _ values: Value = .dictionary([:]), mode: UpdateMode = .error
     ) throws -> LiveObject {
@@ -17,12 +17,12 @@ extension Store {
         return LiveObject(.store(self), classSchema, key)
     }
 
-    /// Creates an object from values in schema order, nil for those not given.
+    /// Creates an object from values in schema order, nil for missing ones.
     ///
-    /// Faster than by name.
+    /// This is faster than values by name.
     ///
-    /// `nestedMode` applies to the objects that nested values describe; by default it equals `mode`. Errors as for
-    /// ``create(_:_:mode:)``.
+    /// `nestedMode` applies to the objects that nested values describe; by default it equals `mode`. Throws the errors
+    /// of ``create(_:_:mode:)``.
     package func create(
         _ classSchema: ClassSchema, positional values: [Value?], mode: UpdateMode = .error,
         nestedMode: UpdateMode? = nil
@@ -46,12 +46,11 @@ extension Store {
                 + "the property that is to own it")
     }
 
-    /// Sets several properties of an object; all values are checked before the first is set.
+    /// Sets several properties of an object; all values are checked before the first one is set.
     ///
-    /// With the mode `modified` those that are equal stay untouched; the mode is also that of nested
-    /// values.
+    /// The mode `modified` skips equal values. The mode also applies to nested values.
     ///
-    /// Errors as for ``LiveObject/set(_:_:)``.
+    /// Throws the errors of ``LiveObject/set(_:_:)``.
     public func update(
         _ object: LiveObject, _ values: [String: Value], mode: UpdateMode = .all
     ) throws {
@@ -69,17 +68,17 @@ extension Store {
 
     /// Deletes an object.
     ///
-    /// Links to it become nil and lists lose it. What is embedded in it goes with it; what it links
-    /// to otherwise stays.
+    /// Links to the object become nil, and lists lose these elements. Embedded objects are deleted too; other linked
+    /// objects are kept.
     ///
-    /// Throws `not_in_write`, `invalid_object` for one that was deleted or is of another store.
+    /// Throws `not_in_write`, `invalid_object` for an object that was deleted or belongs to another store.
     public func delete(_ object: LiveObject) throws {
         let writer = try ObjectWriter(self, changing: "'\(object.classSchema.name)'")
         try checkOwn(object)
         try writer.delete(object.key, in: object.classSchema)
     }
 
-    /// Deletes objects of one class by their keys; keys whose objects are gone are passed over.
+    /// Deletes objects of one class by their keys; skips keys of deleted objects.
     ///
     /// Throws `not_in_write`.
     package func delete(_ keys: [ObjectKey], of classSchema: ClassSchema) throws {
@@ -113,7 +112,7 @@ extension Store {
         }
     }
 
-    /// All objects of a class: lazy, live, in the order of their creation.
+    /// Returns all objects of a class as lazy, live results, in the order of their creation.
     ///
     /// Throws `unknown_class`, `closed`, `wrong_thread`.
     public func objects(_ className: String) throws -> Results {
@@ -121,7 +120,7 @@ extension Store {
         return Results(.store(self), Query(all: try view.schema.require(className)))
     }
 
-    /// A handle for an object known by its place, whether or not it exists.
+    /// Returns a handle of an object by reference, whether or not the object exists; nil if its class does not exist.
     public func object(_ reference: ObjectReference) -> LiveObject? {
         view.schema.find(table: reference.table).map { LiveObject(.store(self), $0, reference.key) }
     }

@@ -1,9 +1,9 @@
 /// The effect of creating an object whose primary key exists already.
 public enum UpdateMode: String, Sendable, CaseIterable {
-    /// It is an error.
+    /// Creation throws `duplicate_key`.
     case error
-    /// The values that were given are set on the existing object, equal ones too.
+    /// The given values are set on the existing object, including equal ones.
     case all
-    /// Those values that differ are set on the existing object.
+    /// Only the given values that differ are set on the existing object.
     case modified
 }
