@@ -1,14 +1,14 @@
 import ColumnStorage
 
-/// A path from an object to one value, as projections read it: `name`, `owner.address.city`, `toys[1].name`, `toys.@count`,
-/// `notes['food']`.
+/// A path from an object to one value, as used in projections: `name`, `owner.address.city`, `toys[1].name`,
+/// `toys.@count`, `notes['food']`.
 ///
-/// Indexes start at 1. The value is null behind a link that leads nowhere and for an element that does not exist; a count or sum is
-/// 0 there. A path without an aggregate may end in a link, a collection or backlinks.
+/// Indexes start at 1. After a nil link and for a missing element the value is null; a count or sum is then 0. A path
+/// without an aggregate may end in a link, a collection or backlinks.
 package struct ProjectedPath: Sendable {
     private enum Step: Sendable {
         case property(Property, of: ClassSchema)
-        /// An element by its index, from 0.
+        /// An element by its index, counted from 0.
         case index(Int)
         case first
         case last
@@ -16,21 +16,22 @@ package struct ProjectedPath: Sendable {
         case keys
     }
 
-    /// The path as it was written.
+    /// The text of the path.
     package let text: String
     private let steps: [Step]
-    /// Reads a path with an aggregate; nil for a path that the steps follow.
+    /// The key that reads a path with an aggregate; nil for a path that the steps follow.
     private let aggregate: SortKey?
     private let isTotal: Bool
-    /// Whether the value may be null for another reason than its own property: behind a link, for an element, a minimum, a maximum or an
-    /// average.
+    /// Whether the value may be null even if its property is required.
+    ///
+    /// This is so after a link and for an element, a minimum, a maximum or an average.
     package let isOptional: Bool
-    /// The key paths of the properties that the value depends on, as observers take them.
+    /// The key paths of the properties that determine the value, in the form that observers take.
     package let observed: [String]
 
     /// Parses a path of a class.
     ///
-    /// Throws `unknown_property`, and `invalid_query` for a path that gives several values.
+    /// Throws `unknown_property`, and `invalid_query` for a path with several values.
     package init(_ text: String, class classSchema: ClassSchema, schema: Schema) throws {
         self.text = text
         let syntax: PathSyntax

@@ -1,11 +1,10 @@
 import ColumnStorage
 
-/// A way from an object to a value: links, lists and backlinks, then perhaps a property that holds
-/// a value.
+/// A path from an object to a value: links, lists and backlinks, optionally followed by a property with a value.
 ///
-/// Two paths are equal if they take the same properties of the same tables.
+/// Two paths are equal if they have the same properties of the same tables.
 package struct PropertyPath: Hashable, Sendable {
-    /// One property on the way.
+    /// One property of a path.
     package struct Component: Hashable, Sendable {
         /// The class that has the property.
         package let className: String
@@ -13,21 +12,21 @@ package struct PropertyPath: Hashable, Sendable {
         package let table: TableID
         /// The property: a link, list, backlinks, or at the end any value.
         ///
-        /// For `@links.Person.dogs` a backlinks property that no class declares.
+        /// For `@links.Person.dogs`, it is a backlinks property that no class declares.
         package let property: Property
         /// The table of the objects that the property leads to; nil for values.
         ///
-        /// A mixed property in the middle of a path has the table that its links are followed to.
+        /// For a mixed property in the middle of a path, it is the table to which its links are followed.
         package let target: TableID?
 
         /// The linking table and column of a backlinks property, nil for others.
         package let origin: Origin?
 
-        /// Where backlinks are found.
+        /// The source of backlinks.
         package struct Origin: Hashable, Sendable {
-            /// The table whose rows link here.
+            /// The table whose rows contain the links.
             package let table: TableID
-            /// The column that holds the links.
+            /// The column that contains the links.
             package let column: ColumnID
         }
 
@@ -56,12 +55,12 @@ package struct PropertyPath: Hashable, Sendable {
             self.target = target
         }
 
-        /// The same mixed property where its links lead to objects of one class.
+        /// Returns the same mixed property, with its links followed to objects of one class.
         func leading(to classSchema: ClassSchema) -> Component {
             Component(self, target: classSchema.table)
         }
 
-        /// Whether both are the same property of the same class, followed to the same class.
+        /// Returns whether both are the same property of the same class, followed to the same class.
         package static func == (left: Component, right: Component) -> Bool {
             left.table == right.table && left.property.name == right.property.name
                 && left.property.column == right.property.column && left.origin == right.origin
@@ -78,20 +77,20 @@ package struct PropertyPath: Hashable, Sendable {
     /// The properties from the first to the last; never empty.
     package let components: [Component]
 
-    /// A path is followed step in step; a longer one could exhaust the stack.
+    /// The maximum number of components; a longer path could exhaust the stack, because paths are followed recursively.
     static let mostComponents = 100
 
     init(_ components: [Component]) {
         self.components = components
     }
 
-    /// The path as it is written: `owner.name`.
+    /// The text of the path, such as `owner.name`.
     package var description: String { components.map(\.property.name).joined(separator: ".") }
 
-    /// Whether a list or backlinks are on the way, so that one object has any number of values.
+    /// Whether the path contains a list or backlinks, so that one object has any number of values.
     package var isToMany: Bool { components.contains(where: \.isToMany) }
 
-    /// Whether a key path continues after a mixed property.
+    /// Returns whether a key path continues after a mixed property.
     static func entersMixed(
         _ text: String, class classSchema: ClassSchema, schema: Schema
     ) -> Bool {
@@ -110,10 +109,10 @@ package struct PropertyPath: Hashable, Sendable {
             && last.flatMap { current.property(named: String($0)) }?.type == .mixed
     }
 
-    /// Reads a key path that may continue through links inside mixed values: one path for each class that has the next
-    /// property; `*` means every property.
+    /// Parses a key path that may continue through links inside mixed values.
     ///
-    /// Throws as ``parse(_:class:schema:)``, and `invalid_query` for a path with more than 1,000 ways.
+    /// Returns one path for each class that has the next property; `*` means every property. Throws the errors of
+    /// ``parse(_:class:schema:)``, and `invalid_query` for a text that matches more than 1,000 paths.
     static func parseAll(
         _ text: String, class classSchema: ClassSchema, schema: Schema
     ) throws -> [PropertyPath] {
@@ -122,7 +121,7 @@ package struct PropertyPath: Hashable, Sendable {
             return [try parse(text, class: classSchema, schema: schema)]
         }
         var open: [(components: [Component], current: ClassSchema?)] = [([], classSchema)]
-        // Plain values that a star matches, where only stars follow.
+        // Plain values that a star matches, if only stars follow.
         var ended: [PropertyPath] = []
         let names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         for (position, name) in names.enumerated() {
@@ -179,8 +178,8 @@ package struct PropertyPath: Hashable, Sendable {
 
     /// Parses a key path such as `owner.name` of a class.
     ///
-    /// Throws `unknown_property`, with the nearest name that exists, and `invalid_query` for an empty component, a value in
-    /// the middle and more than 100 components.
+    /// Throws `unknown_property`, with the most similar known name, and `invalid_query` for an empty component, a value
+    /// in the middle and more than 100 components.
     package static func parse(
         _ text: String, class classSchema: ClassSchema, schema: Schema
     ) throws -> PropertyPath {

@@ -1,17 +1,17 @@
 import ColumnStorage
 
 extension Query {
-    /// The query in a schema that may be another one than it was made in.
+    /// Returns the query in another schema.
     ///
-    /// Throws as ``check(in:)``, which says more of what is gone than the text that names it.
+    /// Throws the errors of ``check(in:)``, which describe a removed property better than errors of the query's text.
     func followed(to schema: Schema) throws -> Query {
         let query = (try? remade(for: schema)) ?? self
         try query.check(in: schema)
         return query
     }
 
-    /// Throws `unknown_class` or `unknown_property` if something that the query reads is no longer
-    /// in the schema: it was removed, or got another type, since the query was made.
+    /// Throws `unknown_class` or `unknown_property` if the query reads a class or property that was removed or has
+    /// another type now.
     func check(in schema: Schema) throws {
         guard let elements = schema.find(table: table) else {
             throw StoreError(.unknownClass, "the class of this collection was removed")

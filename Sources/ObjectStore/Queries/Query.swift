@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// A description of a collection of objects: where it starts, and what is done to it, in order.
+/// A description of a collection of objects: its base, and the steps applied to it, in order.
 ///
 /// The language of the predicates:
 ///
@@ -14,8 +14,8 @@ import ColumnStorage
 ///     nil null true false 1 2.5 'text' "text" 2021-03-04T10:20:30Z date('…') uuid(…) oid(…) $1
 ///     and at the end: sort(a desc, b) distinct(a, b) limit(n) where(condition)
 ///
-/// Keywords ignore case. Nil equals nil only and has no order; a nil link on the way makes the
-/// value nil. Strings are ordered by their bytes. `1 == 1.0` across number types.
+/// Case does not matter in keywords. Nil equals only nil and has no order; a nil link in a path makes the value nil.
+/// Strings are ordered by their bytes. Numbers of different types are compared by value: `1 == 1.0`.
 package struct Query: Sendable {
     /// The base of the collection.
     package enum Base: Hashable, Sendable {
@@ -29,15 +29,15 @@ package struct Query: Sendable {
         case backlinks(TableID, ColumnID, ObjectKey)
     }
 
-    /// One thing done to the collection.
+    /// One step applied to the collection.
     package enum Step: Sendable {
-        /// Keeps what matches.
+        /// Keeps the objects that match a condition.
         case filter(CompiledPredicate)
-        /// Orders; the first key is the most significant, ties keep their order.
+        /// Sorts the objects; the first key is the most significant, and equal objects keep their order.
         case sort([SortKey])
         /// Keeps the first object of each combination of values.
         case distinct([DistinctKey])
-        /// Keeps the first objects.
+        /// Keeps the first objects, up to a number.
         case limit(Int)
     }
 
@@ -45,19 +45,19 @@ package struct Query: Sendable {
     package let base: Base
     /// The table of the collection's objects.
     package let table: TableID
-    /// The steps on the base, from left to right.
+    /// The steps applied to the base, from left to right.
     package var steps: [Step] { parts.flatMap(\.steps) }
-    /// The same as the caller added it.
+    /// The steps in the groups in which callers added them.
     private var parts: [Part] = []
-    /// The schema that the oldest part was made for; nil where nothing depends on it.
+    /// The schema for which the oldest part was compiled; nil if no part depends on the schema.
     private var made: Schema?
 
-    /// Some steps with the caller's words for them.
+    /// Some steps with the text from which they were compiled.
     private struct Part: Sendable {
         let word: Word
         var steps: [Step]
 
-        /// In bytes; a compiled predicate takes some 24 times its text.
+        /// The memory in bytes; a compiled predicate takes about 24 times the size of its text.
         var memory: Int {
             switch word {
             case .text(let text, let arguments):
@@ -70,7 +70,7 @@ package struct Query: Sendable {
         }
     }
 
-    /// A step in the caller's words, to compare whether two queries are the same.
+    /// A step as the caller wrote it, to compare whether two queries are the same.
     fileprivate enum Word: Hashable, Sendable {
         /// A predicate's text with its arguments.
         case text(String, [Value])
@@ -80,7 +80,7 @@ package struct Query: Sendable {
         case limit(Int)
     }
 
-    /// About how many bytes the description takes.
+    /// The approximate number of bytes that the description takes.
     package var memory: Int { 256 + parts.reduce(0) { $0 + $1.memory } }
 
     /// Describes all objects of a class.
@@ -95,7 +95,7 @@ package struct Query: Sendable {
         self.table = table
     }
 
-    /// The collection with one more step.
+    /// Returns the collection with one more step.
     package func adding(_ step: Step) -> Query {
         let word: Word =
             switch step {
@@ -116,9 +116,9 @@ package struct Query: Sendable {
         return query
     }
 
-    /// The objects that match a predicate, and what its text says after it.
+    /// Returns the objects that match a predicate, after the clauses in its text.
     ///
-    /// Throws `invalid_query` with the text and a caret under the fault.
+    /// Throws `invalid_query` with the text and a caret under the error.
     package func filtered(
         _ text: String, _ arguments: [Value], schema: Schema
     ) throws -> Query {
@@ -127,10 +127,10 @@ package struct Query: Sendable {
         return adding(.text(text, arguments), added, madeFor: schema)
     }
 
-    /// The collection ordered by key paths; `@rank` is how well the texts match the full-text
-    /// searches of its filters, the best first.
+    /// Returns the collection sorted by key paths.
     ///
-    /// Throws `invalid_query` for paths that give no order.
+    /// `@rank` is the relevance for the full-text searches of the filters, with the best match first. Throws
+    /// `invalid_query` for paths that define no order.
     package func sorted(_ keys: [(path: String, ascending: Bool)], schema: Schema) throws -> Query {
         let classSchema = try elementClass(schema)
         guard !keys.isEmpty else {
@@ -144,7 +144,7 @@ package struct Query: Sendable {
         return adding(.sort(order), [.sort(order)], madeFor: schema)
     }
 
-    /// The first object of each combination of values of key paths.
+    /// Returns the first object of each combination of values of key paths.
     ///
     /// Throws `invalid_query` for paths through lists.
     package func distinct(_ paths: [String], schema: Schema) throws -> Query {
@@ -158,7 +158,7 @@ package struct Query: Sendable {
         return adding(.distinct(keys), [.distinct(keys)], madeFor: schema)
     }
 
-    /// At most the first `count` objects.
+    /// Returns at most the first `count` objects.
     ///
     /// Throws `invalid_query` for a negative count.
     package func limited(to count: Int) throws -> Query {
@@ -175,10 +175,10 @@ package struct Query: Sendable {
         }
     }
 
-    /// Whether both ask the same in the same words.
+    /// Returns whether both queries have the same base, texts and arguments.
     package func isSame(as other: Query) -> Bool { identity == other.identity }
 
-    /// The query in the caller's words.
+    /// The base of the query and the texts of its steps.
     struct Identity: Hashable {
         private let base: Base
         private let table: TableID
@@ -191,7 +191,7 @@ package struct Query: Sendable {
         }
     }
 
-    /// Equal for queries that ask the same in the same words.
+    /// A value that is equal for queries with the same base, texts and arguments.
     var identity: Identity { Identity(self) }
 
     /// Every key path that the collection's membership or order depends on.
@@ -207,15 +207,15 @@ package struct Query: Sendable {
         }.filter { known.insert($0).inserted }
     }
 
-    /// Whether what it means may depend on what links inside mixed values lead to.
+    /// Whether the meaning of the query may depend on the targets of links inside mixed values.
     var dependsOnMixed: Bool {
         dependencies.contains { $0.components.contains { $0.property.type == .mixed } }
     }
 
-    /// The query as it would be made in another schema: paths through links inside mixed values also lead
-    /// to classes and properties that came since.
+    /// Compiles the query again for another schema.
     ///
-    /// Throws `invalid_query` if it no longer means anything.
+    /// Paths through links inside mixed values then include classes and properties that were added. Throws
+    /// `invalid_query` if the query is not valid any more.
     func remade(for schema: Schema) throws -> Query {
         guard let made, made !== schema, let elements = schema.find(table: table), dependsOnMixed
         else { return self }
@@ -247,11 +247,11 @@ package struct Query: Sendable {
         return found
     }
 
-    /// The steps as they run: filters first and as one, as far as that gives the same result, and
-    /// neighbouring sorts as one.
+    /// The steps in the order in which they run.
     ///
-    /// A filter after `distinct` applies before it (so that adding a filter never loses a row that
-    /// another row hid); nothing passes a limit.
+    /// Filters come first and are combined, and adjacent sorts are combined, if the result stays the same. A filter
+    /// after `distinct` applies before it, so adding a filter never loses a row that another row hid. No step moves
+    /// before a limit.
     var plannedSteps: [Step] {
         var planned: [Step] = []
         for step in steps {
@@ -288,7 +288,7 @@ package struct Query: Sendable {
 }
 
 extension Value {
-    /// About how many bytes the value takes as an argument of a query.
+    /// The approximate number of bytes that the value takes as an argument of a query.
     fileprivate var memory: Int {
         switch self {
         case .string(let text): 64 + text.utf8.count

@@ -2,9 +2,9 @@ import ColumnStorage
 
 /// Runs queries against a view.
 package enum QueryEvaluator {
-    /// The keys of a query's objects, in order.
+    /// Returns the keys of a query's objects, in order.
     ///
-    /// A deleted owner of a list gives none.
+    /// The result is empty if the owner of the list was deleted.
     package static func keys(of query: Query, in view: StoreView) -> ResultKeys {
         guard view.schema.find(table: query.table) != nil else { return ResultKeys([]) }
         var steps = query.plannedSteps[...]
@@ -30,7 +30,7 @@ package enum QueryEvaluator {
         return keys
     }
 
-    /// How many objects a query has, without ordering or listing them where that can be avoided.
+    /// Returns the number of a query's objects, without sorting or listing them if possible.
     package static func count(of query: Query, in view: StoreView) -> Int {
         guard case .table(let table) = query.base, let classSchema = view.schema.find(table: table)
         else { return keys(of: query, in: view).count }
@@ -40,7 +40,7 @@ package enum QueryEvaluator {
             switch step {
             case .filter(let filter) where predicate == nil && most == .max: predicate = filter
             case .filter, .distinct: return keys(of: query, in: view).count
-            case .sort: break  // because an order changes no count
+            case .sort: break  // because sorting does not change the count
             case .limit(let limit): most = min(most, limit)
             }
         }
@@ -49,7 +49,7 @@ package enum QueryEvaluator {
         return QueryPlan(predicate, rows, in: view).count(atMost: most)
     }
 
-    /// The base, with the first filter and a limit right after it, which is where bitmaps work.
+    /// Evaluates the base with the first filter and a limit right after it, for which bitmaps are used.
     private static func start(
         _ query: Query, _ steps: inout ArraySlice<Query.Step>, _ view: StoreView
     ) -> ResultKeys {

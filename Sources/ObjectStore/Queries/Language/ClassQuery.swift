@@ -1,13 +1,13 @@
-/// A query as a user types it where no code is written: `Dog`, or `Dog where age > 3`.
+/// A query in a short form outside of code: `Dog`, or `Dog where age > 3`.
 package struct ClassQuery: Sendable {
-    /// The first word.
+    /// The first word of the text, which names the class.
     package let className: String
     /// The text after `where`, or after the class itself; nil for all objects, empty if it is missing after `where`.
     package let predicate: String?
-    /// Whether the predicate, or the place where it is missing, is introduced by `where`.
+    /// Whether the text contains `where`, with or without a predicate after it.
     package let hasWhere: Bool
 
-    /// Takes a text apart; nil if there is no word in it.
+    /// Parses a text; nil if it contains no word.
     package init?(_ text: some StringProtocol) {
         let words = text.drop { $0.isWhitespace }
         let name = words.prefix { !$0.isWhitespace }
@@ -19,7 +19,7 @@ package struct ClassQuery: Sendable {
         predicate = rest.isEmpty && !hasWhere ? nil : String(rest)
     }
 
-    /// The objects that it names.
+    /// Returns the objects that match the query.
     ///
     /// Throws `unknown_class`, and `invalid_query` for a predicate that is wrong or missing.
     package func results(in store: Store) throws -> Results {

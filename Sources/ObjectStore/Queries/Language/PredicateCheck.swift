@@ -1,18 +1,18 @@
 /// Checks the text of a predicate against a class without values for its arguments.
 ///
-/// For tools that read scripts: what depends on an argument's value is taken to be right.
+/// Used by tools that read scripts; parts that depend on the value of an argument are assumed to be valid.
 package enum PredicateCheck {
-    /// A fault in a text, and its location.
+    /// An error in a text, and its location.
     package struct Fault: Hashable, Sendable {
-        /// The sentence, with the nearest name where a name is unknown.
+        /// The message; for an unknown name, with the most similar known name.
         package let message: String
-        /// UTF-8 offsets into the text.
+        /// The range of the error, as UTF-8 offsets into the text.
         package let range: Range<Int>
-        /// Whether a name is unknown.
+        /// Whether the error is an unknown name.
         package var isUnknownName = false
     }
 
-    /// The first thing that is wrong in a predicate with its trailing clauses; nil if nothing is.
+    /// Returns the first error in a predicate and its trailing clauses; nil if the text is valid.
     package static func fault(
         in text: String, class classSchema: ClassSchema, schema: Schema
     ) -> Fault? {
@@ -32,7 +32,7 @@ package enum PredicateCheck {
         }
     }
 
-    /// The fault in a key path of an order or of an observer; nil if there is none.
+    /// Returns the error in a key path of a sort order or of an observer; nil if the path is valid.
     package static func fault(
         inPath text: String, class classSchema: ClassSchema, schema: Schema
     ) -> Fault? {
@@ -50,7 +50,7 @@ package enum PredicateCheck {
 }
 
 extension PredicateCompiler {
-    /// Compiles what does not depend on arguments.
+    /// Compiles the parts that do not depend on arguments.
     fileprivate mutating func check(
         _ syntax: PredicateSyntax, _ scope: Scope
     ) throws(QueryFault) {
@@ -87,7 +87,7 @@ extension PredicateCompiler {
 }
 
 extension PredicateSyntax {
-    /// Whether its meaning depends on the value of an argument.
+    /// Whether the meaning of the expression depends on the value of an argument.
     fileprivate var usesArguments: Bool {
         switch form {
         case .argument: true

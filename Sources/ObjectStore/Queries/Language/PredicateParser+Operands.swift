@@ -21,7 +21,7 @@ extension PredicateParser {
         var result = try operand(&self)
         var length = 0
         while let sign = operators.first(where: { current.isSymbol($0.rawValue) }) {
-            // A chain leans to the left, so that its length is a recursion depth for code that walks the tree.
+            // A chain nests to the left, so its length is a recursion depth for code that walks the tree.
             length += 1
             guard length <= PredicateParser.mostNested else {
                 throw QueryFault("too many operations in one expression", at: current.range)
@@ -147,7 +147,7 @@ extension PredicateParser {
             at: range)
     }
 
-    /// Whether a word after `any` begins a path: a property may be called `all` or `none`.
+    /// Returns whether a word after `any` begins a path: a property may have the name `all` or `none`.
     private func startsPath(_ token: QueryToken) -> Bool {
         switch token.kind {
         case .variable, .aggregate: return true
@@ -192,7 +192,7 @@ extension PredicateParser {
             }
             advance()
             guard path.components.count <= PropertyPath.mostComponents else {
-                // A path is followed step in step, so its length is a depth as well.
+                // A path is followed recursively, so its length is limited too.
                 throw QueryFault(
                     "the path is too long; at most \(PropertyPath.mostComponents) steps are followed",
                     at: path.components[path.components.count - 1].range)
@@ -204,7 +204,7 @@ extension PredicateParser {
         return path
     }
 
-    /// Parses the content of brackets after a name.
+    /// Parses the contents of brackets after a name.
     private mutating func parsePlace() throws(QueryFault) -> PathSyntax.Place {
         advance()
         let token = current

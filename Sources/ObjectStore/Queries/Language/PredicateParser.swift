@@ -1,22 +1,24 @@
-/// Reads the predicate language (`Query` describes it) by recursive descent.
+/// Parses the predicate language, which `Query` describes, by recursive descent.
 ///
 /// Conditions and operands share one grammar, from `or` down to a literal, because a parenthesis may open either. The
-/// compiler, which knows types, rejects what is misplaced. Nesting is limited, so that no text can exhaust the stack.
+/// compiler, which knows the types, rejects misplaced expressions. Nesting is limited, so no text can exhaust the
+/// stack.
 struct PredicateParser {
-    /// More parentheses, `not`s and operands than a person writes, few enough for any stack.
+    /// The maximum nesting of parentheses, `not`s and operands: more than a person writes, and few enough for any
+    /// stack.
     static let mostNested = 100
 
     private let tokens: [QueryToken]
     private(set) var position = 0
     var depth = 0
 
-    /// The syntax of `text`; a fault says what is wrong and where.
+    /// Parses `text`; the error has a message and a location.
     static func parse(_ text: String) throws(QueryFault) -> QuerySyntax {
         var parser = PredicateParser(tokens: try QueryLexer.tokens(of: text))
         return try parser.parseQuery()
     }
 
-    /// A path that is the whole of `text`, such as a key of an order.
+    /// Parses a text that is only a path, such as a sort key.
     static func parsePath(_ text: String) throws(QueryFault) -> PathSyntax {
         var parser = PredicateParser(tokens: try QueryLexer.tokens(of: text))
         let path = try parser.parsePath(quantifier: nil)
@@ -34,7 +36,7 @@ struct PredicateParser {
 
     var current: QueryToken { tokens[position] }
 
-    /// The word before the current one.
+    /// The token before the current one.
     var previous: QueryToken? { position > 0 ? tokens[position - 1] : nil }
 
     var next: QueryToken { tokens[min(position + 1, tokens.count - 1)] }
@@ -62,7 +64,7 @@ struct PredicateParser {
         }
     }
 
-    /// The text from `start` to the end of the word before the current one.
+    /// Returns the text range from `start` to the end of the token before the current one.
     func range(from start: QueryToken) -> Range<Int> {
         let end = position > 0 ? tokens[position - 1].range.upperBound : start.range.upperBound
         return start.range.lowerBound..<max(end, start.range.lowerBound)

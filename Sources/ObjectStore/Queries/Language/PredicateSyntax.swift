@@ -16,7 +16,7 @@ struct PredicateSyntax {
         case subquery(SubquerySyntax)
         case negated(PredicateSyntax)
         case arithmetic(ArithmeticOperator, PredicateSyntax, PredicateSyntax)
-        /// `truepredicate` and `falsepredicate`.
+        /// The constants `truepredicate` and `falsepredicate`.
         case always(Bool)
         case comparison(ComparisonSyntax)
         case and([PredicateSyntax])
@@ -25,34 +25,34 @@ struct PredicateSyntax {
     }
 
     let form: Form
-    /// UTF-8 offsets into the text.
+    /// The range of the expression, as UTF-8 offsets into the text.
     let range: Range<Int>
 }
 
-/// `any toys.maker.name`, `$t.price`, `items.@sum.price`.
+/// A path such as `any toys.maker.name`, `$t.price` or `items.@sum.price`.
 struct PathSyntax {
-    /// One component between the dots.
+    /// One component of a path, between two dots.
     struct Component {
         let name: String
-        /// Whether it was written with `@`.
+        /// Whether the component begins with `@`.
         let isAggregate: Bool
         let range: Range<Int>
-        /// The contents of the brackets after it, one pair after the other.
+        /// The contents of the pairs of brackets after the component.
         var places: [Place] = []
-        /// The content of the first brackets.
+        /// The contents of the first pair of brackets.
         var place: Place? { places.first }
     }
 
-    /// `[1]`, `[first]`, `['key']`: one element of a collection; `[*]`: each of them.
+    /// The contents of brackets: `[1]`, `[first]` and `['key']` select one element of a collection, `[*]` selects all.
     struct Place {
         enum Form {
-            /// Counted from 1.
+            /// An element by its index, counted from 1.
             case index(Int64)
             case first
             case last
-            /// How many elements there are.
+            /// The number of elements.
             case size
-            /// `[*]`: every element.
+            /// Every element, `[*]`.
             case every
             case key(String)
             case argument(Int)
@@ -63,18 +63,18 @@ struct PathSyntax {
     }
 
     var quantifier: Quantifier?
-    /// The variable of a subquery that the path starts at.
+    /// The variable of a subquery at the beginning of the path.
     var variable: String?
     var components: [Component]
 
-    /// Whether it is names and dots alone.
+    /// Whether the path consists of names and dots only.
     var isPlain: Bool {
         quantifier == nil && variable == nil
             && components.allSatisfy { !$0.isAggregate && $0.places.isEmpty }
     }
 }
 
-/// `subquery(toys, $t, …)`, whose `.@count` follows in the text and is part of it.
+/// A subquery such as `subquery(toys, $t, …)`; the `.@count` that follows in the text is part of it.
 struct SubquerySyntax {
     let collection: PathSyntax
     let collectionRange: Range<Int>
@@ -82,7 +82,7 @@ struct SubquerySyntax {
     let condition: PredicateSyntax
 }
 
-/// `left op[options] right`.
+/// A comparison: `left op[options] right`.
 struct ComparisonSyntax {
     let comparison: PredicateOperator
     let operatorRange: Range<Int>
@@ -92,9 +92,9 @@ struct ComparisonSyntax {
     let right: PredicateSyntax
 }
 
-/// How many elements of a collection must satisfy a comparison.
+/// The elements of a collection that must satisfy a comparison: all, none or at least one.
 ///
-/// Without one, one is enough.
+/// Without a quantifier, one element is enough.
 enum Quantifier: Sendable, Hashable {
     case any, all, none
 }
@@ -121,10 +121,10 @@ enum PredicateOperator: String, Sendable, Hashable {
     case endsWith = "endswith"
     case contains
     case like
-    /// A full-text search.
+    /// The operator of a full-text search.
     case text
 
-    /// Whether it looks into a string.
+    /// Whether the operator compares parts of a string.
     var searchesText: Bool {
         switch self {
         case .beginsWith, .endsWith, .contains, .like: true
@@ -132,7 +132,7 @@ enum PredicateOperator: String, Sendable, Hashable {
         }
     }
 
-    /// The operator that means the same with the operands swapped; nil if there is none.
+    /// The operator with the same meaning for swapped operands; nil if there is none.
     var mirrored: PredicateOperator? {
         switch self {
         case .equal, .notEqual: self
@@ -145,19 +145,19 @@ enum PredicateOperator: String, Sendable, Hashable {
     }
 }
 
-/// A whole query text: a condition, and what follows it.
+/// A complete query text: a condition, and the clauses after it.
 struct QuerySyntax {
-    /// `sort(…)`, `distinct(…)`, `limit(…)` or `where(…)`, in the order written.
+    /// A clause: `sort(…)`, `distinct(…)`, `limit(…)` or `where(…)`.
     enum Clause {
         case sort([(path: PathSyntax, ascending: Bool, range: Range<Int>)])
         case distinct([(path: PathSyntax, range: Range<Int>)])
         case limit(Int)
-        /// A condition on the objects that the clauses before it leave.
+        /// A condition on the objects that the previous clauses yield.
         case filter(PredicateSyntax)
     }
 
     let predicate: PredicateSyntax
     let clauses: [Clause]
-    /// The UTF-8 offset of the first clause; the end of the text without one.
+    /// The UTF-8 offset of the first clause; without one, that of the end of the text.
     let clausesStart: Int
 }

@@ -1,9 +1,9 @@
-/// An error in a predicate or a path, and its range, before the text around it is at hand.
+/// An error in a predicate or a path with its range, but without the text.
 struct QueryFault: Error, Equatable {
     let message: String
-    /// UTF-8 offsets into the text.
+    /// The range of the error, as UTF-8 offsets into the text.
     let range: Range<Int>
-    /// Whether it is a property that does not exist: the code is then `unknown_property`.
+    /// Whether a property does not exist; the error code is then `unknown_property`.
     let isUnknownName: Bool
 
     init(_ message: String, at range: Range<Int>, isUnknownName: Bool = false) {
@@ -12,11 +12,10 @@ struct QueryFault: Error, Equatable {
         self.isUnknownName = isUnknownName
     }
 
-    /// Returns the error as users see it, `unknown_property` or `invalid_query`: the message, the line of the text, and a
-    /// caret under the range.
+    /// Returns the error for users, with the message, the line of the text, and a caret under the range.
     ///
-    /// A long line is cut to a window around the fault, so that a generated predicate of a
-    /// megabyte does not become an error message of a megabyte.
+    /// The code is `unknown_property` or `invalid_query`. Only a window around the error is shown of a long line, so a
+    /// generated predicate of a megabyte does not cause an error message of a megabyte.
     func rendered(in text: String) -> StoreError {
         let bytes = Array(text.utf8)
         let start = min(max(range.lowerBound, 0), bytes.count)
@@ -42,7 +41,8 @@ struct QueryFault: Error, Equatable {
             "\(message)\n  \(String(before + fault + after))\n  \(carets)")
     }
 
-    /// Returns text with control characters as spaces: a tab would move the caret, an escape could move the cursor.
+    /// Returns the text with spaces for control characters: a tab would move the caret, and an escape could move the
+    /// cursor.
     private static func printable(_ bytes: ArraySlice<UInt8>) -> [Character] {
         String(decoding: bytes, as: UTF8.self).map { character in
             character.unicodeScalars.allSatisfy { $0.value >= 32 && $0.value != 127 }

@@ -1,13 +1,13 @@
-/// Cuts the text of a predicate into words.
+/// Divides the text of a predicate into tokens.
 ///
-/// Works on UTF-8 bytes; a name is letters, digits and underscores, where everything beyond ASCII
-/// counts as a letter. The whole text is cut at once, so that the parser can look ahead.
+/// The lexer works on UTF-8 bytes. A name consists of letters, digits and underscores; all characters outside of ASCII
+/// count as letters. The whole text is divided at once, so the parser can look ahead.
 struct QueryLexer {
     private let bytes: [UInt8]
     private var at = 0
     private var tokens: [QueryToken] = []
 
-    /// The words of `text`, closed by an `.end`.
+    /// Returns the tokens of `text`, with an `.end` as the last one.
     static func tokens(of text: String) throws(QueryFault) -> [QueryToken] {
         var lexer = QueryLexer(bytes: Array(text.utf8))
         while try lexer.scan() {}
@@ -56,7 +56,7 @@ struct QueryLexer {
         return true
     }
 
-    /// Whether the word before is part of a key path, so that `.5` after it is not a number.
+    /// Whether the previous token is part of a key path, after which `.5` is not a number.
     private var followsPath: Bool {
         guard let last = tokens.last, last.range.upperBound == at else { return false }
         switch last.kind {
@@ -85,7 +85,7 @@ struct QueryLexer {
         }
     }
 
-    /// The inside of `uuid(…)`, quoted or bare, up to and with the closing parenthesis.
+    /// Reads the contents of `uuid(…)`, quoted or not, and the closing parenthesis.
     private mutating func scanLiteral(_ function: String, from start: Int) throws(QueryFault) {
         while QueryLexer.isSpace(byte()) { at += 1 }
         var text: String
@@ -160,7 +160,7 @@ struct QueryLexer {
         }
     }
 
-    /// `2021-03-04`, `2021-03-04T10:20:30Z`, and with `@` between day and time as Realm writes it.
+    /// Reads a date: `2021-03-04` or `2021-03-04T10:20:30Z`, or with `@` between date and time as Realm writes it.
     private mutating func scanDate() throws(QueryFault) -> Bool {
         let isDate = (0..<10).allSatisfy {
             $0 == 4 || $0 == 7 ? byte($0) == UInt8(ascii: "-") : QueryLexer.isDigit(byte($0))
@@ -200,7 +200,7 @@ struct QueryLexer {
         }
     }
 
-    /// A quoted string with its escapes resolved; `at` is after the closing quote.
+    /// Reads a quoted string and resolves its escapes; afterwards `at` is after the closing quote.
     private mutating func scanText() throws(QueryFault) -> String {
         let start = at
         let quote = bytes[at]

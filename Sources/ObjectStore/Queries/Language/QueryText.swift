@@ -1,9 +1,9 @@
-/// Turns the text of a predicate into steps of a query.
+/// Compiles the text of a predicate to steps of a query.
 package enum QueryText {
-    /// The condition of `text` and the `sort`, `distinct`, `limit` and `where` after it, for a class.
+    /// Compiles the condition of `text` and its clauses (`sort`, `distinct`, `limit` and `where`) for a class.
     ///
     /// `arguments` are the values of `$1`, `$2`, …. Throws `unknown_property` for a path with an unknown name and
-    /// `invalid_query` for other faults: the sentence, the text, and a caret under the fault.
+    /// `invalid_query` for other errors, with a message, the text, and a caret under the error.
     package static func compile(
         _ text: String, arguments: [Value] = [], class classSchema: ClassSchema, schema: Schema
     ) throws -> [Query.Step] {
@@ -15,10 +15,10 @@ package enum QueryText {
         }
     }
 
-    /// The condition that properties have the given values.
+    /// Compiles the condition that properties have the given values.
     ///
-    /// Names are taken as they are, also those that mean something in the language. Throws
-    /// `unknown_property`, and `invalid_query` for a value of another type.
+    /// Names are not parsed, so they may be keywords of the language. Throws `unknown_property`, and `invalid_query`
+    /// for a value of another type.
     static func compile(
         equal values: [(name: String, value: Value)], class classSchema: ClassSchema,
         schema: Schema
@@ -90,9 +90,10 @@ package enum QueryText {
             searches: compiler.searches)
     }
 
-    /// The condition of a text, and the clauses after it.
+    /// Divides a text into its condition and the clauses after it.
     ///
-    /// `selects` is whether a clause leaves objects out, so that a further condition cannot move before it. Throws `invalid_query`.
+    /// `selects` is true if a clause excludes objects, so that a further condition cannot move before it. Throws
+    /// `invalid_query`.
     package static func split(
         _ text: String
     ) throws -> (condition: String, clauses: String, selects: Bool) {
@@ -113,24 +114,24 @@ package enum QueryText {
         }
     }
 
-    /// Looks up what the clauses after a condition name.
+    /// Checks the names in the clauses after a condition.
     static func check(
         _ syntax: QuerySyntax, _ text: String, _ classSchema: ClassSchema, _ schema: Schema,
         _ searches: [TextSearch]
     ) throws(QueryFault) {
         for clause in syntax.clauses {
-            // The relevance of a search whose text is an argument is not known here.
+            // The relevance of a search is unknown if the search text is an argument.
             if case .sort(let keys) = clause, keys.contains(where: \.path.isRank) { continue }
             _ = try step(clause, of: text, classSchema, schema, searches)
         }
     }
 
-    /// The conditions that all must hold.
+    /// Returns the conditions that are combined with `and`.
     private static func conjuncts(_ syntax: PredicateSyntax) -> [PredicateSyntax] {
         if case .and(let parts) = syntax.form { parts.flatMap(conjuncts) } else { [syntax] }
     }
 
-    /// A part of the text alone.
+    /// Returns a part of the text.
     private static func text(of range: Range<Int>, in text: String) -> String {
         String(decoding: text.utf8.dropFirst(range.lowerBound).prefix(range.count), as: UTF8.self)
     }
@@ -183,7 +184,7 @@ package enum QueryText {
         }
     }
 
-    /// Whether a path is more than names of properties.
+    /// Returns whether a path has more than names of properties.
     private static func isComputed(
         _ path: PathSyntax, _ classSchema: ClassSchema, _ schema: Schema
     ) -> Bool {

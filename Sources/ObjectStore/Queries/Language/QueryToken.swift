@@ -4,42 +4,42 @@ struct QueryToken: Equatable {
     enum Kind: Equatable {
         case name(String)
         case integer(Int64)
-        /// A number with a point or an exponent, or of more than 64 bits; `written` is its value where the double is written
-        /// otherwise.
+        /// A number with a decimal point or an exponent, or with more than 64 bits; `written` is its exact value if the
+        /// double differs.
         case number(Double, written: DecimalValue?)
-        /// A whole number of more than 64 bits that no double is.
+        /// An integer of more than 64 bits that no double equals.
         case decimal(DecimalValue)
         case text(String)
-        /// `$1`: the position, from 1.
+        /// An argument such as `$1`: its number, counted from 1.
         case argument(Int)
-        /// `$x`: the variable of a subquery.
+        /// The variable of a subquery, such as `$x`.
         case variable(String)
-        /// The name of an operation such as `@count`, without the sign.
+        /// The name of an operation such as `@count`, without the `@`.
         case aggregate(String)
         case date(PreciseTimestamp)
-        /// The text between the parentheses of `uuid(…)`, `oid(…)` and `date(…)`.
+        /// The text between the parentheses of `uuid(…)`, `oid(…)` or `date(…)`.
         case literal(function: String, text: String)
         case symbol(String)
         case end
     }
 
     let kind: Kind
-    /// UTF-8 offsets into the text.
+    /// The range of the token, as UTF-8 offsets into the text.
     let range: Range<Int>
 
-    /// Returns whether this is the keyword `word`; keywords ignore case.
+    /// Returns whether the token is the keyword `word`; case does not matter.
     func isWord(_ word: String) -> Bool {
         guard case .name(let name) = kind, name.utf8.count == word.utf8.count else { return false }
         return name.lowercased() == word
     }
 
-    /// Returns whether this is one of `symbols`.
+    /// Returns whether the token is one of `symbols`.
     func isSymbol(_ symbols: String...) -> Bool {
         guard case .symbol(let symbol) = kind else { return false }
         return symbols.contains(symbol)
     }
 
-    /// The token as error messages show it.
+    /// The token in error messages.
     var description: String {
         switch kind {
         case .name(let name): "'\(name)'"

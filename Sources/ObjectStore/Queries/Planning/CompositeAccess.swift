@@ -1,19 +1,19 @@
 import ColumnStorage
 
-/// The lookup in a composite index for a conjunction: values for its first columns and perhaps a range for the next.
+/// The lookup in a composite index for a conjunction: values for its first columns and optionally a range for the next.
 struct CompositeAccess {
-    /// The index's number in the table.
+    /// The number of the index in the table.
     let index: Int
     let columns: [ColumnID]
     let range: CompositeRange
 
-    /// How many of the columns have one value.
+    /// The number of columns with a fixed value.
     var equalCount: Int { range.equal.count }
 
-    /// Whether the column after those is limited.
+    /// Whether the column after these is limited to a range.
     var hasRange: Bool { range.lower != nil || range.upper != nil }
 
-    /// The best use of a table's composite indexes; nil if none covers two conditions.
+    /// Returns the best lookup in a table's composite indexes; nil if no index covers two conditions.
     static func find(_ conjuncts: [any PredicateNode], _ rows: TableReader) -> CompositeAccess? {
         guard !rows.definition.compositeIndexes.isEmpty else { return nil }
         var conditions: [ColumnID: ColumnCondition] = [:]
@@ -47,11 +47,11 @@ struct CompositeAccess {
         index = definition.id
         columns = definition.columns
         self.range = range
-        // An index of one column serves fewer conditions just as well.
+        // For fewer conditions, an index of one column is as good.
         guard equalCount + (hasRange ? 1 : 0) >= 2 else { return nil }
     }
 
-    /// The rows of the stretch, ascending and each once.
+    /// Returns the rows in the index range, ascending and without duplicates.
     func candidates(_ rows: TableReader) -> [ObjectKey]? {
         rows.keys(composite: index, range)?.sorted()
     }

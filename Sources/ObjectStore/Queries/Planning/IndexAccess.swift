@@ -1,19 +1,18 @@
 import ColumnStorage
 
-/// How an index finds the rows that can satisfy a condition.
+/// The lookup in an index that finds the rows that can satisfy a condition.
 struct IndexAccess {
-    /// How many rows the index names, or a little more.
+    /// The number of rows that the index yields, or slightly more.
     let count: Int
-    /// Whether the index names just the rows that satisfy the condition, and `count` is their
-    /// number.
+    /// Whether the index yields exactly the rows that satisfy the condition; `count` is then exact.
     var isExact = false
-    /// The description of the lookup, in words.
+    /// The description of the lookup for explanations.
     let words: String
-    /// The condition that the index serves, as it was written.
+    /// The text of the condition that the index serves.
     var condition = ""
-    /// The columns of an index of several columns that are looked up together; empty for others.
+    /// The columns of a composite index that are looked up together; empty for other indexes.
     var columns: [ColumnID] = []
-    /// The rows, in any order, perhaps several times.
+    /// Reads the rows, in any order and possibly with duplicates.
     private let read: () -> [ObjectKey]
 
     init(count: Int, isExact: Bool = false, words: String, read: @escaping () -> [ObjectKey]) {
@@ -23,7 +22,7 @@ struct IndexAccess {
         self.read = read
     }
 
-    /// The rows, ascending and each once.
+    /// Returns the rows, ascending and without duplicates.
     func keys() -> [ObjectKey] {
         let found = read()
         var isAscending = true
@@ -38,10 +37,9 @@ struct IndexAccess {
         return result
     }
 
-    /// The access that leaves the fewest rows for conditions that all must hold; nil if looking at
-    /// every row costs less.
+    /// Returns the lookup with the fewest rows for combined conditions; nil if a scan costs less.
     static func best(of conditions: [ScanPlanner.Condition], _ rows: TableReader) -> IndexAccess? {
-        // A row behind an index is visited, where a scan takes whole leaves: about 30 times dearer.
+        // A lookup reads row by row, at about 30 times the cost of a scan, which reads whole leaves.
         let most = max(16, rows.count / 32)
         var best: IndexAccess?
         for condition in conditions {
@@ -57,7 +55,7 @@ struct IndexAccess {
         return better(than: best, conditions, rows) ?? best
     }
 
-    /// The best access for several conditions together: an index of several columns, or two ends of a range.
+    /// Returns the best lookup for several conditions together: in a composite index, or between two ends of a range.
     private static func better(
         than best: IndexAccess?, _ conditions: [ScanPlanner.Condition], _ rows: TableReader
     ) -> IndexAccess? {
@@ -93,7 +91,7 @@ struct IndexAccess {
         }.map(\.text).joined(separator: " and ")
     }
 
-    /// The access for one condition that names at most `most` rows.
+    /// Returns the lookup for one condition that yields at most `most` rows.
     private static func access(
         _ node: any PredicateNode, _ tables: BoundTables, _ rows: TableReader, _ most: Int
     ) -> IndexAccess? {
@@ -137,7 +135,7 @@ struct IndexAccess {
             return links(column, targets.values.map { ObjectKey(rawValue: $0) }, rows, most)
         }
         if case .bytes(.search(let search)) = form {
-            // A scan would cut every text into words: that costs more than any number of keys.
+            // A scan would tokenize every text, which costs more than any number of keys.
             guard let found = rows.rows(column, matching: search) else { return nil }
             let words = search.required.count == 1 ? "word" : "words"
             return IndexAccess(
@@ -183,7 +181,7 @@ struct IndexAccess {
         guard low <= high else {
             return IndexAccess(count: 0, isExact: true, words: "an empty range") { [] }
         }
-        // A scan looks at some hundred integers in the time that an index takes for one row.
+        // A scan tests several hundred integers in the time that an index takes for one row.
         let most = low == high ? most : min(most, max(16, rows.count / 256))
         guard let count = rows.count(column, from: low, through: high, atMost: most) else {
             return nil
@@ -206,7 +204,7 @@ struct IndexAccess {
                 set.values.compactMap { rows.find(column, int: $0) }
             }
         }
-        // If there are many values, some of them are a sample of how often the others occur.
+        // Of many values, some are a sample of how often the others occur.
         let step = max(1, set.count / 64)
         var asked = 0
         var found = 0
@@ -256,7 +254,7 @@ struct IndexAccess {
         }
     }
 
-    /// The rows that link to some objects.
+    /// Returns the rows that link to some objects.
     private static func links(
         _ column: ColumnID, _ targets: [ObjectKey], _ rows: TableReader, _ most: Int
     ) -> IndexAccess? {
@@ -274,7 +272,7 @@ struct IndexAccess {
         }
     }
 
-    /// A condition on what a link or a list leads to, where an index finds those few objects.
+    /// Returns the lookup for a condition on linked objects, if an index finds the few objects that satisfy it.
     private static func path(
         _ node: PathNode, _ tables: BoundTables, _ rows: TableReader, _ most: Int
     ) -> IndexAccess? {

@@ -1,8 +1,8 @@
 import ColumnStorage
 
-/// Finds the conjunct, or the two, that limit an indexed column to a range with few rows.
+/// Finds one or two conditions that limit an indexed column to a range with few rows.
 enum IndexRange {
-    /// The range with the fewest rows; nil if no range is worth an index.
+    /// Returns the range with the fewest rows; nil if no range has few enough rows for an index lookup.
     static func find(
         _ conjuncts: [any PredicateNode], _ rows: TableReader
     ) -> (column: ColumnID, access: IndexAccess)? {
@@ -30,7 +30,7 @@ enum IndexRange {
         switch rows.definition.columns[column.rawValue].kind {
         case .int:
             guard let (low, high) = condition.ints else { return nil }
-            // A scan looks at some hundred integers in the time that an index takes for one row.
+            // A scan tests several hundred integers in the time that an index takes for one row.
             let most = max(16, rows.count / 256)
             return rows.count(column, from: low, through: high, atMost: most)
                 .map { count in
@@ -59,7 +59,7 @@ struct ColumnCondition {
     private(set) var upper: CompositeRange.Bound?
     private var prefix: [UInt8]?
 
-    /// Adds a condition; what says nothing about a range is left to the test of each row.
+    /// Adds a condition; conditions that define no range are left to the test of each row.
     mutating func add(_ test: ValueTest) {
         guard !test.matchesNull else {
             if case .never = test.form { equal = .null }
@@ -94,7 +94,7 @@ struct ColumnCondition {
         }
     }
 
-    /// The range of a column of integers; nil if nothing limits it.
+    /// The range of a column of integers; nil if it is unlimited.
     var ints: (low: Int64, high: Int64)? {
         guard lower != nil || upper != nil else { return nil }
         var low = Int64.min
@@ -110,7 +110,7 @@ struct ColumnCondition {
         return (low, high)
     }
 
-    /// The range of a column of bytes; nil if nothing limits it.
+    /// The range of a column of bytes; nil if it is unlimited.
     var bytes: (from: [UInt8], below: [UInt8]?)? {
         if let prefix, !prefix.isEmpty { return (prefix, Self.successor(prefix)) }
         guard lower != nil || upper != nil else { return nil }
@@ -125,7 +125,7 @@ struct ColumnCondition {
         return (from, below)
     }
 
-    /// The least bytes above everything with a beginning; nil when there are none.
+    /// Returns the lower bound of the bytes after all bytes with a prefix; nil if there is none.
     private static func successor(_ prefix: [UInt8]) -> [UInt8]? {
         var bytes = prefix
         while let last = bytes.popLast() {

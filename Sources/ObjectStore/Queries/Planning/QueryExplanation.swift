@@ -1,7 +1,7 @@
 import ColumnStorage
 
 extension Results {
-    /// How the query is run and what an observer of it costs, in words; one sentence per line.
+    /// Returns a description of how the query runs and what an observer of it costs, with one sentence per line.
     package func explain() throws -> String {
         let view = try source.openView()
         let name = try classSchema().name
@@ -39,7 +39,7 @@ extension Results {
         if case .table = query.base { true } else { false }
     }
 
-    /// How the objects of a class that match are found.
+    /// Returns a description of how the matching objects of a class are found.
     private func start(
         _ rows: TableReader, _ name: String, _ step: Query.Step?, _ view: StoreView
     ) -> [String] {
@@ -78,7 +78,7 @@ extension Results {
         return lines
     }
 
-    /// The cost of an observer without key paths of its own.
+    /// Returns a description of the cost of an observer without key paths.
     private func observing(_ view: StoreView) -> String {
         var known: Set<String> = []
         let paths = query.dependencies.map(\.description).filter { known.insert($0).inserted }
@@ -88,7 +88,8 @@ extension Results {
 }
 
 extension CollectionValues {
-    /// How the values are found and what an observer of them costs, in words; one sentence per line.
+    /// Returns a description of how the values are found and what an observer of them costs, with one sentence per
+    /// line.
     package func explain() throws -> String {
         let count: Int
         let cost: String
@@ -116,7 +117,7 @@ extension CollectionValues {
 }
 
 extension Double {
-    /// A share of 1 as whole per cent, or with a digit where it is small.
+    /// The number as a percentage, with a decimal digit if it is small.
     fileprivate var percentage: String {
         let tenths = Int((self * 1000).rounded())
         return tenths < 100 && tenths % 10 != 0

@@ -1,26 +1,25 @@
 import ColumnStorage
 
-/// How a condition on a whole class is run in one version: through an index where one narrows it
-/// down, by a scan of the columns otherwise.
+/// The plan of a condition on a whole class in one version: an index lookup if one is selective, otherwise a scan.
 struct QueryPlan {
     private let predicate: BoundPredicate
     private let rows: TableReader
-    /// The index that is used; nil for a scan.
+    /// The chosen index lookup; nil for a scan.
     let access: IndexAccess?
 
-    /// Chooses among the indexes of the conditions that all must hold.
+    /// Chooses the best index lookup for one of the combined conditions.
     init(_ predicate: CompiledPredicate, _ rows: TableReader, in view: StoreView) {
         self.predicate = predicate.bound(to: view)
         self.rows = rows
         access = IndexAccess.best(of: self.predicate.conditions, rows)
     }
 
-    /// The steps of a scan, in order.
+    /// Returns the steps of a scan, in order.
     func scanSteps() -> [ScanPlanner.Step] {
         ScanPlanner(rows: rows).steps(predicate.conditions)
     }
 
-    /// The keys of the matching rows, or at least the first `most` of them.
+    /// Returns the keys of the matching rows, or at least the first `most` of them.
     func keys(atMost most: Int) -> ResultKeys {
         if let access {
             let candidates = access.keys()
@@ -33,7 +32,7 @@ struct QueryPlan {
         return ResultKeys(clusters: clusters)
     }
 
-    /// How many rows match, or `most` if there are more.
+    /// Returns the number of matching rows, or `most` if there are more.
     func count(atMost most: Int) -> Int {
         if let access {
             if access.isExact, predicate.parts.count == 1 { return min(most, access.count) }
@@ -44,13 +43,13 @@ struct QueryPlan {
         return min(most, count)
     }
 
-    /// Gives the matching rows of every cluster, the first first, until there are `most`.
+    /// Calls `body` with the matching rows of each cluster, in order, until there are `most` rows.
     private func scan(atMost most: Int, _ body: (ClusterBits) -> Void) {
         var cluster = 0
         var found = 0
         if most < rows.count {
-            // Where few are wanted, the first clusters often hold them: they are scanned as they
-            // come, before anything is prepared.
+            // If few rows are needed, the first clusters often have enough of them, so these are scanned without
+            // preparation.
             while cluster < min(Self.unpreparedClusters, rows.clusterCount), found < most {
                 let bits = predicate.evaluate(cluster: cluster, among: rows.presence(cluster))
                 body(bits)
@@ -73,7 +72,7 @@ struct QueryPlan {
 }
 
 extension BoundPredicate {
-    /// The conditions that all must hold.
+    /// The combined conditions; a row matches if all of them hold.
     var conditions: [ScanPlanner.Condition] {
         zip(parts, tables).map { ($0.text, $0.node, $1) }
     }

@@ -2,16 +2,16 @@ import ColumnStorage
 
 /// A condition prepared for scanning one version of a table, cluster by cluster.
 ///
-/// What could be answered once for all rows has been, so that it is only as good as the version it
-/// was made for: it lives as long as one evaluation.
+/// The parts that are the same for all rows are computed in advance, so a scan is valid only for its version and exists
+/// only for one evaluation.
 protocol ScanNode {
-    /// How much one row costs, in comparisons of integers.
+    /// The cost of one row, as a number of integer comparisons.
     var cost: Int { get }
-    /// The rows of `among` in a cluster that match.
+    /// Returns those rows of `among` in a cluster that match.
     func evaluate(_ cluster: Int, among: ClusterBits) -> ClusterBits
 }
 
-/// A condition as it is, with its tables.
+/// A condition that needs no preparation, with its tables.
 struct PlainScan: ScanNode {
     let node: any PredicateNode
     let tables: BoundTables
@@ -22,12 +22,12 @@ struct PlainScan: ScanNode {
     }
 }
 
-/// A condition on one column that storage knows a kernel for.
+/// A condition on one column for which the storage has a kernel.
 struct ColumnScan: ScanNode {
     let rows: TableReader
     let column: ColumnID
     let test: ColumnTest
-    /// Whether nil passes, whatever the test says of it.
+    /// Whether nil matches, regardless of the test.
     let includesNull: Bool
     let cost: Int
 
@@ -38,7 +38,7 @@ struct ColumnScan: ScanNode {
 }
 
 extension PredicateNode {
-    /// The condition as it is run, with its tables.
+    /// Returns the condition in the form in which it is evaluated, with its tables.
     func scan(_ tables: BoundTables) -> any ScanNode {
         if let node = self as? ColumnNode, let test = node.source.kernel(for: node.test) {
             return ColumnScan(
@@ -49,12 +49,12 @@ extension PredicateNode {
     }
 }
 
-/// A condition on the object behind a link, which was answered for all objects there.
+/// A condition on a linked object, evaluated in advance for all objects of the target table.
 struct LinkScan: ScanNode {
     let rows: TableReader
     let column: ColumnID
     let targets: TargetBits
-    /// Whether a nil link passes.
+    /// Whether a nil link matches.
     let includesNull: Bool
     var cost: Int { 3 }
 
@@ -64,10 +64,10 @@ struct LinkScan: ScanNode {
     }
 }
 
-/// A condition that was answered for all rows.
+/// A condition that was evaluated in advance for all rows.
 struct RowSetScan: ScanNode {
     let matching: RowSet
-    /// Whether the rows outside the set are meant.
+    /// Whether the rows outside of the set match.
     let isComplement: Bool
     var cost: Int { 0 }
 
@@ -76,7 +76,7 @@ struct RowSetScan: ScanNode {
     }
 }
 
-/// All of several conditions, in the order in which they are evaluated.
+/// A conjunction of conditions, in the order in which they are evaluated.
 struct AllScan: ScanNode {
     let parts: [any ScanNode]
     var cost: Int { parts.reduce(0) { $0 + $1.cost } }
@@ -91,7 +91,7 @@ struct AllScan: ScanNode {
     }
 }
 
-/// One of several conditions, in the order in which they are evaluated.
+/// A disjunction of conditions, in the order in which they are evaluated.
 struct AnyScan: ScanNode {
     let parts: [any ScanNode]
     var cost: Int { parts.reduce(0) { $0 + $1.cost } }

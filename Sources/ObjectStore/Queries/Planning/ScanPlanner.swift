@@ -1,36 +1,38 @@
 import ColumnStorage
 
-/// Prepares conditions for a scan of one table: answers once what concerns other tables, measures
-/// how many rows each condition leaves, and puts them into the order that costs least.
+/// Prepares conditions for a scan of one table.
+///
+/// The planner evaluates conditions on other tables in advance, measures the selectivity of each condition, and sorts
+/// the conditions so that the scan costs least.
 struct ScanPlanner {
     /// A condition with the values of its arguments.
     typealias Condition = (text: String, node: any PredicateNode, tables: BoundTables)
 
-    /// One or several conditions as they will be run.
+    /// One or several conditions that a scan evaluates together.
     struct Step {
-        /// As they were written.
+        /// The texts of the conditions.
         var texts: [String]
         let scan: any ScanNode
-        /// The work that was done ahead, in words; nil for a plain test of each row.
+        /// A description of the work in advance; nil for a plain test of each row.
         var note: String?
-        /// The part of the rows that is left, measured on some clusters; nil if it was not.
+        /// The fraction of rows that match, measured on some clusters; nil if it was not measured.
         var share: Double?
 
-        /// Costs of a row against the rows that need no further test.
+        /// The cost of the step divided by the fraction of rows that it excludes; steps with a lower rank come first.
         fileprivate var rank: Double {
             Double(max(scan.cost, 1)) / max(1 - (share ?? 0.5), 0.001)
         }
     }
 
-    /// The rows of fewer clusters are scanned sooner than measured.
+    /// The fewest clusters for which measuring is worthwhile; fewer ones are scanned in less time.
     private static let leastSampled = 16
     private static let sampledClusters = 8
-    /// The cost of reading one row behind a link, relative to testing one of a leaf.
+    /// The cost of reading one linked row, relative to testing one row of a leaf.
     private static let costOfVisit = 24.0
 
     let rows: TableReader
 
-    /// The steps for conditions that all must hold, in order.
+    /// Returns the steps for combined conditions, in order.
     func steps(_ conditions: [Condition]) -> [Step] {
         var plain: [Step] = []
         var linked: [(hop: LinkHop, conditions: [Condition])] = []
@@ -71,11 +73,11 @@ struct ScanPlanner {
             .map(\.element)
     }
 
-    /// All rows of the table that satisfy some conditions.
+    /// Returns all rows of the table that satisfy some conditions.
     func matching(_ conditions: [Condition]) -> RowSet {
         var found = RowSet(clusterCount: rows.clusterCount)
         if let access = IndexAccess.best(of: conditions, rows) {
-            // Full-text searches above all: to test a text again is to cut it into words.
+            // This matters most for full-text searches: testing a text again means tokenizing it.
             let isSure = access.isExact && conditions.count == 1
             for key in access.keys()
             where isSure || conditions.allSatisfy({ $0.node.matches($0.tables, key) }) {
@@ -90,7 +92,7 @@ struct ScanPlanner {
         return found
     }
 
-    /// One condition of any form; `asked` is how many rows are expected to be tested by it.
+    /// Prepares one condition of any form; `asked` is the expected number of rows that it will test.
     private func prepare(
         _ condition: Condition, asked: Double
     ) -> (scan: any ScanNode, note: String?) {
@@ -117,8 +119,9 @@ struct ScanPlanner {
         return (condition.node.scan(tables), nil)
     }
 
-    /// Conditions on the object behind one link, which are answered for all objects there when
-    /// that is cheaper than visiting the object behind each row.
+    /// Prepares conditions on the targets of one link.
+    ///
+    /// They are evaluated for all objects of the target table if this costs less than reading the target of each row.
     private func link(_ conditions: [Condition], asked: Double) -> [Step] {
         var inner: [Condition] = []
         var includesNull = true
@@ -150,13 +153,12 @@ struct ScanPlanner {
         }
     }
 
-    /// A condition on the elements of a list of objects or of backlinks, answered by one pass
-    /// through the index of the links.
+    /// Prepares a condition on the elements of a list of objects or of backlinks, by one pass through the link index.
     private func collection(
         _ node: PathNode, _ condition: Condition, _ asked: Double
     ) -> (scan: any ScanNode, note: String?)? {
         guard let hop = node.path.hops.first else { return nil }
-        // The nil values of a map are in no index.
+        // The nil values of a map are not in an index.
         if case .entries = hop { return nil }
         let rest = PathNode(
             path: node.path.rest,
@@ -165,7 +167,7 @@ struct ScanPlanner {
         guard asked * 4 * Self.costOfVisit > Double(element.count + rows.count) * 4 else {
             return nil
         }
-        // All of none fail; so the elements that fail are what is looked for.
+        // `all` also holds without elements, so this searches for the elements that fail.
         let isAll = node.quantifier == .all
         let inner: any PredicateNode = rest.simplified
         let wanted: any PredicateNode = isAll ? NegationNode(part: inner) : inner
@@ -187,7 +189,7 @@ struct ScanPlanner {
         )
     }
 
-    /// Counts what a step leaves of a few clusters.
+    /// Measures the fraction of rows that a step leaves, on a few clusters.
     private func measure(_ step: inout Step) {
         let count = rows.clusterCount
         guard count >= Self.leastSampled else { return }
@@ -213,7 +215,7 @@ struct ScanPlanner {
     }()
 }
 
-/// The to-one link that a path of a condition begins with.
+/// The to-one link at the beginning of a condition's path.
 struct LinkHop: Equatable {
     let column: ColumnID
     let target: TableReader
@@ -222,7 +224,7 @@ struct LinkHop: Equatable {
         left.column == right.column && left.target === right.target
     }
 
-    /// The link, and the condition on the object behind it; nil for a condition of another form.
+    /// Returns the link, and the condition on the linked object; nil for other conditions.
     static func first(
         of condition: ScanPlanner.Condition
     ) -> (hop: LinkHop, rest: ScanPlanner.Condition)? {
@@ -239,7 +241,7 @@ struct LinkHop: Equatable {
         )
     }
 
-    /// Whether a row whose link is nil satisfies the condition.
+    /// Returns whether a row with a nil link satisfies the condition.
     func passesNull(_ node: any PredicateNode) -> Bool {
         guard let node = node as? PathNode else { return false }
         guard node.path.nilLinkIsValue else { return node.quantifier != .any }
@@ -248,13 +250,13 @@ struct LinkHop: Equatable {
 }
 
 extension CompiledPath {
-    /// The table of the objects that the path begins at; nil if it does not say.
+    /// Returns the table of the objects at which the path begins; nil if the path does not name it.
     func table(_ tables: BoundTables) -> TableReader? {
         switch hops.first {
         case .link(let slot, _), .list(let slot, _), .entries(let slot, _),
             .element(let slot, _, _):
             return tables[slot]
-        // Backlinks name the table that they come from.
+        // Backlinks name only the table that contains the links.
         case .backlinks, .holders: return nil
         case nil: break
         }
@@ -269,7 +271,7 @@ extension CompiledPath {
 }
 
 extension PathNode {
-    /// The same as a test of whole leaves, where the path is a property of the class itself.
+    /// The same condition as a test of whole leaves, if the path is a property of the class itself.
     var simplified: any PredicateNode {
         if path.hops.isEmpty, case .value(let slot, let source) = path.terminal,
             quantifier != .none
@@ -281,7 +283,7 @@ extension PathNode {
 }
 
 extension Int {
-    /// The number with a comma between each three digits.
+    /// The number with thousands separators.
     var grouped: String {
         var digits = Array(String(magnitude))
         var place = digits.count - 3

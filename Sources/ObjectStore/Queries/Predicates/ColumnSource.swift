@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// One column of values and how to read it as scalars.
+/// One column and the type of its values.
 struct ColumnSource: Hashable, Sendable {
     let column: ColumnID
     let type: PropertyType
@@ -10,7 +10,7 @@ struct ColumnSource: Hashable, Sendable {
         type = property.type
     }
 
-    /// The value of a row; null also for a row that does not exist.
+    /// Returns the value of a row; null also for a missing row.
     func scalar(_ rows: TableReader, _ key: ObjectKey) -> Scalar {
         switch type {
         case .bool: rows.bool(column, key).map(Scalar.bool) ?? .null
@@ -27,7 +27,7 @@ struct ColumnSource: Hashable, Sendable {
         }
     }
 
-    /// An element of a list.
+    /// Returns the value of a list element.
     func scalar(_ element: ListElement) -> Scalar {
         switch element {
         case .null: .null
@@ -48,7 +48,7 @@ struct ColumnSource: Hashable, Sendable {
         }
     }
 
-    /// Whether the value of one row passes; text is tested in place.
+    /// Returns whether the value of one row passes a test; text is tested without a copy.
     func matches(_ test: ValueTest, _ rows: TableReader, _ key: ObjectKey) -> Bool {
         switch type {
         case .string, .data, .uuid, .objectID:
@@ -60,7 +60,7 @@ struct ColumnSource: Hashable, Sendable {
         return test.matches(scalar(rows, key))
     }
 
-    /// The rows of `among` in a cluster whose value passes.
+    /// Returns those rows of `among` in a cluster whose values pass.
     func matches(
         _ test: ValueTest, _ rows: TableReader, _ cluster: Int, among: ClusterBits
     ) -> ClusterBits {
@@ -100,8 +100,7 @@ struct ColumnSource: Hashable, Sendable {
         return bits
     }
 
-    /// The kernel that answers a test of this column, but for nil; nil where values are looked at
-    /// one by one.
+    /// Returns the kernel for a test of this column, except for nil; nil if values are tested one by one.
     func kernel(for test: ValueTest) -> ColumnTest? {
         type == .mixed ? nil : columnTest(test.form)
     }

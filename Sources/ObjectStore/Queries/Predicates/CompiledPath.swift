@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// The tables that a predicate reads, looked up once for a whole evaluation instead of for each row.
+/// The tables that a predicate reads, looked up once for each evaluation instead of for each row.
 struct BoundTables {
     private let readers: [TableReader]
     private let interruption = Interruption.current
@@ -9,7 +9,7 @@ struct BoundTables {
         readers = tables.map { view.table($0) }
     }
 
-    /// No tables, for conditions without a property.
+    /// Creates an empty set of tables, for conditions without a property.
     init() {
         readers = []
     }
@@ -20,21 +20,21 @@ struct BoundTables {
     var isGoingOn: Bool { interruption?.goesOn() ?? true }
 }
 
-/// A property path ready to walk: no names, only columns and places in ``BoundTables``.
+/// A compiled property path: instead of names it has columns and slots in ``BoundTables``.
 struct CompiledPath: Sendable {
-    /// One step from an object to others.
+    /// One step from an object to other objects.
     enum Hop: Hashable, Sendable {
-        /// To the object that a to-one link points at.
+        /// The target of a to-one link.
         case link(slot: Int, ColumnID)
-        /// To every element of a list or a set of links.
+        /// Every element of a list or a set of links.
         case list(slot: Int, ColumnID)
-        /// To every value of a map of links; one that is nil is a value where the path ends here.
+        /// Every value of a map of links; a nil value counts as a value if the path ends here.
         case entries(slot: Int, ColumnID)
-        /// To every object of another table that links here; the slot is that table's.
+        /// Every object of another table that links to this object; the slot is that of the other table.
         case backlinks(slot: Int, ColumnID)
-        /// To every object of another table that links to one of `target` inside a mixed value.
+        /// Every object of another table that links to an object of `target` inside a mixed value.
         case holders(slot: Int, ColumnID, target: TableID)
-        /// To one element of a list of links; to nothing past its end.
+        /// One element of a list of links; past the end, no object.
         case element(slot: Int, ColumnID, ListPlace)
 
         var isToMany: Bool {
@@ -44,7 +44,7 @@ struct CompiledPath: Sendable {
             }
         }
 
-        /// Whether storage knows the number of objects that the hop leads to.
+        /// Whether the storage knows the number of objects without reading them.
         var isCounted: Bool {
             switch self {
             case .list, .entries, .backlinks: true
@@ -53,23 +53,23 @@ struct CompiledPath: Sendable {
         }
     }
 
-    /// Which element of a list or a set, or which value of a map, is meant.
+    /// The selected element of a list or a set, or the selected value of a map.
     enum ListPlace: Hashable, Sendable {
-        /// Counted from 0.
+        /// The index of an element, counted from 0.
         case index(Int)
         case last
-        /// The UTF-8 of a map's key.
+        /// The UTF-8 bytes of a map's key.
         case key([UInt8])
     }
 
-    /// The value that is read at the end of the hops.
+    /// The value at the end of the hops.
     enum Terminal: Hashable, Sendable {
         /// The object itself.
         case object
         case value(slot: Int, ColumnSource)
         /// Every element of a list of values.
         case elements(slot: Int, ColumnSource)
-        /// One element of a list of values; null past its end.
+        /// One element of a list of values; null past the end.
         case element(slot: Int, ColumnSource, ListPlace)
         /// Every key of a map.
         case keys(slot: Int, ColumnID)
@@ -77,22 +77,22 @@ struct CompiledPath: Sendable {
         case size(slot: Int, ColumnID)
         /// The path inside mixed values.
         case mixed(MixedPath)
-        /// How badly the object's texts match searches: less is better.
+        /// The negated score of the object's texts for some searches, so the best match is the least value.
         case rank([RankedText])
     }
 
     let hops: [Hop]
     let terminal: Terminal
 
-    /// Whether one row may have several values, or none.
+    /// Whether one row may have several values or none.
     let isToMany: Bool
 
-    /// Whether a nil link on the way is a nil value, as in `owner.age`.
+    /// Whether a nil link in the path results in a nil value, as in `owner.age`.
     ///
-    /// It is for paths with one value. Where a path has any number of values, a nil link leads to none.
+    /// This is so for paths with one value. In a path with any number of values, a nil link yields no value.
     let nilLinkIsValue: Bool
 
-    /// A path; `isPartOfMany` says that it is the rest of one with any number of values.
+    /// Creates a path; `isPartOfMany` is true for the rest of a path with any number of values.
     init(hops: [Hop], terminal: Terminal, isPartOfMany: Bool = false) {
         self.hops = hops
         self.terminal = terminal
@@ -106,7 +106,7 @@ struct CompiledPath: Sendable {
         nilLinkIsValue = !isToMany && !isPartOfMany
     }
 
-    /// The path from the objects that the first hop leads to.
+    /// The path that begins with the targets of the first hop.
     var rest: CompiledPath {
         CompiledPath(
             hops: Array(hops.dropFirst()), terminal: terminal, isPartOfMany: !nilLinkIsValue)
@@ -122,10 +122,10 @@ struct CompiledPath: Sendable {
         }
     }
 
-    /// Calls `body` with every object that the hops lead to until it returns false, and returns whether it never did.
+    /// Calls `body` with every object at the end of the hops until it returns false.
     ///
-    /// It is called with nil for a nil link where that is a value, and for the entries of a map at the end of the path
-    /// that are nil.
+    /// Returns false if `body` did. `body` receives nil for a nil link that counts as a value, and for nil values of a
+    /// map at the end of the path.
     func forEachObject(
         _ tables: BoundTables, _ key: ObjectKey, _ body: (ObjectKey?) -> Bool
     ) -> Bool {
@@ -173,12 +173,12 @@ struct CompiledPath: Sendable {
         nilLinkIsValue ? body(nil) : true
     }
 
-    /// Whether a hop leads to the objects that are the values of the path.
+    /// Returns whether the objects after a hop are the values of the path.
     private func isLast(_ index: Int) -> Bool {
         index == hops.count - 1 && terminal == .object
     }
 
-    /// Calls `body` with every value until it returns false, and returns whether it never did.
+    /// Calls `body` with every value until it returns false, and returns false in that case.
     func forEachValue(
         _ tables: BoundTables, _ key: ObjectKey, _ body: (Scalar) -> Bool
     ) -> Bool {
@@ -210,7 +210,7 @@ struct CompiledPath: Sendable {
         }
     }
 
-    /// The value of a path without lists.
+    /// Returns the value of a path without lists.
     func value(_ tables: BoundTables, _ key: ObjectKey) -> Scalar {
         var result = Scalar.null
         _ = forEachValue(tables, key) { value in
@@ -220,7 +220,7 @@ struct CompiledPath: Sendable {
         return result
     }
 
-    /// Whether enough values of the row pass.
+    /// Returns whether enough values of the row pass.
     func matches(
         _ test: ValueTest, _ quantifier: Quantifier, _ tables: BoundTables, _ key: ObjectKey
     ) -> Bool {
@@ -244,7 +244,7 @@ struct CompiledPath: Sendable {
         return quantifier == .any ? found : !found
     }
 
-    /// How many values the row has.
+    /// Returns the number of values of a row.
     func count(_ tables: BoundTables, _ key: ObjectKey) -> Int {
         var count = 0
         if terminal == .object, let last = hops.last, last.isCounted {
@@ -286,7 +286,7 @@ struct CompiledPath: Sendable {
         return count
     }
 
-    /// How much one row costs, in comparisons of integers.
+    /// The cost of one row, as a number of integer comparisons.
     var cost: Int {
         if case .mixed(let inside) = terminal {
             return 60 + (hops.count + inside.steps.count) * 20 + (isToMany ? 100 : 0)
@@ -296,7 +296,7 @@ struct CompiledPath: Sendable {
 }
 
 extension CompiledPath.ListPlace {
-    /// The element of a row's collection; nil if there is none.
+    /// Returns the element of a row's collection; nil if there is none.
     func element(of rows: TableReader, _ column: ColumnID, _ key: ObjectKey) -> ListElement? {
         switch self {
         case .index(let index): rows.listElement(column, key, at: index)

@@ -1,29 +1,29 @@
 import ColumnStorage
 
-/// A condition on the objects of one class, checked and ready to run.
+/// A compiled condition on the objects of one class.
 ///
-/// Immutable and independent of any version, so that it can be asked about an old and a new view
-/// of the same file. It holds the columns of the schema it was compiled against.
+/// It is immutable and independent of any version, so it can be evaluated in an old and a new view of the same file. It
+/// refers to the columns of the schema for which it was compiled.
 package struct CompiledPredicate: Sendable {
-    /// One of the conditions that all must hold.
+    /// One of the combined conditions.
     struct Part: Sendable {
-        /// As it was written.
+        /// The text of the condition.
         let text: String
         let node: any PredicateNode
-        /// The values of the arguments in the node.
+        /// The tables whose slots the node contains.
         let tables: [TableID]
     }
 
-    /// The condition as it was written, for explanations.
+    /// The text of the condition, for explanations.
     package let text: String
     /// The table of the class.
     package let table: TableID
     /// Every key path that the result depends on.
     ///
-    /// A path to a list or to backlinks means their membership; the values of elements have a longer path of their own.
+    /// A path to a list or to backlinks represents their membership; the values of elements have longer paths.
     package let dependencies: [PropertyPath]
 
-    /// The conditions that all must hold, the cheapest for one row first.
+    /// The combined conditions, the one with the lowest cost for one row first.
     let parts: [Part]
     /// The full-text searches by which `@rank` can order.
     let searches: [TextSearch]
@@ -41,7 +41,7 @@ package struct CompiledPredicate: Sendable {
             .map(\.element)
     }
 
-    /// The condition with its tables looked up in a view: use it to ask about many objects.
+    /// Returns the condition with its tables looked up in a view, for the evaluation of many objects.
     package func bound(to view: StoreView) -> BoundPredicate {
         var tables: [BoundTables] = []
         tables.reserveCapacity(parts.count)
@@ -52,19 +52,19 @@ package struct CompiledPredicate: Sendable {
         return BoundPredicate(parts: parts, tables: tables)
     }
 
-    /// Whether an object matches in a view.
+    /// Returns whether an object matches in a view.
     ///
-    /// An object that does not exist reads as all nil: test its presence first.
+    /// All values of a missing object are nil, so test its presence first.
     package func matches(_ view: StoreView, _ key: ObjectKey) -> Bool {
         bound(to: view).matches(key)
     }
 
-    /// The rows of `among` in a cluster that match.
+    /// Returns those rows of `among` in a cluster that match.
     package func evaluate(_ view: StoreView, cluster: Int, among: ClusterBits) -> ClusterBits {
         bound(to: view).evaluate(cluster: cluster, among: among)
     }
 
-    /// This condition and another on the same class, as one.
+    /// Returns the conjunction of this condition and another one on the same class.
     func and(_ other: CompiledPredicate) -> CompiledPredicate {
         var known = Set(dependencies)
         return CompiledPredicate(
@@ -76,14 +76,14 @@ package struct CompiledPredicate: Sendable {
 
 /// A condition whose tables are looked up in one view.
 ///
-/// Confined to the view's thread; it follows a live view.
+/// It is confined to the view's thread and follows a live view.
 package struct BoundPredicate {
-    /// The conditions that all must hold.
+    /// The combined conditions.
     let parts: [CompiledPredicate.Part]
-    /// The tables of each of them.
+    /// The tables of each condition.
     let tables: [BoundTables]
 
-    /// Whether an object matches.
+    /// Returns whether an object matches.
     package func matches(_ key: ObjectKey) -> Bool {
         for index in parts.indices where !parts[index].node.matches(tables[index], key) {
             return false
@@ -91,7 +91,7 @@ package struct BoundPredicate {
         return true
     }
 
-    /// The rows of `among` in a cluster that match.
+    /// Returns those rows of `among` in a cluster that match.
     package func evaluate(cluster: Int, among: ClusterBits) -> ClusterBits {
         var bits = among
         for index in parts.indices {

@@ -1,12 +1,12 @@
 import ColumnStorage
 
-/// A condition on the plain values of a list, a set or a map, which its text calls `SELF`.
+/// A condition on the plain values of a list, a set or a map, which the text calls `SELF`.
 ///
-/// Immutable.
+/// It is immutable.
 package struct ElementPredicate: Hashable, Sendable {
-    /// The condition as it was written.
+    /// The text of the condition.
     package let text: String
-    /// The values of `$1`, `$2`, ….
+    /// The arguments `$1`, `$2`, ….
     package let arguments: [Value]
     private let isMixed: Bool
     private let nodes: [any PredicateNode]
@@ -15,13 +15,13 @@ package struct ElementPredicate: Hashable, Sendable {
 
     /// Compiles a condition on the values of a collection's property.
     ///
-    /// Throws `invalid_query` for one that is about something else than the value, or that compares it
-    /// with anything but constants.
+    /// Throws `invalid_query` for a condition that reads anything but the value, or that compares the value with
+    /// anything but constants.
     init(_ text: String, _ arguments: [Value], of property: Property, schema: Schema) throws {
         self.text = text
         self.arguments = arguments
         isMixed = property.type == .mixed
-        // A class with nothing but the value, under both of its names.
+        // This class has only the value, under both of its names.
         let values = ClassSchema(
             "\(property.typeName)", Self.names.map { Property($0, property.type, isOptional: true) }
         )
@@ -41,7 +41,7 @@ package struct ElementPredicate: Hashable, Sendable {
         }
     }
 
-    /// Whether a value passes.
+    /// Returns whether a value satisfies the condition.
     func matches(_ value: Value) -> Bool {
         let scalar =
             isMixed
@@ -70,19 +70,19 @@ package struct ElementPredicate: Hashable, Sendable {
         }
     }
 
-    /// Whether both are the same words with the same arguments.
+    /// Returns whether both have the same text and arguments.
     package static func == (left: ElementPredicate, right: ElementPredicate) -> Bool {
         left.text == right.text && left.arguments == right.arguments
     }
 
-    /// Hashes the words.
+    /// Hashes the text.
     package func hash(into hasher: inout Hasher) { hasher.combine(text) }
 }
 
 extension CollectionValues {
-    /// The values that satisfy a condition on `SELF`, such as `SELF > 3 and SELF != 7`.
+    /// Returns the values that satisfy a condition on `SELF`, such as `SELF > 3 and SELF != 7`.
     ///
-    /// Throws `invalid_query` with the text and a caret under the fault.
+    /// Throws `invalid_query` with the text and a caret under the error.
     package func filtered(_ text: String, _ arguments: [Value] = []) throws -> CollectionValues {
         adding(
             .filter(

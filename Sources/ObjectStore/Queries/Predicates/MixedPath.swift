@@ -1,37 +1,37 @@
 import ColumnStorage
 
-/// A way into mixed values: to the elements of lists, the entries of maps, and through links to what
-/// other objects hold.
+/// A path into mixed values: to the elements of lists, the entries of maps, and through links to values of other
+/// objects.
 ///
-/// A step that finds nothing to follow leads to nil, as a nil link does.
+/// A step without a target yields nil, as a nil link does.
 struct MixedPath: Hashable, Sendable {
-    /// Which mixed values of an object the way begins at.
+    /// The mixed values of an object at which the path begins.
     enum Base: Hashable, Sendable {
-        /// The property's own.
+        /// The value of the property itself.
         case value
-        /// Every one of a list, a set or a map.
+        /// Every element of a list, a set or a map.
         case elements
-        /// One of a list, a set or a map.
+        /// One element of a list, a set or a map.
         case element(CompiledPath.ListPlace)
     }
 
-    /// One step from a value into it.
+    /// One step from a value to a part of it.
     enum Step: Hashable, Sendable {
-        /// To the entry of a map; from a link to what the name means for the object behind it.
+        /// The entry of a map or, for a link, the property of the linked object with this name.
         case name(String, LinkedPaths)
-        /// To the entry of a map.
+        /// The entry of a map.
         case key(String)
-        /// To an element of a list, counted from 0.
+        /// The element of a list at an index, counted from 0.
         case index(Int)
-        /// To the last element of a list.
+        /// The last element of a list.
         case last
-        /// To every element of a list or value of a map; nowhere from other values.
+        /// Every element of a list or value of a map; none for other values.
         case elements
-        /// To every key of a map; ends the way.
+        /// Every key of a map; the last step of a path.
         case keys
-        /// The number of elements or of bytes; ends the way.
+        /// The number of elements or of bytes; the last step of a path.
         case count
-        /// The ``MixedType`` as a number; ends the way.
+        /// The ``MixedType`` as a number; the last step of a path.
         case type
     }
 
@@ -40,7 +40,7 @@ struct MixedPath: Hashable, Sendable {
     let base: Base
     var steps: [Step]
 
-    /// Whether one object may have several values, or none.
+    /// Whether one object may have several values or none.
     var isToMany: Bool {
         base == .elements
             || steps.contains { step in
@@ -52,7 +52,7 @@ struct MixedPath: Hashable, Sendable {
             }
     }
 
-    /// Whether the way leads to values of any type.
+    /// Whether the path leads to values of any type.
     var isMixed: Bool {
         switch steps.last {
         case .keys, .count, .type: false
@@ -60,7 +60,7 @@ struct MixedPath: Hashable, Sendable {
         }
     }
 
-    /// Calls `body` with every value until it returns false, and says whether it never did.
+    /// Calls `body` with every value until it returns false, and returns false in that case.
     func forEachValue(
         _ tables: BoundTables, _ key: ObjectKey, _ body: (Scalar) -> Bool
     ) -> Bool {
@@ -79,7 +79,7 @@ struct MixedPath: Hashable, Sendable {
         }
     }
 
-    /// Continues from a value; recursion is as deep as the nesting of the values.
+    /// Continues from a value; the recursion is as deep as the nesting of the values.
     private func follow(
         _ start: MixedReader, _ first: Int, _ tables: BoundTables, _ body: (Scalar) -> Bool
     ) -> Bool {
@@ -158,14 +158,13 @@ extension MixedPath {
 }
 
 extension ListElement {
-    /// The bytes of a mixed value; none for nil.
+    /// The bytes of a mixed value; empty for nil.
     fileprivate var mixedBytes: [UInt8] {
         if case .bytes(let bytes) = self { bytes } else { [] }
     }
 }
 
-/// The rest of a path for the objects that links inside mixed values lead to: one path for each class that has a
-/// property of that name.
+/// The rest of a path after links inside mixed values: one path for each class with a property of the name.
 final class LinkedPaths: Hashable, Sendable {
     /// The rest of the path for the objects of one class.
     struct Target: Sendable {
@@ -174,7 +173,7 @@ final class LinkedPaths: Hashable, Sendable {
     }
 
     private let targets: [TableID: Target]
-    /// Whether one object may have several values.
+    /// Whether one object may have several values or none.
     let isToMany: Bool
 
     init(_ targets: [TableID: Target]) {
@@ -182,8 +181,9 @@ final class LinkedPaths: Hashable, Sendable {
         isToMany = targets.values.contains { $0.expression.isToMany }
     }
 
-    /// Calls `body` with every value behind a link until it returns false, and says whether it never did; nil for an
-    /// object of a class without such a property.
+    /// Calls `body` with every value of a linked object until it returns false, and returns false in that case.
+    ///
+    /// Returns nil for an object of a class without the property.
     fileprivate func forEachValue(
         _ link: Value, _ tables: BoundTables, _ body: (Scalar) -> Bool
     ) -> Bool {

@@ -1,14 +1,13 @@
 import ColumnStorage
 
-/// The types of mixed values as `@type` compares them: numbers, one for each type and for each class that a link
-/// leads to.
+/// The types of mixed values as `@type` compares them: one number for each type, and one for each linked class.
 enum MixedType {
     private static let names: [(name: String, code: Int64)] = [
         ("nil", 0), ("bool", 1), ("int", 2), ("float", 3), ("double", 4), ("decimal", 5),
         ("string", 6), ("data", 7), ("date", 8), ("object_id", 9), ("uuid", 10), ("list", 11),
         ("map", 12),
     ]
-    /// Other words for the same, and for several types together.
+    /// Other names of types, and names of groups of types.
     private static let groups: [String: [String]] = [
         "null": ["nil"], "numeric": ["int", "float", "double", "decimal"],
         "collection": ["list", "map"], "array": ["list"], "dictionary": ["map"],
@@ -37,7 +36,7 @@ enum MixedType {
         }
     }
 
-    /// The numbers of the types that a name means: a type, several of them, `object`, or a class; nil for other names.
+    /// Returns the numbers of the types with a name: a type, a group, `object` or a class; nil for other names.
     static func codes(named text: String, in schema: Schema) -> [Int64]? {
         let name = text.lowercased()
         if name == "object" || name == "link" { return classes(of: schema) }
@@ -47,10 +46,10 @@ enum MixedType {
         return schema.find(text).map { [firstClass + Int64($0.table.rawValue)] }
     }
 
-    /// The numbers of every type and class.
+    /// Returns the numbers of all types and classes.
     static func all(in schema: Schema) -> [Int64] { names.map(\.code) + classes(of: schema) }
 
-    /// The names of types, for messages.
+    /// Returns the names of all types, for messages.
     static func known(in schema: Schema) -> [String] {
         names.map(\.name) + ["object", "numeric", "collection"] + schema.classes.map(\.name)
     }

@@ -1,6 +1,6 @@
 import ColumnStorage
 
-// `@count`, `@sum` and their like, and subqueries: one value made of many.
+// Expressions that compute one value from many: `@count`, `@sum` and other operations, and subqueries.
 extension PredicateCompiler {
     mutating func linkCount(
         _ walk: Walk, _ syntax: PathSyntax, _ index: Int, _ range: Range<Int>, _ scope: Scope

@@ -77,7 +77,7 @@ extension PredicateCompiler {
         return result
     }
 
-    /// A list of a path against a list of constants: the same elements in the same order.
+    /// Compares the list at a path with a list of constants: equal elements in the same order.
     private func sequence(
         _ left: PredicateOperand, _ right: PredicateOperand, _ folding: TextFolding,
         _ syntax: ComparisonSyntax
@@ -117,7 +117,7 @@ extension PredicateCompiler {
             isSet: operands.path.components.last?.property.collection == .set, whole: whole)
     }
 
-    /// The number of elements of an own list against a number: lists know their counts.
+    /// Compares the number of elements of an own list with a number; lists store their counts.
     private func countNode(
         _ left: PredicateOperand, _ operation: PredicateOperator, _ right: PredicateOperand
     ) -> (any PredicateNode)? {
@@ -140,7 +140,7 @@ extension PredicateCompiler {
 
     func isComparable(_ left: PredicateOperand, _ right: PredicateOperand) -> Bool {
         if left.type.isComparable(with: right.type) { return true }
-        // Lua has no other way to write a flag as a number than 0 and 1.
+        // In Lua, a flag can be written as a number only as 0 or 1.
         for (side, other) in [(left, right), (right, left)] where side.type == .value(.bool) {
             if case .constant(.int(0...1)) = other.form { return true }
         }
@@ -155,7 +155,7 @@ extension PredicateCompiler {
             at: right.isConstant ? right.range : range)
     }
 
-    /// Refuses operators that mean nothing for the operand's type.
+    /// Throws for operators that are not defined for the operand's type.
     func check(
         _ operation: PredicateOperator, _ folding: TextFolding, on operand: PredicateOperand,
         _ range: Range<Int>
@@ -186,7 +186,7 @@ extension PredicateCompiler {
         }
     }
 
-    /// A comparison of a path with a constant, as a test of the path's values.
+    /// Converts a comparison of a path with a constant to a test of the path's values.
     func test(
         _ operation: PredicateOperator, _ path: PredicateOperand, _ constant: Scalar,
         _ right: PredicateOperand, _ folding: TextFolding
@@ -200,7 +200,7 @@ extension PredicateCompiler {
         }
         guard isComparable(path, right) else { throw mismatch(path, right, right.range) }
         let matchesNull = operation == .notEqual
-        // Other operators were refused for types that are not text.
+        // Other operators have been rejected for types that are not text.
         let comparison = operation.comparison ?? .equal
         let form: ValueTest.Form
         switch (path.type, constant) {

@@ -1,10 +1,10 @@
 import ColumnStorage
 import Decimals
 
-// Constants beside values of a type. No constant is rounded to what a column can hold: `age > 2.5` is `age >= 3`, and
-// `age == 2.5` matches nothing.
+// Constants in comparisons with values of a type. No constant is rounded to the type of a column: `age > 2.5` is `age
+// >= 3`, and `age == 2.5` matches nothing.
 extension PredicateCompiler {
-    /// Returns the constant that is meant beside values of a type (``Number/constant(beside:)``).
+    /// Converts a constant for a comparison with values of a type (``Number/constant(beside:)``).
     static func constant(
         _ value: Scalar, _ type: OperandType, beside other: OperandType
     ) -> Scalar {
@@ -18,7 +18,7 @@ extension PredicateCompiler {
         }
     }
 
-    /// Returns a comparison of ints, or of dates in microseconds, with a number, as a test of ints.
+    /// Converts a comparison of ints, or of dates in microseconds, with a number to a test of ints.
     static func whole(_ comparison: Comparison, _ constant: Scalar) -> ValueTest.Form {
         guard let number = constant.number else { return .never }
         switch number.wholeBound {
@@ -43,7 +43,7 @@ extension PredicateCompiler {
         }
     }
 
-    /// Returns a comparison of floats or doubles with a number, as a test of doubles.
+    /// Converts a comparison of floats or doubles with a number to a test of doubles.
     static func real(_ comparison: Comparison, _ constant: Scalar) -> ValueTest.Form {
         guard let (floor, isExact) = constant.number?.floor else { return .never }
         if isExact { return .double(comparison, floor) }
@@ -59,7 +59,7 @@ extension PredicateCompiler {
     static func wholeRange(_ low: Scalar, _ high: Scalar) -> ValueTest.Form {
         let least: Int64
         switch whole(.greaterOrEqual, low) {
-        // The floor of a fraction is below the largest int.
+        // The floor of a fraction is less than the largest int.
         case .int(.greater, let bound): least = bound + 1
         case .int(_, let bound): least = bound
         case .always: least = .min
@@ -94,7 +94,7 @@ extension PredicateCompiler {
         }
     }
 
-    /// Returns whether a constant is a moment between two microseconds, which no date equals.
+    /// Returns whether a constant is a point in time between two microseconds, which no date equals.
     static func isBetweenMicroseconds(_ constant: Scalar, _ type: OperandType) -> Bool {
         if type == .value(.date), case .decimal = constant { true } else { false }
     }
@@ -112,7 +112,7 @@ extension PredicateCompiler {
 }
 
 extension PredicateOperand {
-    /// The operand as something to compute for each row and to compare with another one.
+    /// Returns the operand as an expression that is computed for each row and compared with another one.
     func expression(comparedWith other: PredicateOperand) -> (any PredicateExpression)? {
         if case .constant(let value) = form {
             let meant = PredicateCompiler.constant(value, type, beside: other.type)
@@ -125,9 +125,9 @@ extension PredicateOperand {
 }
 
 extension Scalar {
-    /// The microseconds of a moment: a decimal if the moment is between two of them.
+    /// Creates the number of microseconds of a point in time: a decimal if it is between two microseconds.
     ///
-    /// Of more than 21 digits after the point the rest only keeps the moment above those digits.
+    /// Digits after the 21st decimal place only make the value greater than the first 21 digits.
     init(_ moment: PreciseTimestamp) {
         let whole = moment.floor.microseconds
         var digits = moment.digitsBelow

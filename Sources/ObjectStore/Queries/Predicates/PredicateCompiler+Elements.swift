@@ -1,8 +1,7 @@
 import ColumnStorage
 
 extension PredicateCompiler {
-    /// The element that brackets after a list, a set or a map select; nil without brackets, and for `[size]`, which
-    /// selects none.
+    /// Returns the element selected by brackets after a list, a set or a map; nil without brackets and for `[size]`.
     func place(
         of component: PathSyntax.Component, in property: Property, _ description: String
     ) throws(QueryFault) -> CompiledPath.ListPlace? {
@@ -29,7 +28,7 @@ extension PredicateCompiler {
         }
     }
 
-    /// The content of brackets; for an argument, an index or a key, in the form given.
+    /// Returns the contents of brackets; for an argument, the index or key that was passed.
     func form(of place: PathSyntax.Place) throws(QueryFault) -> PathSyntax.Place.Form {
         guard case .argument(let position) = place.form else { return place.form }
         let given = try argument(position, place.range)
@@ -41,7 +40,7 @@ extension PredicateCompiler {
         }
     }
 
-    /// The value that `notes.food` means where `notes` is a map of values; nil for other components.
+    /// Returns the value of `notes.food` in a map `notes` of values; nil for other components.
     func key(
         _ component: PathSyntax.Component, after walk: Walk
     ) -> CompiledPath.Terminal? {
@@ -51,7 +50,7 @@ extension PredicateCompiler {
         return .element(slot: slot, source, .key(Array(component.name.utf8)))
     }
 
-    /// `m.@keys`: the keys of a map, which are strings.
+    /// Compiles `m.@keys`: the keys of a map, which are strings.
     mutating func keys(
         _ walk: Walk, _ syntax: PathSyntax, _ index: Int, _ range: Range<Int>, _ scope: Scope
     ) throws(QueryFault) -> PredicateOperand {
@@ -81,7 +80,7 @@ extension PredicateCompiler {
             range: range, quantifier: syntax.quantifier)
     }
 
-    /// The map that a path has reached, and the way to its owner.
+    /// Returns the map at the end of a path, and the path to its owner.
     private func mapColumn(
         of walk: Walk
     ) -> (slot: Int, column: ColumnID, hops: [CompiledPath.Hop])? {
@@ -104,7 +103,7 @@ extension PredicateCompiler {
         return .index(Int(index - 1))
     }
 
-    /// `items[size]`: the same as `items.@count`.
+    /// Compiles `items[size]`, which equals `items.@count`.
     mutating func size(
         _ walk: Walk, _ syntax: PathSyntax, _ index: Int, _ scope: Scope
     ) throws(QueryFault) -> PredicateOperand {

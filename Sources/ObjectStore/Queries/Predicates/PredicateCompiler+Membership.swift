@@ -1,6 +1,6 @@
 import ColumnStorage
 
-// `in`: lists of constants, lists of values, and collections.
+// The operator `in` for lists of constants, lists of values, and collections.
 extension PredicateCompiler {
     func member(
         _ left: PredicateOperand, _ right: PredicateOperand, _ folding: TextFolding,
@@ -50,7 +50,7 @@ extension PredicateCompiler {
             return node(path, left, test)
         }
         if folding.isNeeded {
-            // No calculation gives text: this is a constant.
+            // No calculation yields text, so this is a constant.
             guard case .constant(let value) = left.form else { return ConstantNode(value: false) }
             let test = PredicateCompiler.foldedMembershipTest(folding, members)
             return ConstantNode(value: test.matches(value))
@@ -72,7 +72,7 @@ extension PredicateCompiler {
         return ConstantNode(value: node.matches(BoundTables(), ObjectKey(rawValue: 0)))
     }
 
-    /// A list of constants as a test; members of another type match nothing.
+    /// Converts a list of constants to a test; members of another type match no value.
     private static func membershipTest(
         _ type: OperandType, _ members: [(value: Scalar, type: OperandType)]
     ) -> ValueTest {
@@ -120,7 +120,7 @@ extension PredicateCompiler {
         return ValueTest(form: form, matchesNull: matchesNull)
     }
 
-    /// Returns the test of text that is equal to one of several constants after folding; members of other types match nothing.
+    /// Returns the test whether text equals one of several constants after folding; other types match no value.
     private static func foldedMembershipTest(
         _ folding: TextFolding, _ members: [(value: Scalar, type: OperandType)]
     ) -> ValueTest {

@@ -1,13 +1,15 @@
 import ColumnStorage
 
-// Paths into mixed values: `extra.key`, `extra['key']`, `extra[1]`, `extra[*]`, `extra.@type`, and on through links.
+// Paths into mixed values: `extra.key`, `extra['key']`, `extra[1]`, `extra[*]`, `extra.@type`, and further through
+// links.
 extension PredicateCompiler {
-    /// Links inside mixed values that one path follows, at most: each step may be a key of a map or a property of any
-    /// class, so that the ways multiply.
+    /// The maximum number of links inside mixed values that one path follows.
+    ///
+    /// Each step may be a key of a map or a property of any class, so the number of paths multiplies.
     private static let mostLinkedPaths = 1000
     private static let deepestLinkedPath = 12
 
-    /// Where a path has reached mixed values: the way into them begins here; nil elsewhere.
+    /// Returns the path into mixed values that begins here; nil if the path has not reached mixed values.
     func mixedPath(_ walk: Walk) -> MixedPath? {
         guard walk.last?.type == .mixed else { return nil }
         switch walk.terminal {
@@ -21,14 +23,14 @@ extension PredicateCompiler {
         }
     }
 
-    /// Whether a component after a collection of mixed values is about the collection, not about what is in it.
+    /// Returns whether a component after a collection of mixed values applies to the collection, not to its values.
     static func concernsCollection(_ component: PathSyntax.Component, _ walk: Walk) -> Bool {
         guard component.isAggregate, case .elements = walk.terminal else { return false }
         return component.name.lowercased() != "type"
     }
 
-    /// Compiles a path inside mixed values: `places` are the brackets that follow the property itself, `start` is the
-    /// first component after them.
+    /// Compiles a path inside mixed values: `places` are the brackets after the property, `start` is the first
+    /// component after them.
     mutating func inside(
         _ walk: Walk, _ base: MixedPath, _ places: ArraySlice<PathSyntax.Place>,
         _ syntax: PathSyntax, from start: Int, _ range: Range<Int>, _ scope: Scope
@@ -98,7 +100,7 @@ extension PredicateCompiler {
         }
         var path = CompiledPath(
             hops: walk.hops, terminal: .mixed(inside), isPartOfMany: scope.isPartOfMany)
-        // A quantifier means the elements, at any position.
+        // A quantifier applies to the elements, at any position.
         if syntax.quantifier != nil, !path.isToMany, inside.isMixed {
             path = path.elementsOfMixed ?? path
         }
@@ -138,7 +140,7 @@ extension PredicateCompiler {
         }
     }
 
-    /// A name inside a mixed value: a key of a map, and a property of the objects that links lead to.
+    /// Compiles a name inside a mixed value: a key of a map, and a property of linked objects.
     private mutating func name(
         _ component: PathSyntax.Component, _ walk: Walk, _ inside: MixedPath,
         _ syntax: PathSyntax, _ index: Int, _ range: Range<Int>, _ scope: Scope
@@ -172,14 +174,14 @@ extension PredicateCompiler {
                 guard let expression = operand.expression else { continue }
                 targets[classSchema.table] = .init(expression: expression, type: operand.type)
             } catch {
-                // The rest means nothing for this class; its objects have no value there.
+                // The rest is not valid for this class, whose objects have no value there.
                 guard linkedPaths <= Self.mostLinkedPaths else { throw error }
             }
         }
         return targets.isEmpty ? .key(component.name) : .name(component.name, LinkedPaths(targets))
     }
 
-    /// `extra.@sum`, `extra.scores.@max`, `extra.@sum.price`: numbers among the elements; others do not count.
+    /// Compiles an aggregate of the numbers among the elements: `extra.@sum`, `extra.scores.@max`, `extra.@sum.price`.
     private mutating func aggregate(
         _ walk: Walk, _ inside: MixedPath, _ syntax: PathSyntax, _ index: Int, _ range: Range<Int>,
         _ scope: Scope

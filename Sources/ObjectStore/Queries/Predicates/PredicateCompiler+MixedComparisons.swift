@@ -1,7 +1,7 @@
 import ColumnStorage
 
 extension PredicateCompiler {
-    /// `extra.@type == 'int'`, `extra.@type in {'string', 'Dog'}`.
+    /// Compiles a comparison of types: `extra.@type == 'int'`, `extra.@type in {'string', 'Dog'}`.
     func typeTest(
         _ left: PredicateOperand, _ right: PredicateOperand, _ syntax: ComparisonSyntax
     ) throws(QueryFault) -> any PredicateNode {
@@ -46,7 +46,7 @@ extension PredicateCompiler {
             at: syntax.operatorRange)
     }
 
-    /// A mixed value that is a list against a list of constants; nil for other operands.
+    /// Compares a mixed value that is a list with a list of constants; nil for other operands.
     func wholeList(
         _ path: PredicateOperand, _ members: [(value: Scalar, type: OperandType)],
         _ operation: PredicateOperator
@@ -57,7 +57,7 @@ extension PredicateCompiler {
         return node(compiled, path, Self.equal(to: members))
     }
 
-    /// The test for a mixed value that is a list of these values.
+    /// Returns the test for a mixed value that is a list of the given values.
     static func equal(to members: [(value: Scalar, type: OperandType)]) -> ValueTest {
         if members.contains(where: { isBetweenMicroseconds($0.value, $0.type) }) {
             return ValueTest(form: .never, matchesNull: false)
@@ -68,7 +68,7 @@ extension PredicateCompiler {
 }
 
 extension CompiledPath {
-    /// The same with every element of the lists and maps that the mixed values are; nil for other paths.
+    /// The path to every element of the lists and maps in the mixed values; nil for other paths.
     var elementsOfMixed: CompiledPath? {
         switch terminal {
         case .mixed(var inside) where inside.isMixed:

@@ -51,7 +51,7 @@ extension PredicateCompiler {
             case "keys":
                 return try keys(walk, syntax, index, range, scope)
             case "values":
-                // The values of a map are what a path to it means anyway, but a name after it would be a key.
+                // A path to a map means its values, but a name after the map would be a key.
                 guard walk.last?.collection == .map else {
                     throw QueryFault(
                         "'@\(component.name)' needs a map before it; \(walk.description) is not one",
@@ -101,7 +101,7 @@ extension PredicateCompiler {
         var terminal = walk.terminal
         if let reached = walk.reached {
             type = .object(reached.table)
-            // The last link is read, not followed: `owner == nil` needs no owner.
+            // The last link is read but not followed: `owner == nil` needs no owner.
             if case .link(let slot, _)? = hops.last, let link = walk.last {
                 hops.removeLast()
                 terminal = .value(slot: slot, ColumnSource(link))
@@ -112,7 +112,7 @@ extension PredicateCompiler {
         if !walk.components.isEmpty { depend(on: walk.components, in: scope) }
         var path = CompiledPath(
             hops: hops, terminal: terminal, isPartOfMany: scope.isPartOfMany)
-        // A quantifier says that the elements of a mixed value are meant.
+        // A quantifier applies to the elements of a mixed value.
         if syntax.quantifier != nil, !path.isToMany { path = path.elementsOfMixed ?? path }
         try checkQuantifier(syntax, path.isToMany, walk.description, range)
         let typeName = walk.last?.typeName ?? scope.classSchema.name

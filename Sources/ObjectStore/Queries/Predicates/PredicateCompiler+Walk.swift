@@ -1,22 +1,22 @@
 import ColumnStorage
 
 extension PredicateCompiler {
-    /// A path while it is followed from one component to the next.
+    /// The state of a path while its components are compiled one by one.
     struct Walk {
         var components: [PropertyPath.Component] = []
         var hops: [CompiledPath.Hop] = []
         var terminal = CompiledPath.Terminal.object
-        /// The class of the objects that the path has reached; nil behind a value.
+        /// The class of the objects at the end of the path so far; nil after a value.
         var reached: ClassSchema?
         var description: String
-        /// Whether the path contains `.@values`: then a name that follows is not a key of the map.
+        /// Whether the path contains `.@values`, after which a name is not a key of the map.
         var isEveryValue = false
 
         var isToMany: Bool { CompiledPath(hops: hops, terminal: terminal).isToMany }
         var last: Property? { components.last?.property }
     }
 
-    /// Follows one property, and gives the brackets after it that go into mixed values, or nowhere.
+    /// Compiles one property, and returns the brackets after it that were not used.
     mutating func step(
         _ walk: inout Walk, _ component: PathSyntax.Component
     ) throws(QueryFault) -> ArraySlice<PathSyntax.Place> {
@@ -58,7 +58,7 @@ extension PredicateCompiler {
         }
     }
 
-    /// Refuses brackets after what has no more elements.
+    /// Throws for brackets after a value without elements.
     func refuse(
         _ places: ArraySlice<PathSyntax.Place>, _ walk: Walk
     ) throws(QueryFault) {
@@ -99,7 +99,7 @@ extension PredicateCompiler {
         }
     }
 
-    /// Follows `@links.Person.dogs`: the links of another class, backwards.
+    /// Compiles `@links.Person.dogs`: the objects of another class that link to this one.
     mutating func stepBack(
         _ walk: inout Walk, _ syntax: PathSyntax, _ index: Int
     ) throws(QueryFault) {

@@ -1,17 +1,17 @@
 import ColumnStorage
 
-/// Gives a parsed predicate its meaning: names become columns, types are checked, comparisons with
-/// constants become tests that run over whole leaves.
+/// Compiles a parsed predicate: looks up names as columns, checks types, and converts comparisons with constants to
+/// tests of whole leaves.
 struct PredicateCompiler {
-    /// The class that names without a variable belong to; inside a subquery, what its variable is.
+    /// The class to which names without a variable belong; inside a subquery, the class of its variable.
     struct Scope {
         let classSchema: ClassSchema
         let variable: String?
-        /// The way from the queried class to here, for the dependencies.
+        /// The path from the queried class to this scope, for the dependencies.
         let prefix: [PropertyPath.Component]
-        /// How many links inside mixed values lead from the queried class to here.
+        /// The number of links inside mixed values on the path to this scope.
         var linksInside = 0
-        /// Whether the path to here may have any number of values, so that a nil link leads to none.
+        /// Whether the path to this scope may have any number of values, so that a nil link yields none.
         var isPartOfMany = false
     }
 
@@ -21,7 +21,7 @@ struct PredicateCompiler {
     private(set) var dependencies: [PropertyPath] = []
     /// The searches by which `@rank` can order.
     var searches: [TextSearch] = []
-    /// How often a link inside a mixed value was followed to the objects of some class.
+    /// The number of links inside mixed values that were followed to objects of some class.
     var linkedPaths = 0
     private var known: Set<PropertyPath> = []
 
@@ -30,7 +30,7 @@ struct PredicateCompiler {
         self.arguments = arguments
     }
 
-    /// The place of a table in ``BoundTables``.
+    /// Returns the slot of a table in ``BoundTables``.
     mutating func slot(_ table: TableID) -> Int {
         if let slot = tables.firstIndex(of: table) { return slot }
         tables.append(table)
@@ -42,7 +42,7 @@ struct PredicateCompiler {
         if known.insert(path).inserted { dependencies.append(path) }
     }
 
-    /// Compiles what must be a condition.
+    /// Compiles an expression that must be a condition.
     mutating func condition(
         _ syntax: PredicateSyntax, _ scope: Scope
     ) throws(QueryFault) -> any PredicateNode {
@@ -70,7 +70,7 @@ struct PredicateCompiler {
         return nodes
     }
 
-    /// An operand without a comparison: only a truth value is a condition.
+    /// Compiles an operand without a comparison, which must be a Boolean value.
     private func bare(_ operand: PredicateOperand) throws(QueryFault) -> any PredicateNode {
         if operand.type == .value(.bool) {
             if case .constant(let value) = operand.form {
@@ -85,7 +85,7 @@ struct PredicateCompiler {
             at: operand.range)
     }
 
-    /// The node for a path against constants.
+    /// Returns the node that compares a path with constants.
     func node(
         _ path: CompiledPath, _ operand: PredicateOperand, _ test: ValueTest
     ) -> any PredicateNode {
@@ -95,7 +95,7 @@ struct PredicateCompiler {
         return PathNode(path: path, quantifier: operand.quantifier ?? .any, test: test)
     }
 
-    /// Compiles what must be a value.
+    /// Compiles an expression that must be a value.
     mutating func operand(
         _ syntax: PredicateSyntax, _ scope: Scope
     ) throws(QueryFault) -> PredicateOperand {
@@ -190,7 +190,7 @@ struct PredicateCompiler {
             form: .constant(value), type: type, description: article + name, range: range)
     }
 
-    /// A value as an operand; nil for lists and tables.
+    /// Converts a value to a constant; nil for lists and dictionaries.
     static func constant(_ value: Value) -> (value: Scalar, type: OperandType)? {
         switch value {
         case .null: (.null, .null)

@@ -3,9 +3,9 @@ import Decimals
 
 /// An operand that is computed for each row.
 protocol PredicateExpression: Sendable {
-    /// Whether one row may have several values, or none.
+    /// Whether one row may have several values or none.
     var isToMany: Bool { get }
-    /// How much one row costs, in comparisons of integers.
+    /// The cost of one row, as a number of integer comparisons.
     var cost: Int { get }
     /// Calls `body` with every value of the row until it returns false.
     func forEach(_ tables: BoundTables, _ key: ObjectKey, _ body: (Scalar) -> Bool)
@@ -24,7 +24,7 @@ extension PredicateExpression {
     }
 }
 
-/// The same value for every row.
+/// An expression with the same value for every row.
 struct ConstantExpression: PredicateExpression {
     let constant: Scalar
     var cost: Int { 0 }
@@ -34,7 +34,7 @@ struct ConstantExpression: PredicateExpression {
     }
 }
 
-/// The values that a path leads to.
+/// The values of a path.
 struct PathExpression: PredicateExpression {
     let path: CompiledPath
     var isToMany: Bool { path.isToMany }
@@ -45,7 +45,7 @@ struct PathExpression: PredicateExpression {
     }
 }
 
-/// How many values some paths lead to, together.
+/// The total number of values of some paths.
 struct CountExpression: PredicateExpression {
     let paths: [CompiledPath]
     var cost: Int { paths.reduce(20) { $0 + $1.cost } }
@@ -55,7 +55,7 @@ struct CountExpression: PredicateExpression {
     }
 }
 
-/// How many objects of a collection satisfy a condition of their own.
+/// The number of objects of a collection that satisfy a nested condition.
 struct SubqueryExpression: PredicateExpression {
     let collection: CompiledPath
     let condition: any PredicateNode
@@ -71,11 +71,11 @@ struct SubqueryExpression: PredicateExpression {
     }
 }
 
-/// `@sum` and its like over the values of a path.
+/// An aggregate such as `@sum` over the values of a path.
 struct AggregateExpression: PredicateExpression {
     let operation: AggregateOperation
     let path: CompiledPath
-    /// Whether other values than numbers do not count: those of mixed properties.
+    /// Whether values that are not numbers are ignored; true for mixed properties.
     var numbersOnly = false
     var cost: Int { path.cost }
 
@@ -91,7 +91,7 @@ struct AggregateExpression: PredicateExpression {
 
 /// A calculation with numbers.
 ///
-/// Nil in, nil out; `/` is always exact division, as in Lua.
+/// The result is nil if an operand is nil. `/` is always floating-point division, as in Lua.
 struct ArithmeticExpression: PredicateExpression {
     let operation: ArithmeticOperator
     let left: any PredicateExpression
@@ -150,7 +150,7 @@ extension ArithmeticExpression {
     }
 }
 
-/// The four ways to make one number of many.
+/// The four operations that compute one number from many.
 enum AggregateOperation: String, Sendable {
     case sum, minimum = "min", maximum = "max", average = "avg"
 }

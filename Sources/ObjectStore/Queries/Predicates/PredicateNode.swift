@@ -2,16 +2,15 @@ import ColumnStorage
 
 /// A compiled condition.
 ///
-/// `evaluate` works on a cluster of rows at once and looks only at rows of `among`; its result is
-/// always part of `among`.
+/// `evaluate` tests a cluster of rows at once, but only the rows in `among`; its result is always a subset of `among`.
 protocol PredicateNode: Sendable {
-    /// How much one row costs, in comparisons of integers.
+    /// The cost of one row, as a number of integer comparisons.
     var cost: Int { get }
     func evaluate(_ tables: BoundTables, _ cluster: Int, among: ClusterBits) -> ClusterBits
     func matches(_ tables: BoundTables, _ key: ObjectKey) -> Bool
 }
 
-/// A condition that can only be asked of one row after the other.
+/// A condition that can only be evaluated row by row.
 protocol RowPredicateNode: PredicateNode {}
 
 extension RowPredicateNode {
@@ -27,7 +26,7 @@ extension RowPredicateNode {
     }
 }
 
-/// All rows, or none.
+/// A condition that matches all rows, or none.
 struct ConstantNode: PredicateNode {
     let value: Bool
     var cost: Int { 0 }
@@ -39,7 +38,7 @@ struct ConstantNode: PredicateNode {
     func matches(_ tables: BoundTables, _ key: ObjectKey) -> Bool { value }
 }
 
-/// A property of the class itself against constants: whole leaves are tested at once.
+/// A test of a property of the class itself against constants, for whole leaves at once.
 struct ColumnNode: PredicateNode {
     let slot: Int
     let source: ColumnSource
@@ -55,7 +54,7 @@ struct ColumnNode: PredicateNode {
     }
 }
 
-/// The values at the end of a path against constants.
+/// A test of the values of a path against constants.
 struct PathNode: RowPredicateNode {
     let path: CompiledPath
     let quantifier: Quantifier
@@ -67,13 +66,13 @@ struct PathNode: RowPredicateNode {
     }
 }
 
-/// Two operands that are both computed for each row.
+/// A comparison of two operands that are both computed for each row.
 struct ComparisonNode: RowPredicateNode {
     let left: any PredicateExpression
     let right: any PredicateExpression
     let operation: PredicateOperator
     let folding: TextFolding
-    /// Applies to the left operand, or with `quantifiesRight` to the right one.
+    /// The quantifier of the left operand or, with `quantifiesRight`, of the right one.
     let quantifier: Quantifier
     let quantifiesRight: Bool
     var cost: Int { left.cost + right.cost + 20 }
@@ -110,11 +109,11 @@ struct ComparisonNode: RowPredicateNode {
     }
 }
 
-/// An operand that is computed for each row, against a list of constants or two bounds.
+/// A test whether a computed operand is in a list of constants or between two bounds.
 struct MembershipNode: RowPredicateNode {
     let operand: any PredicateExpression
     let quantifier: Quantifier
-    /// Null in the list counts as a member.
+    /// The constants; null is a member if the list contains it.
     let members: [Scalar]
     let isRange: Bool
     var cost: Int { operand.cost + 5 * members.count }
@@ -138,14 +137,15 @@ struct MembershipNode: RowPredicateNode {
     }
 }
 
-/// The values of a path against as many constants, one by one and in their order; those of a set
-/// in any order.
+/// A test whether the values of a path equal some constants, in the same order; for a set, in any order.
 struct SequenceNode: RowPredicateNode {
     let path: CompiledPath
     let tests: [ValueTest]
     let isSet: Bool
-    /// The same for a single value that is the whole list, where a path may lead to the one or to the other: through a
-    /// link in a mixed value to a list of values, or to a list in a map.
+    /// The test for a single value that is the whole list.
+    ///
+    /// It is needed if the path may lead to the elements or to the whole list: through a link in a mixed value to a
+    /// list of values, or to a list in a map.
     var whole: ValueTest?
     var cost: Int { path.cost + tests.count }
 
@@ -185,7 +185,7 @@ struct SequenceNode: RowPredicateNode {
     }
 }
 
-/// The number of elements of a list of the class itself against a number: tested on whole leaves.
+/// A test of the number of elements of an own list, for whole leaves at once.
 struct ElementCountNode: PredicateNode {
     let slot: Int
     let column: ColumnID
@@ -208,7 +208,7 @@ struct ElementCountNode: PredicateNode {
 }
 
 extension [any PredicateNode] {
-    /// Those that cost the same stay in the order in which they were written.
+    /// The nodes in ascending order of cost; nodes of equal cost keep their order in the text.
     fileprivate var cheapestFirst: Self {
         enumerated()
             .sorted { ($0.element.cost, $0.offset) < ($1.element.cost, $1.offset) }
@@ -216,7 +216,7 @@ extension [any PredicateNode] {
     }
 }
 
-/// All of several conditions, the cheapest first; the next is evaluated only where rows are left.
+/// A conjunction of conditions, the cheapest first; each is evaluated only for the rows that the previous ones leave.
 struct ConjunctionNode: PredicateNode {
     let parts: [any PredicateNode]
     let cost: Int
@@ -240,7 +240,7 @@ struct ConjunctionNode: PredicateNode {
     }
 }
 
-/// One of several conditions, the cheapest first; the next is evaluated only where it can still matter.
+/// A disjunction of conditions, the cheapest first; each is evaluated only for rows that do not match yet.
 struct DisjunctionNode: PredicateNode {
     let parts: [any PredicateNode]
     let cost: Int
@@ -265,9 +265,9 @@ struct DisjunctionNode: PredicateNode {
     }
 }
 
-/// The objects that a condition does not match.
+/// The negation of a condition.
 ///
-/// Logic has two values here: `not (age > 5)` includes nil.
+/// The logic has two values: `not (age > 5)` includes nil.
 struct NegationNode: PredicateNode {
     let part: any PredicateNode
     var cost: Int { part.cost }

@@ -1,12 +1,12 @@
 import ColumnStorage
 
-/// The type of an operand's values, as far as comparing needs it.
+/// The type of an operand's values, as far as comparisons need it.
 enum OperandType: Hashable, Sendable {
     case null
     case value(PropertyType)
     /// An object of a table.
     case object(TableID)
-    /// A double with more digits than it holds: a constant of this value, as it is written in the text.
+    /// A decimal number in the text with more digits than a double, and its exact value.
     case literal(DecimalValue)
 
     var isNumeric: Bool {
@@ -17,7 +17,7 @@ enum OperandType: Hashable, Sendable {
         }
     }
 
-    /// Whether values of both can be equal.
+    /// Returns whether values of both types can be equal.
     func isComparable(with other: OperandType) -> Bool {
         self == other || self == .null || other == .null || (isNumeric && other.isNumeric)
             || isMixed || other.isMixed
@@ -26,7 +26,7 @@ enum OperandType: Hashable, Sendable {
     var isMixed: Bool { self == .value(.mixed) }
 }
 
-/// One side of a comparison, looked up and typed.
+/// One side of a comparison, with names looked up and types known.
 struct PredicateOperand {
     enum Form {
         case constant(Scalar)
@@ -37,18 +37,18 @@ struct PredicateOperand {
 
     private(set) var form: Form
     let type: OperandType
-    /// How messages call it: `'Dog.age' (int)`, `a string`.
+    /// The description in messages, such as `'Dog.age' (int)` or `a string`.
     let description: String
     let range: Range<Int>
     var quantifier: Quantifier?
-    /// Whether it is a backlinks property itself, which cannot be compared with nil.
+    /// Whether the operand is a backlinks property itself, which cannot be compared with nil.
     var isBacklinks = false
-    /// The properties on the way of a path, from the queried class on.
+    /// The properties of a path, from the queried class on.
     var components: [PropertyPath.Component] = []
-    /// Whether it is the `@type` of a mixed value, which is compared with names of types only.
+    /// Whether the operand is the `@type` of a mixed value, which is compared with names of types only.
     var isTypeName = false
 
-    /// The operand as something to compute for each row; nil for a list of constants.
+    /// The operand as an expression that is computed for each row; nil for a list of constants.
     var expression: (any PredicateExpression)? {
         switch form {
         case .constant(let value): ConstantExpression(constant: value)
@@ -58,7 +58,7 @@ struct PredicateOperand {
         }
     }
 
-    /// The operand with another path.
+    /// Returns the operand with another path.
     func with(_ path: CompiledPath) -> PredicateOperand {
         var copy = self
         copy.form = .path(path)

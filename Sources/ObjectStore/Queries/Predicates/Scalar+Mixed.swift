@@ -1,7 +1,8 @@
 import ColumnStorage
 
 extension Scalar {
-    /// Creates a scalar from the value of a mixed property, for comparing: numbers, bools and strings as everywhere.
+    /// Creates a scalar from the value of a mixed property, for comparisons; numbers, Booleans and strings are the same
+    /// as elsewhere.
     init(mixed value: Value) {
         switch value {
         case .null: self = .null
@@ -15,10 +16,10 @@ extension Scalar {
         }
     }
 
-    /// A value whose type was known when the predicate was compiled, as what a mixed property would hold.
+    /// Converts a value whose type was known when the predicate was compiled to the value of a mixed property.
     init(mixed scalar: Scalar, _ type: OperandType) {
         switch (type, scalar) {
-        // A constant between two microseconds: ``PredicateCompiler`` has made it a bound already.
+        // ``PredicateCompiler`` has already rounded a constant between two microseconds to a bound.
         case (.value(.date), .decimal(let number)):
             self = .mixed(.date(Timestamp(microseconds: number.floorInt?.value ?? 0)))
         case (.value(.date), .int(let number)):
@@ -34,7 +35,7 @@ extension Scalar {
         }
     }
 
-    /// The value that a mixed property would hold.
+    /// The equivalent value of a mixed property.
     var value: Value {
         switch self {
         case .nothing, .null, .link: .null
@@ -47,14 +48,14 @@ extension Scalar {
         }
     }
 
-    /// Bytes that order like mixed values and are equal for equal values; nil for nil.
+    /// Bytes whose order and equality are those of mixed values; nil for nil.
     var mixedCode: [UInt8]? {
         let value = value
         return value == .null ? nil : ValueOrder.code(value)
     }
 }
 
-/// The values of an operand as what a mixed property would hold, so that they compare with one.
+/// The values of an operand converted to values of a mixed property, for comparisons with one.
 struct MixedExpression: PredicateExpression {
     let operand: any PredicateExpression
     let type: OperandType

@@ -1,22 +1,22 @@
 import ColumnStorage
 
-/// One value while a predicate or an order is evaluated: what columns hold, without their names.
+/// One value during the evaluation of a predicate or a sort order.
 ///
 /// Types were checked when the predicate was compiled, so a date may be an int here, and text, data and identifiers are
 /// bytes. A date constant with more digits than microseconds is a decimal number of microseconds.
 ///
-/// Two scalars are equal if ``order(_:_:)`` finds no difference: numbers are equal by value, whatever their types.
+/// Two scalars are equal if ``order(_:_:)`` returns 0: numbers of different types are compared by value.
 enum Scalar: Sendable {
-    /// No value at all, as the minimum of an empty list: it satisfies no comparison, not even `!=`.
+    /// The absence of a value, as of the minimum of an empty list: it satisfies no comparison, not even `!=`.
     case nothing
     case null
     case bool(Bool)
     case int(Int64)
     case double(Double)
-    /// Indirect, because it is large and the others are not.
+    /// A decimal; indirect, because it is large and the other cases are not.
     indirect case decimal(DecimalValue)
     case bytes([UInt8])
-    /// A value of a mixed property other than nil, bool, number and string: it equals values of its type only.
+    /// A value of a mixed property other than nil, a Boolean, a number or a string: it equals values of its type only.
     indirect case mixed(Value)
     case link(ObjectKey)
 
@@ -40,7 +40,7 @@ enum Scalar: Sendable {
         }
     }
 
-    /// The number as it compares; nil for values that are not numbers.
+    /// The number for comparisons; nil for values that are not numbers.
     var number: Number? {
         switch self {
         case .int(let value): .int(value)
@@ -58,7 +58,7 @@ enum Scalar: Sendable {
         }
     }
 
-    /// Whether this may be a minimum or a maximum: anything but NaN.
+    /// Whether the value may be a minimum or a maximum; false only for NaN.
     var isExtremeCandidate: Bool {
         switch self {
         case .double(let value): !value.isNaN
@@ -69,7 +69,7 @@ enum Scalar: Sendable {
 }
 
 extension Scalar {
-    /// Returns -1, 0 or 1, or nil if the two values have no order because their types differ.
+    /// Returns -1, 0 or 1, or nil if the values have no order because their types differ.
     static func order(_ left: Scalar, _ right: Scalar) -> Int? {
         switch (left, right) {
         case (.int(let a), .int(let b)): a < b ? -1 : a > b ? 1 : 0

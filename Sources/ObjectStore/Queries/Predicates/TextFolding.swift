@@ -4,10 +4,11 @@ import ColumnStorage
 // time; the symbol is the one that Foundation itself uses.
 @_spi(_Unicode) import Swift
 
-/// Folds strings that differ only in what a predicate ignores: `[c]` case, `[d]` diacritics.
+/// Folds strings so that differences that a predicate ignores disappear: `[c]` case, `[d]` diacritics.
 ///
-/// `[c]` is full case folding (``ColumnStorage/CaseFolding``). `[d]` decomposes the text (NFD) and removes the nonspacing
-/// marks: "é", one character or two, is "e", and "İ" is "I". Letters that have no decomposition stay: "ø", "ł", "ß".
+/// `[c]` is full case folding (``ColumnStorage/CaseFolding``). `[d]` decomposes the text (NFD) and removes the
+/// nonspacing marks: "é", one character or two, is "e", and "İ" is "I". Letters without a decomposition remain: "ø",
+/// "ł", "ß".
 struct TextFolding: Hashable, Sendable {
     let ignoresCase: Bool
     let ignoresDiacritics: Bool
@@ -22,9 +23,10 @@ struct TextFolding: Hashable, Sendable {
         return scalars
     }
 
-    /// Returns the folded text as scalars, and for each whether it is the first of a character of the text.
+    /// Returns the folded text as scalars, and for each scalar whether it begins a character of the text.
     ///
-    /// A character may fold to several scalars, as "ß" to "ss", and is still one for the `?` of `like`.
+    /// A character may fold to several scalars, as "ß" to "ss", but still counts as one character for the `?` of
+    /// `like`.
     func characters(_ bytes: Span<UInt8>) -> (scalars: [Unicode.Scalar], starts: [Bool]) {
         var scalars: [Unicode.Scalar] = []
         var starts: [Bool] = []
@@ -36,7 +38,7 @@ struct TextFolding: Hashable, Sendable {
         return (scalars, starts)
     }
 
-    /// Calls `body` with the scalars of a text that are not ignored.
+    /// Calls `body` with each scalar of a text that is not ignored.
     private func forEachCharacter(of bytes: Span<UInt8>, _ body: (Unicode.Scalar) -> Void) {
         var isASCII = true
         var index = 0
@@ -70,7 +72,7 @@ struct TextFolding: Hashable, Sendable {
 }
 
 extension [UInt8] {
-    /// The bytes of a span.
+    /// Creates an array with the bytes of a span.
     init(copying bytes: Span<UInt8>) {
         self.init()
         reserveCapacity(bytes.count)

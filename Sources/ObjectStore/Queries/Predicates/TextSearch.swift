@@ -6,14 +6,14 @@ struct TextSearch: Hashable, Sendable {
     let query: TextQuery
 }
 
-/// One text whose score counts for `@rank`.
+/// One text whose score is part of `@rank`.
 struct RankedText: Hashable, Sendable {
     let hops: [CompiledPath.Hop]
     let slot: Int
     let column: ColumnID
     let query: TextQuery
 
-    /// How well the text of an object matches; 0 for a nil one.
+    /// Returns the score of an object's text; 0 for nil.
     func score(_ tables: BoundTables, _ key: ObjectKey) -> Double {
         var score = 0.0
         _ = CompiledPath(hops: hops, terminal: .object).forEachObject(tables, key) { object in
@@ -27,7 +27,7 @@ struct RankedText: Hashable, Sendable {
 }
 
 extension PredicateCompiler {
-    /// `path text 'red -blue phrase*'`.
+    /// Compiles a full-text search: `path text 'red -blue phrase*'`.
     mutating func search(
         _ left: PredicateOperand, _ right: PredicateOperand, _ folding: TextFolding,
         _ syntax: ComparisonSyntax
@@ -62,12 +62,12 @@ extension PredicateCompiler {
 }
 
 extension SortKey {
-    /// How `sorted` and `sort()` call the order by how well texts match.
+    /// The name of the order by relevance in `sorted` and `sort()`.
     static let rankName = "@rank"
 
-    /// The order by how well texts match searches, the best first when ascending.
+    /// Creates a sort key by relevance; ascending order begins with the best match.
     ///
-    /// Throws `invalid_query` when nothing is searched.
+    /// Throws `invalid_query` if there are no searches.
     init(rank searches: [TextSearch], ascending: Bool) throws {
         guard let first = searches.first else {
             throw StoreError(
@@ -87,7 +87,7 @@ extension SortKey {
 }
 
 extension PathSyntax {
-    /// Whether it says `@rank`.
+    /// Whether the path is `@rank`.
     var isRank: Bool {
         variable == nil && components.count == 1 && components[0].isAggregate
             && components[0].name.lowercased() == "rank"

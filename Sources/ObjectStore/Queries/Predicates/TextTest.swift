@@ -10,7 +10,7 @@ enum TextTest: Sendable {
     case like([LikePart])
     /// A full-text search.
     case search(TextQuery)
-    /// The same on folded text.
+    /// A test of folded text.
     indirect case folded(TextFolding, FoldedTest)
 
     /// A test on folded scalars.
@@ -30,7 +30,7 @@ enum TextTest: Sendable {
         case anyRun
     }
 
-    /// Makes the test for an operator and its constant.
+    /// Creates the test for an operator and its constant.
     init(_ operation: PredicateOperator, _ text: [UInt8], _ folding: TextFolding) {
         if folding.isNeeded {
             let scalars = folding.scalars(text.span)
@@ -61,7 +61,7 @@ enum TextTest: Sendable {
         scalars.map { $0 == "*" ? .anyRun : $0 == "?" ? .anyOne : .one($0) }
     }
 
-    /// Whether a value that is not nil passes.
+    /// Returns whether a value that is not nil passes.
     func matches(_ bytes: Span<UInt8>) -> Bool {
         switch self {
         case .compare(let comparison, let other):
@@ -116,9 +116,10 @@ enum TextTest: Sendable {
         }
     }
 
-    /// Matches greedily and goes back only to the last `*`: linear in the text for each star.
+    /// Matches greedily and backtracks only to the last `*`: linear in the text for each star.
     ///
-    /// `starts` marks the scalars that begin a character; without it all do. `?` matches a whole character.
+    /// `starts` marks the scalars that begin a character; without it, every scalar begins one. `?` matches a whole
+    /// character.
     private static func isLike(
         _ text: [Unicode.Scalar], _ pattern: [LikePart], starts: [Bool]? = nil
     ) -> Bool {
@@ -154,7 +155,7 @@ enum TextTest: Sendable {
         return part == pattern.count
     }
 
-    /// -1, 0 or 1 by bytes.
+    /// Compares byte by byte: -1, 0 or 1.
     static func order(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Int {
         let common = min(left.count, right.count)
         var index = 0
@@ -189,7 +190,7 @@ enum TextTest: Sendable {
 }
 
 extension PredicateOperator {
-    /// The plain comparison that this is; nil for the others.
+    /// The equivalent plain comparison; nil for other operators.
     var comparison: Comparison? {
         switch self {
         case .equal: .equal
@@ -204,9 +205,9 @@ extension PredicateOperator {
 }
 
 extension Interruption {
-    /// The interruption check of a search that may take long: one of a long text in a longer one.
+    /// Returns the interruption check for a search that may take long: of a long text in a longer one.
     fileprivate static func ofSearch(_ count: Int, _ wanted: Int) -> Interruption? {
-        // To find out costs more than a short search.
+        // The check costs more than a short search.
         count.multipliedReportingOverflow(by: wanted).partialValue > 1 << 16 ? current : nil
     }
 }

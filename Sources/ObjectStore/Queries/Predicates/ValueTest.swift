@@ -1,9 +1,9 @@
 import ColumnStorage
 
-/// A test of one property's value against constants, ready to run.
+/// A compiled test of one property's value against constants.
 ///
-/// Whether nil passes is kept apart from what else passes: `== nil` is "nothing, and nil",
-/// `!= 5` is "anything but 5, and nil".
+/// Whether nil passes is stored separately from the test of other values: `== nil` is "no value, and nil", `!= 5` is
+/// "all values but 5, and nil".
 struct ValueTest: Sendable {
     /// The condition for values other than nil.
     enum Form: Sendable {
@@ -17,11 +17,11 @@ struct ValueTest: Sendable {
         case doubleBetween(Double, Double)
         case doubleIn(RealSet)
         case bytes(TextTest)
-        /// The type that no column kernel supports: decimals.
+        /// A comparison of decimals, the only type without a column kernel.
         case compare(Comparison, Scalar)
         case between(Scalar, Scalar)
         case oneOf([Scalar])
-        /// Links to one of the objects with these keys.
+        /// A link to an object with one of these keys.
         case links(IntSet)
         case notLink(ObjectKey)
     }
@@ -37,7 +37,7 @@ struct ValueTest: Sendable {
         if case .always = form { true } else { false }
     }
 
-    /// Whether a value passes.
+    /// Returns whether a value passes.
     func matches(_ value: Scalar) -> Bool {
         switch (form, value) {
         case (_, .null): return matchesNull
@@ -73,7 +73,7 @@ struct ValueTest: Sendable {
         }
     }
 
-    /// How a list of values is kept, in words; nil for other tests.
+    /// A description of how a list of constants is stored; nil for other tests.
     var note: String? {
         switch form {
         case .intIn(let set), .links(let set): "\(set.form) of \(set.count.grouped) values"
@@ -83,7 +83,7 @@ struct ValueTest: Sendable {
         }
     }
 
-    /// How much one row costs, in comparisons of integers.
+    /// The cost of one row, as a number of integer comparisons.
     var cost: Int {
         switch form {
         case .never, .always, .bool, .int, .intBetween: 1

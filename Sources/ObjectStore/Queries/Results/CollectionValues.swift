@@ -1,26 +1,26 @@
 import ColumnStorage
 
-/// The plain values of a list, a set or a map, perhaps filtered, ordered or cut: lazy and live.
+/// The plain values of a list, a set or a map, optionally filtered, sorted or limited; lazy and live.
 ///
-/// The collection is a property's own, or inside a mixed value. Nothing is computed until it is read; computed values are
+/// The collection is that of a property, or inside a mixed value. Values are computed when they are first read, and
 /// kept until the store's version or its open write transaction changes. The values of a map are in the order of their
-/// keys. Confined to the store's thread.
+/// keys. The object is confined to the store's thread.
 ///
 /// Every member that reads throws `closed`, `wrong_thread`, and `invalid_object` if the collection no longer exists.
 package final class CollectionValues {
-    /// One thing done to the values.
+    /// One step applied to the values.
     package enum Step: Hashable, Sendable {
-        /// Orders by value, nil first and then NaN, or the other way round; ties keep their order.
+        /// Sorts by value; ascending, nil comes first and then NaN; equal values keep their order.
         case sort(ascending: Bool)
-        /// Keeps the first of each value.
+        /// Keeps the first of equal values.
         case distinct
-        /// Keeps the first values.
+        /// Keeps the first values, up to a number.
         case limit(Int)
-        /// Keeps what satisfies a condition.
+        /// Keeps the values that satisfy a condition.
         case filter(ElementPredicate)
     }
 
-    /// Where the values come from.
+    /// The source of the values.
     enum Origin {
         /// The collection of a property.
         case property(any LiveCollection)
@@ -28,9 +28,9 @@ package final class CollectionValues {
         case nested(NestedCollection)
     }
 
-    /// Where the values come from.
+    /// The source of the values.
     let origin: Origin
-    /// The steps on the values, from left to right.
+    /// The steps applied to the values, from left to right.
     package let steps: [Step]
 
     private var kept: Kept?
@@ -40,13 +40,13 @@ package final class CollectionValues {
         let version: UInt64
         let generation: UInt64
         let values: [Value]
-        /// Where the values are in the collection; nil if these are all of them in its order.
+        /// The positions of the values in the collection; nil if these are all its values in its order.
         let positions: [Int]?
     }
 
-    /// Creates the values of a collection; reads nothing.
+    /// Creates the values of a collection without reading them.
     ///
-    /// Throws `type_mismatch` for a collection of objects, which ``Results`` are for.
+    /// Throws `type_mismatch` for a collection of objects, for which ``Results`` is used.
     package convenience init(_ collection: some LiveCollection) throws {
         guard collection.property.type != .object else {
             throw StoreError(
@@ -57,7 +57,7 @@ package final class CollectionValues {
         self.init(.property(collection), [])
     }
 
-    /// Creates the values of a list or map inside a mixed value; reads nothing.
+    /// Creates the values of a list or map inside a mixed value without reading them.
     package convenience init(_ nested: NestedCollection) { self.init(.nested(nested), []) }
 
     init(_ origin: Origin, _ steps: [Step]) {
@@ -79,7 +79,7 @@ package final class CollectionValues {
         self.init(.property(collection), steps)
     }
 
-    /// The store, or the frozen view, that the values are read from.
+    /// The store, or the frozen view, from which the values are read.
     package var source: ObjectSource {
         switch origin {
         case .property(let collection): collection.source
@@ -87,7 +87,7 @@ package final class CollectionValues {
         }
     }
 
-    /// The object that has the collection.
+    /// The object that owns the collection.
     package var owner: LiveObject {
         switch origin {
         case .property(let collection):
@@ -96,7 +96,7 @@ package final class CollectionValues {
         }
     }
 
-    /// The property that holds the collection, or the mixed value that the collection is in.
+    /// The property that contains the collection, or the mixed value with the collection.
     package var property: Property {
         switch origin {
         case .property(let collection): collection.property
@@ -112,20 +112,20 @@ package final class CollectionValues {
         }
     }
 
-    /// The present values, in order.
+    /// Returns the current values, in order.
     package func values() throws -> [Value] { try current().values }
 
-    /// The number of values.
+    /// Returns the number of values.
     package func count() throws -> Int { try current().values.count }
 
-    /// The value at an index, nil past the end; a list or map inside a mixed value is live.
+    /// Returns the value at an index; nil past the end; a list or map inside a mixed value is a live handle.
     package func item(at index: Int) throws -> NestedCollection.Item? {
         let current = try current()
         guard current.values.indices.contains(index) else { return nil }
         return try item(at: index, of: current)
     }
 
-    /// The present values, in order; lists and maps inside mixed values are live.
+    /// Returns the current values, in order; lists and maps inside mixed values are live handles.
     package func items() throws -> [NestedCollection.Item] {
         let current = try current()
         return try current.values.indices.map { try item(at: $0, of: current) }
@@ -149,7 +149,7 @@ package final class CollectionValues {
         }
     }
 
-    /// The keys of a map; nil for other collections.
+    /// Returns the keys of a map; nil for other collections.
     private func keys() throws -> [String]? {
         let view = source.view
         if let keptKeys, keptKeys.version == view.version, keptKeys.generation == view.generation {
@@ -193,7 +193,7 @@ package final class CollectionValues {
         return made
     }
 
-    /// The positions of the values that steps leave, in their order; the values are those of a property.
+    /// Returns the positions of the values that remain after some steps, in their order.
     static func positions(
         of values: [Value], by steps: [Step], of property: Property
     ) -> [Int] {
@@ -212,20 +212,20 @@ package final class CollectionValues {
         }
     }
 
-    /// The values of a property after some steps, in their order.
+    /// Returns the values of a property after some steps, in their order.
     static func arranged(_ values: [Value], by steps: [Step], of property: Property) -> [Value] {
         positions(of: values, by: steps, of: property).map { values[$0] }
     }
 
-    /// The values in ascending or descending order.
+    /// Returns the values in ascending or descending order.
     package func sorted(ascending: Bool = true) -> CollectionValues {
         adding(.sort(ascending: ascending))
     }
 
-    /// The first of each value.
+    /// Returns the values without duplicates; of equal values, the first one remains.
     package func distinct() -> CollectionValues { adding(.distinct) }
 
-    /// At most the first `count` values.
+    /// Returns at most the first `count` values.
     ///
     /// Throws `invalid_query` for a negative count.
     package func limited(to count: Int) throws -> CollectionValues {
@@ -239,7 +239,7 @@ package final class CollectionValues {
         CollectionValues(origin, steps + [step])
     }
 
-    /// The same values in another version, such as a frozen one.
+    /// Returns the same values in another version, such as a frozen one.
     func moved(to source: ObjectSource) -> CollectionValues {
         switch origin {
         case .property(let collection):
@@ -249,7 +249,7 @@ package final class CollectionValues {
         }
     }
 
-    /// The values of the same collection inside a mixed value, which is at the end of another path now.
+    /// Returns the values of the same collection inside a mixed value at a new path.
     package func moved(toPath path: [NestedCollection.Step]) -> CollectionValues {
         guard case .nested(let nested) = origin else { return self }
         return CollectionValues(.nested(nested.moved(toPath: path)), steps)
@@ -257,29 +257,29 @@ package final class CollectionValues {
 }
 
 extension CollectionValues {
-    /// The sum of the values; nils do not count, and the sum of nothing is 0.
+    /// Returns the sum of the values; nil values are ignored, and the sum without values is 0.
     ///
     /// The sum of ints is exact: an int, or the nearest double if it needs more than 64 bits. In a collection of mixed
     /// values only numbers count. Throws `invalid_query` for values that are not numbers.
     package func sum() throws -> Value { Results.sum(try aggregate(.sum), property.type) }
 
-    /// The smallest value, nil if there is none.
+    /// Returns the smallest value; nil if there is none.
     ///
     /// Throws `invalid_query` for values that are neither numbers nor dates.
     package func minimum() throws -> Value {
         Results.value(try aggregate(.minimum), property.type)
     }
 
-    /// The largest value, nil if there is none.
+    /// Returns the largest value; nil if there is none.
     ///
-    /// Throws as ``minimum()``.
+    /// Throws the errors of ``minimum()``.
     package func maximum() throws -> Value {
         Results.value(try aggregate(.maximum), property.type)
     }
 
-    /// The average of the values that are not nil; nil if there is none.
+    /// Returns the average of the values that are not nil; nil if there is none.
     ///
-    /// Throws as ``sum()``.
+    /// Throws the errors of ``sum()``.
     package func average() throws -> Value {
         Results.average(try aggregate(.average))
     }

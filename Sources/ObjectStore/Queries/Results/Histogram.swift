@@ -1,29 +1,29 @@
-/// How often the values of a property occur.
+/// The frequencies of the values of a property.
 package struct Histogram: Sendable, Equatable {
-    /// A range of values, or one value, and how many objects have it.
+    /// A range of values, or one value, and the number of objects with these values.
     package struct Bar: Sendable, Equatable {
-        /// The least value of the range.
+        /// The lowest value of the range.
         package let lower: Value
-        /// Where the next range begins; the same as `lower` for a single value.
+        /// The beginning of the next range; for a single value, the same as `lower`.
         package let upper: Value
-        /// How many objects have a value in it.
+        /// The number of objects with a value in the range.
         package let count: Int
     }
 
-    /// The ranges in order, without gaps; of texts and truth values the most frequent ones.
+    /// The ranges in order, without gaps; for texts and Boolean values, the most frequent ones.
     package internal(set) var bars: [Bar] = []
-    /// How many objects have another text than those of the bars.
+    /// The number of objects whose texts are not in a bar.
     package internal(set) var others = 0
-    /// How many objects have no value, or a number that is not finite.
+    /// The number of objects without a value, or with a number that is not finite.
     package internal(set) var missing = 0
 }
 
 extension Results {
-    /// How often the values of a property occur: numbers and dates in at most some `bars` ranges of round numbers, or each
-    /// by itself if there are no more values than that; of texts the `bars` most frequent.
+    /// Counts how often the values of a property occur.
     ///
-    /// Costs a read per object. Throws `unknown_property`, and `invalid_query` for a list or a type without an order that
-    /// means anything.
+    /// Numbers and dates are counted in about `bars` ranges of round numbers, or one by one if there are no more
+    /// distinct values; of texts, the `bars` most frequent ones are counted. Reads every object. Throws
+    /// `unknown_property`, and `invalid_query` for a list or a type without a meaningful order.
     package func histogram(_ path: String, bars: Int = 10) throws -> Histogram {
         let (compiled, bound, type) = try read(path, for: "histogram")
         if let (store, _) = source.tracked { try store.noteRead(of: query, path: path) }
@@ -77,14 +77,14 @@ extension Results {
     }
 }
 
-/// Ranges of round numbers.
+/// The ranges of round numbers for a histogram.
 private struct NumberBars {
     let type: PropertyType
     let limit: Int
 
     private static let second = 1e6
     private static let day = 86_400 * second
-    /// Spans of time that people count in, in microseconds.
+    /// Usual time spans, in microseconds.
     private static let spans =
         [
             1, 5, 10, 30, 60, 300, 600, 1_800, 3_600, 10_800, 21_600, 43_200,
@@ -100,7 +100,7 @@ private struct NumberBars {
         let width = width(least, greatest)
         let first = (least / width).rounded(.down)
         let last = (greatest / width).rounded(.down)
-        // Numbers that are too close for round ones between them share a bar.
+        // Numbers that are too close for round numbers between them share a bar.
         guard width > 0, first.isFinite, last - first < Double(limit + 2), first < last else {
             return [
                 Histogram.Bar(lower: value(least), upper: value(greatest), count: numbers.count)
@@ -118,7 +118,7 @@ private struct NumberBars {
         }
     }
 
-    /// How often each value occurs; nil if there are more than the limit.
+    /// Returns how often each value occurs; nil if there are more values than the limit.
     private func countedBySingleValue(_ numbers: [Double]) -> [Double: Int]? {
         var counts: [Double: Int] = [:]
         for number in numbers {
@@ -128,9 +128,9 @@ private struct NumberBars {
         return counts
     }
 
-    /// A round width of which the limit is enough.
+    /// Returns a round width with which the number of bars does not exceed the limit.
     private func width(_ least: Double, _ greatest: Double) -> Double {
-        // Not the difference divided: that can be infinite.
+        // The difference is not divided, because it can be infinite.
         let raw = greatest / Double(limit) - least / Double(limit)
         if type == .date, let span = Self.spans.first(where: { $0 >= raw }) { return span }
         var power = 1.0

@@ -1,6 +1,6 @@
-/// The values of two properties of each object, for a plot.
+/// The values of two properties of each object, for a scatter plot.
 package struct PlotPoints: Sendable {
-    /// An axis: the type of its property, and the texts that its numbers are indexes of.
+    /// An axis: the type of its property, and the texts whose indexes are its numbers.
     package struct Axis: Sendable, Equatable {
         /// The type of the property.
         package let type: PropertyType
@@ -8,9 +8,9 @@ package struct PlotPoints: Sendable {
         package internal(set) var texts: [String] = []
     }
 
-    /// The points of the objects with one value of the grouping property.
+    /// The points of the objects that share a value of the grouping property.
     package struct Group: Sendable {
-        /// The value; nil without a grouping property.
+        /// The shared value; nil without a grouping property.
         package let name: String?
         /// The coordinates; dates are seconds since 1970.
         package internal(set) var points: [(x: Double, y: Double)] = []
@@ -20,20 +20,20 @@ package struct PlotPoints: Sendable {
     package internal(set) var x: Axis
     /// The vertical axis.
     package internal(set) var y: Axis
-    /// The groups, largest first.
+    /// The groups, the largest first.
     package internal(set) var groups: [Group] = []
     /// The number of objects without a value, or with a number that is not finite.
     package internal(set) var missing = 0
 }
 
 extension Results {
-    /// The greatest number of groups and of texts on an axis.
+    /// The maximum number of groups, and of texts on an axis.
     package static let mostPlotNames = 50
 
-    /// Reads two properties, and one to group by, of each object.
+    /// Reads two properties of each object, and optionally one to group by.
     ///
-    /// Costs a read per object and property. Throws `unknown_property` for an unknown path, and `invalid_query` for lists,
-    /// for types that have no position on an axis, and for more than ``mostPlotNames`` texts or groups.
+    /// Takes one read for each object and property. Throws `unknown_property` for an unknown path, and `invalid_query`
+    /// for lists, for types that have no position on an axis, and for more than ``mostPlotNames`` texts or groups.
     package func plotPoints(x: String, y: String, group: String?) throws -> PlotPoints {
         let horizontal = try axis(x)
         let vertical = try axis(y)

@@ -2,8 +2,8 @@ import ColumnStorage
 
 /// The keys of a query's objects at one version, in order.
 ///
-/// What a class gives in its own order is kept as one bit per row, so that a million results are
-/// counted, indexed and tested without a list of keys. A value: it never changes with the store.
+/// The results of a class in its own order take one bit per row, so a million results are counted, indexed and searched
+/// without a list of keys. The keys are a value, which never changes with the store.
 package struct ResultKeys: Sendable {
     private enum Storage: Sendable {
         /// One bitmap per cluster, and the number of keys before each cluster.
@@ -12,7 +12,7 @@ package struct ResultKeys: Sendable {
     }
 
     private let storage: Storage
-    /// How many keys there are.
+    /// The number of keys.
     package let count: Int
 
     /// The bytes that the keys take.
@@ -41,14 +41,14 @@ package struct ResultKeys: Sendable {
         self.count = count
     }
 
-    /// Whether the keys ascend, as those of an unsorted class do.
+    /// Whether the keys are stored as bitmaps, and therefore ascend.
     var isBitmap: Bool {
         if case .bitmap = storage { true } else { false }
     }
 
-    /// The key at a position below ``count``.
+    /// Returns the key at a position below ``count``.
     ///
-    /// Logarithmic at worst.
+    /// Takes at most logarithmic time.
     package subscript(position: Int) -> ObjectKey {
         switch storage {
         case .list(let keys): return keys[position]
@@ -60,7 +60,7 @@ package struct ResultKeys: Sendable {
                 let middle = (low + high) / 2
                 if starts[middle] <= position { low = middle } else { high = middle }
             }
-            // Empty clusters share their start with the next one; the search ends at the last.
+            // Empty clusters start at the same position as the next one; the search ends at the last of these.
             var rest = position - starts[low]
             for word in 0..<Cluster.words {
                 var bits = clusters[low][word]
@@ -80,9 +80,9 @@ package struct ResultKeys: Sendable {
         }
     }
 
-    /// The first position of a key, or nil.
+    /// Returns the first position of a key, or nil.
     ///
-    /// Constant time for an unsorted class, linear otherwise.
+    /// Takes constant time for an unsorted class, otherwise linear time.
     package func firstIndex(of key: ObjectKey) -> Int? {
         switch storage {
         case .list(let keys): return keys.firstIndex(of: key)
@@ -97,12 +97,12 @@ package struct ResultKeys: Sendable {
         }
     }
 
-    /// Whether a key is among them.
+    /// Returns whether a key is included.
     package func contains(_ key: ObjectKey) -> Bool {
         firstIndex(of: key) != nil
     }
 
-    /// Calls `body` with every cluster that has keys and its bits; false if the keys are a list.
+    /// Calls `body` with every cluster that has keys, and its bits; returns false if the keys are a list.
     func forEachCluster(_ body: (Int, ClusterBits) -> Void) -> Bool {
         guard case .bitmap(let clusters, _) = storage else { return false }
         for (cluster, bits) in clusters.enumerated() where !bits.isEmpty { body(cluster, bits) }
@@ -111,7 +111,7 @@ package struct ResultKeys: Sendable {
 
     /// All keys as an array.
     ///
-    /// Eight bytes for each.
+    /// The array takes eight bytes for each key.
     package var array: [ObjectKey] {
         switch storage {
         case .list(let keys): return keys
@@ -126,7 +126,7 @@ package struct ResultKeys: Sendable {
         }
     }
 
-    /// The first keys, as many as there are.
+    /// Returns the first `limit` keys, or all if there are fewer.
     func prefix(_ limit: Int) -> ResultKeys {
         guard limit < count else { return self }
         switch storage {
@@ -153,7 +153,7 @@ package struct ResultKeys: Sendable {
 }
 
 extension ResultKeys: Sequence {
-    /// Iterates over the keys in order.
+    /// An iterator over the keys in order.
     package struct Iterator: IteratorProtocol {
         private let keys: ResultKeys
         private var position = 0
@@ -168,7 +168,7 @@ extension ResultKeys: Sequence {
             }
         }
 
-        /// The next key, nil at the end.
+        /// Returns the next key; nil at the end.
         package mutating func next() -> ObjectKey? {
             switch keys.storage {
             case .list(let list):
@@ -192,9 +192,9 @@ extension ResultKeys: Sequence {
         }
     }
 
-    /// Iterates over the keys in order.
+    /// Returns an iterator over the keys in order.
     package func makeIterator() -> Iterator { Iterator(self) }
 
-    /// How many keys there are.
+    /// The number of keys.
     package var underestimatedCount: Int { count }
 }

@@ -1,46 +1,46 @@
 import ColumnStorage
 
 extension Results {
-    /// The sum of a property; nils do not count, and the sum of nothing is 0.
+    /// Returns the sum of a property; nil values are ignored, and the sum without values is 0.
     ///
     /// In a mixed property only numbers count, whatever is asked for. The sum of ints is exact: an int, or the nearest double
     /// if it needs more than 64 bits.
     ///
-    /// Throws `unknown_property`, and `invalid_query` for a list or a type that has no sum.
+    /// Throws `unknown_property`, and `invalid_query` for a list or a type without a sum.
     public func sum(_ path: String) throws -> Value {
         if let value = try trackedAggregate(.sum, path) { return value }
         let (sum, type) = try aggregate(.sum, path)
         return Results.sum(sum, type)
     }
 
-    /// The smallest value of a property, nil if there is none.
+    /// Returns the smallest value of a property; nil if there is none.
     ///
-    /// Throws as ``sum(_:)``.
+    /// Throws the errors of ``sum(_:)``.
     public func minimum(_ path: String) throws -> Value {
         if let value = try trackedAggregate(.minimum, path) { return value }
         let (value, type) = try aggregate(.minimum, path)
         return Results.value(value, type)
     }
 
-    /// The largest value of a property, nil if there is none.
+    /// Returns the largest value of a property; nil if there is none.
     ///
-    /// Throws as ``sum(_:)``.
+    /// Throws the errors of ``sum(_:)``.
     public func maximum(_ path: String) throws -> Value {
         if let value = try trackedAggregate(.maximum, path) { return value }
         let (value, type) = try aggregate(.maximum, path)
         return Results.value(value, type)
     }
 
-    /// The average of a property's values that are not nil; nil if there is none.
+    /// Returns the average of a property's values that are not nil; nil if there is none.
     ///
-    /// Throws as ``sum(_:)``.
+    /// Throws the errors of ``sum(_:)``.
     public func average(_ path: String) throws -> Value {
         if let value = try trackedAggregate(.average, path) { return value }
         let (average, _) = try aggregate(.average, path)
         return Results.average(average)
     }
 
-    /// How many objects have a value that is not nil.
+    /// Returns the number of objects with a value that is not nil.
     ///
     /// Throws `unknown_property`, and `invalid_query` for a list.
     public func count(of path: String) throws -> Int {
@@ -49,7 +49,7 @@ extension Results {
         return try keys().count { compiled.value(bound, $0) != .null }
     }
 
-    /// A sum as values of a type have it.
+    /// Converts a sum to a value of a property's type.
     static func sum(_ scalar: Scalar, _ type: PropertyType) -> Value {
         switch (scalar, type) {
         case (.int(let value), .int), (.int(let value), .mixed): .int(value)
@@ -59,7 +59,7 @@ extension Results {
         }
     }
 
-    /// An average as a value.
+    /// Converts an average to a value.
     static func average(_ scalar: Scalar) -> Value {
         if case .decimal(let average) = scalar { return .decimal(average) }
         return scalar.double.map(Value.double) ?? .null
@@ -92,7 +92,8 @@ extension Results {
         )
     }
 
-    /// Throws `invalid_query` where values of a type have no such aggregate; `what` names them.
+    /// Throws `invalid_query` if values of a type do not have the aggregate; `what` describes the values in the
+    /// message.
     static func checkAggregate(
         _ operation: AggregateOperation, of type: PropertyType, _ what: String
     ) throws {

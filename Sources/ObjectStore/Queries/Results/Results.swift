@@ -1,15 +1,15 @@
 import ColumnStorage
 import MemoryAccounts
 
-/// The objects of a query: lazy and live.
+/// The objects of a query, lazy and live.
 ///
-/// Nothing is computed before its first use; what was computed is kept until the store's version
-/// changes or its open write transaction changes something. Counting alone lists no keys. Results
-/// of a frozen view work the same and never change. Confined to the store's thread.
+/// Results are computed on first use, and kept until the store's version changes or its open write transaction changes
+/// data. Counting does not list the keys. Results of a frozen view work in the same way and never change. Results are
+/// confined to the store's thread.
 ///
 /// Every member that reads throws `closed` and `wrong_thread`.
 public final class Results {
-    /// The store, or the frozen view, that the results come from.
+    /// The store, or the frozen view, from which the results are read.
     package let source: ObjectSource
     /// The query of the results.
     package private(set) var query: Query
@@ -24,22 +24,22 @@ public final class Results {
         }
     }
 
-    /// The schema that the query was last found to agree with.
+    /// The schema with which the query was last found to be valid.
     private var checkedSchema: Schema?
     private var kept: (stamp: Stamp, keys: ResultKeys)?
     private var counted: (stamp: Stamp, count: Int)?
-    /// The memory of the kept keys.
+    /// The memory that the kept keys take.
     private var charge = MemoryCharge()
 
-    /// Makes the results of a query; runs nothing.
+    /// Creates the results of a query without running it.
     package init(_ source: ObjectSource, _ query: Query) {
         self.source = source
         self.query = query
     }
 
-    /// The present keys of the objects, in order.
+    /// Returns the current keys of the objects, in order.
     ///
-    /// A value: it stays as it is when the store changes, which is what loops want.
+    /// The keys are a value that does not change with the store, so a loop over them is safe.
     package func keys() throws -> ResultKeys {
         let view = try source.openView()
         try noteRead(of: query)
@@ -55,14 +55,14 @@ public final class Results {
         return keys
     }
 
-    /// Throws if what the query reads is no longer in the schema.
+    /// Throws if the query reads a class or property that is no longer in the schema.
     private func checkQuery(_ view: StoreView) throws {
         guard checkedSchema !== view.schema else { return }
         query = try query.followed(to: view.schema)
         checkedSchema = view.schema
     }
 
-    /// How many objects there are.
+    /// Returns the number of objects.
     public func count() throws -> Int {
         let view = try source.openView()
         if case .int(let count)? = try trackedAggregate(.count, nil) { return Int(count) }
@@ -83,15 +83,15 @@ public final class Results {
         try store.noteRead(of: query)
     }
 
-    /// An aggregate for the running reaction; nil if none is running.
+    /// Returns an aggregate as a dependency of the running reaction; nil if no reaction is running.
     func trackedAggregate(_ kind: AggregateKind, _ path: String?) throws -> Value? {
         guard let (store, _) = source.tracked, isValid else { return nil }
         return try store.trackedAggregate(kind, path, of: query) { try classSchema() }
     }
 
-    /// The class of the objects.
+    /// Returns the class of the objects.
     ///
-    /// Throws `unknown_class` if the class was removed since.
+    /// Throws `unknown_class` if the class was removed.
     package func classSchema() throws -> ClassSchema {
         guard let found = try source.openView().schema.find(table: query.table) else {
             throw StoreError(.unknownClass, "the class of these results was removed")
@@ -99,8 +99,10 @@ public final class Results {
         return found
     }
 
-    /// Whether there is still something to read: false once the store is closed, the owner of the
-    /// list or the target of the backlinks was deleted, or the list's property was removed.
+    /// Whether the results can be read.
+    ///
+    /// False after the store was closed, the owner of the list or the target of the backlinks was deleted, or the
+    /// list's property was removed.
     public var isValid: Bool {
         guard source.isOpen else { return false }
         let view = source.view
@@ -126,7 +128,7 @@ public final class Results {
         return view.schema.target(of: link)?.table
     }
 
-    /// The object at a position, counted from 0.
+    /// Returns the object at a position, counted from 0.
     ///
     /// Throws `out_of_range` past the end.
     public func object(at position: Int) throws -> LiveObject {
@@ -137,9 +139,9 @@ public final class Results {
         return LiveObject(source, try classSchema(), keys[position])
     }
 
-    /// The first object, nil if there is none.
+    /// Returns the first object; nil if there is none.
     ///
-    /// Does not compute the others where the order is that of the class.
+    /// The other objects are not computed if the order is that of the class.
     public func first() throws -> LiveObject? {
         let view = try source.openView()
         try noteRead(of: query.adding(.limit(1)))
@@ -154,17 +156,16 @@ public final class Results {
         return keys.count == 0 ? nil : LiveObject(source, try classSchema(), keys[0])
     }
 
-    /// The last object, nil if there is none.
+    /// Returns the last object; nil if there is none.
     public func last() throws -> LiveObject? {
         let keys = try keys()
         return keys.count == 0
             ? nil : LiveObject(source, try classSchema(), keys[keys.count - 1])
     }
 
-    /// The first position of an object, nil if it is not among the results.
+    /// Returns the first position of an object; nil if it is not among the results.
     ///
-    /// Throws `invalid_argument` for an object of another class or store, `invalid_object` for a
-    /// deleted one.
+    /// Throws `invalid_argument` for an object of another class or store, `invalid_object` for a deleted one.
     package func index(of object: LiveObject) throws -> Int? {
         let expected = try classSchema()
         guard object.source.isSame(as: source) else {
@@ -181,22 +182,22 @@ public final class Results {
         return try keys().firstIndex(of: object.key)
     }
 
-    /// Whether an object is among the results.
+    /// Returns whether an object is among the results.
     ///
-    /// Throws as ``index(of:)``.
+    /// Throws the errors of ``index(of:)``.
     package func contains(_ object: LiveObject) throws -> Bool {
         try index(of: object) != nil
     }
 
-    /// The objects that match a predicate (see ``Query``), and what its text says after it.
+    /// Returns the objects that match a predicate (see ``Query``), after the clauses in its text.
     ///
-    /// Throws `invalid_query` with the text and a caret under the fault.
+    /// Throws `invalid_query` with the text and a caret under the error.
     public func filtered(_ text: String, _ arguments: [Value] = []) throws -> Results {
         let schema = try source.openView().schema
         return Results(source, try query.filtered(text, arguments, schema: schema))
     }
 
-    /// The objects whose properties have the given values.
+    /// Returns the objects whose properties have the given values.
     ///
     /// Throws `unknown_property`, and `invalid_query` for a value of another type.
     public func filtered(equal values: [(name: String, value: Value)]) throws -> Results {
@@ -206,48 +207,48 @@ public final class Results {
         return Results(source, added.reduce(query) { $0.adding($1) })
     }
 
-    /// The objects ordered by key paths; the first is the most significant.
+    /// Returns the objects sorted by key paths; the first path is the most significant.
     ///
-    /// Throws `invalid_query` for a path that gives no order.
+    /// Throws `invalid_query` for a path that defines no order.
     public func sorted(_ keys: [(path: String, ascending: Bool)]) throws -> Results {
         Results(source, try query.sorted(keys, schema: try source.openView().schema))
     }
 
-    /// The first object of each combination of values of key paths.
+    /// Returns the first object of each combination of values of key paths.
     ///
     /// Throws `invalid_query` for a path through a list.
     public func distinct(_ paths: [String]) throws -> Results {
         Results(source, try query.distinct(paths, schema: try source.openView().schema))
     }
 
-    /// At most the first `count` objects.
+    /// Returns at most the first `count` objects.
     ///
     /// Throws `invalid_query` for a negative count.
     public func limited(to count: Int) throws -> Results {
         Results(source, try query.limited(to: count))
     }
 
-    /// Whether both ask the same, in the same words, of the same store or frozen version.
+    /// Returns whether both have the same query of the same store or frozen version.
     package func isSame(as other: Results) -> Bool {
         source.isSame(as: other.source) && query.isSame(as: other.query)
     }
 
-    /// The same query on another view or store of the file, such as a frozen one.
+    /// Returns the results of the same query on another view or store of the file, such as a frozen one.
     package func moved(to source: ObjectSource) -> Results {
         Results(source, query)
     }
 }
 
 extension Results {
-    /// All objects of a class.
+    /// Creates the results with all objects of a class.
     package convenience init(_ source: ObjectSource, all classSchema: ClassSchema) {
         self.init(source, Query(all: classSchema))
     }
 
-    /// The objects of a list or a set, in its order, or those of a map, in the order of their keys; keys
-    /// without an object are left out.
+    /// Creates the results with the objects of a list, a set or a map.
     ///
-    /// Throws `type_mismatch` for a collection of plain values.
+    /// The objects of a list or set keep its order, those of a map have the order of their keys; nil values of a map
+    /// are left out. Throws `type_mismatch` for a collection of plain values.
     package convenience init(_ collection: some LiveCollection) throws {
         let view = try collection.source.openView()
         let property = collection.property
@@ -264,7 +265,7 @@ extension Results {
                 of: target.table))
     }
 
-    /// The objects that link to an object through a backlinks property.
+    /// Creates the results with the objects that link to an object through a backlinks property.
     ///
     /// Throws `type_mismatch` for another property.
     package convenience init(

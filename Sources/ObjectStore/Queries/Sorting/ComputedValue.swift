@@ -1,17 +1,16 @@
 import ColumnStorage
 
-/// One value of each object that is more than a path of properties: a number of elements, an element, or a value inside
-/// a mixed value.
+/// A computed value of each object: a number of elements, an element, or a value inside a mixed value.
 struct ComputedValue: Sendable {
     let expression: any PredicateExpression
     let tables: [TableID]
     let type: PropertyType
     /// Every key path that the value depends on.
     let dependencies: [PropertyPath]
-    /// Whether the value is a number that represents the name of a type.
+    /// Whether the value is the number of a type.
     let isTypeName: Bool
 
-    /// Whether a text says more than names and dots do.
+    /// Returns whether a text is more than names and dots.
     static func isMeant(
         by text: String, class classSchema: ClassSchema, schema: Schema
     ) -> Bool {
@@ -19,7 +18,7 @@ struct ComputedValue: Sendable {
             || PropertyPath.entersMixed(text, class: classSchema, schema: schema)
     }
 
-    /// Gives a path its meaning; `purpose` says in errors what needs the value.
+    /// Compiles a path; errors use `purpose` to describe what needs the value.
     init(
         _ syntax: PathSyntax, _ range: Range<Int>, for purpose: String,
         class classSchema: ClassSchema, schema: Schema

@@ -2,16 +2,16 @@ import ColumnStorage
 
 /// The key by which `distinct` compares objects: one value of each.
 package struct DistinctKey: Hashable, Sendable {
-    /// The key as it was written.
+    /// The text of the key.
     package let description: String
     /// Every key path that the value depends on.
     package let dependencies: [PropertyPath]
     private let computed: ComputedValue?
 
-    /// Reads a key path of a class, or a path with an operation or an index such as `items.@count`
-    /// and `items[1].price`, or into a mixed value.
+    /// Parses a key of a class.
     ///
-    /// Throws `invalid_query` for a path that leads to any number of values.
+    /// The key is a key path, a path with an operation or an index such as `items.@count` and `items[1].price`, or a
+    /// path into a mixed value. Throws `invalid_query` for a path with any number of values.
     package init(_ text: String, class classSchema: ClassSchema, schema: Schema) throws {
         guard ComputedValue.isMeant(by: text, class: classSchema, schema: schema) else {
             let path = try PropertyPath.parse(text, class: classSchema, schema: schema)
@@ -34,7 +34,7 @@ package struct DistinctKey: Hashable, Sendable {
         computed = nil
     }
 
-    /// Gives a path that is more than names and dots its meaning.
+    /// Compiles a path that is more than names and dots.
     init(
         _ syntax: PathSyntax, _ range: Range<Int>, _ text: String, class classSchema: ClassSchema,
         schema: Schema
@@ -46,13 +46,13 @@ package struct DistinctKey: Hashable, Sendable {
         computed = value
     }
 
-    /// The key with the same meaning in another schema.
+    /// Returns the key with the same meaning in another schema.
     func remade(class classSchema: ClassSchema, schema: Schema) throws -> DistinctKey {
         computed == nil
             ? self : try DistinctKey(description, class: classSchema, schema: schema)
     }
 
-    /// Returns a function that reads the value of an object in a view; equal values make objects duplicates.
+    /// Returns a function that reads the value of an object in a view; objects with equal values are duplicates.
     func reader(in view: StoreView) -> (ObjectKey) -> Scalar {
         let expression: any PredicateExpression
         var tables: [TableID] = []
@@ -69,7 +69,7 @@ package struct DistinctKey: Hashable, Sendable {
         }
     }
 
-    /// Whether both distinguish objects in the same way.
+    /// Returns whether both keys distinguish objects in the same way.
     package static func == (left: DistinctKey, right: DistinctKey) -> Bool {
         left.description == right.description && left.dependencies == right.dependencies
     }

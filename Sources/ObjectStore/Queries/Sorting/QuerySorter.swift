@@ -1,27 +1,27 @@
 import ColumnStorage
 
-/// Puts keys into an order, stably.
+/// Sorts keys with a stable sort.
 ///
-/// Values are taken out of their columns once, as 64-bit codes that order like the values, and the
-/// codes are sorted by radix; several keys are several stable passes, the least significant first.
+/// Values are read from their columns once, as 64-bit codes that have the order of the values, and the codes are sorted
+/// by radix sort. Several sort keys take several stable passes, the least significant key first.
 struct QuerySorter {
     private let keys: [SortKey]
     private let values: [BoundSortKey]
     private let rows: TableReader
 
-    /// Sorts by at least one key.
+    /// Creates a sorter with at least one sort key.
     init(_ keys: [SortKey], table: TableID, in view: StoreView) {
         self.keys = keys
         values = keys.map { $0.bound(to: view) }
         rows = view.table(table)
     }
 
-    /// All keys in order.
+    /// Returns all keys in order.
     func sorted(_ keys: ResultKeys) -> ResultKeys {
         ResultKeys(sort(keys))
     }
 
-    /// All keys in order, with the codes that ``SortComparator/code(of:)`` gives them.
+    /// Returns all keys in order, with their codes from ``SortComparator/code(of:)``.
     func coded(_ keys: ResultKeys) -> [CodedKey] {
         var order = keys
         for index in self.keys.indices.dropFirst().reversed() {
@@ -30,7 +30,7 @@ struct QuerySorter {
         return pass(0, order)
     }
 
-    /// The first of the keys in order: only those that can still be among them are kept on the way.
+    /// Returns the first keys in order; keys that cannot be among them are dropped early.
     func first(_ limit: Int, of keys: ResultKeys) -> ResultKeys {
         guard limit > 0 else { return ResultKeys([]) }
         guard keys.count / 4 > limit, let source = values[0].ownColumn, isCoded(source) else {
@@ -65,10 +65,9 @@ struct QuerySorter {
         return ResultKeys(best.result())
     }
 
-    /// The rows of a cluster that can still be among the first, found without reading their values
-    /// one by one.
+    /// Returns the rows of a cluster that can still be among the first, without reading their values one by one.
     ///
-    /// Ties stay in: they may count, and are few.
+    /// Rows that equal the bound are kept, because they may be among the first.
     private func better(
         _ bound: UInt64, _ source: ColumnSource, _ cluster: Int, _ bits: ClusterBits
     ) -> ClusterBits {
@@ -89,7 +88,7 @@ struct QuerySorter {
         coded(selection).map(\.key)
     }
 
-    /// One stable pass by one key.
+    /// Sorts by one key in a stable pass.
     private func pass(_ index: Int, _ selection: ResultKeys) -> [CodedKey] {
         let ascending = keys[index].ascending
         let codeOfNil = SortCode.ofNil(ascending: ascending)
@@ -138,7 +137,7 @@ struct QuerySorter {
         return ascending ? nulls + entries : entries + nulls
     }
 
-    /// The values of a cluster that are not nil, and their positions.
+    /// The values of a cluster that are not nil, and the rows that have them.
     private struct CodedColumn {
         var codes: [UInt64] = []
         var present = ClusterBits.zero
@@ -188,7 +187,7 @@ private struct BestKeys {
     private let code: (ObjectKey) -> UInt64?
     private var kept: [ObjectKey] = []
     private let capacity: Int
-    /// Whether there are enough, so that `bound`, the value of the last of them, keeps others out.
+    /// Whether the limit is reached, so that `bound`, the code of the last key, excludes worse keys.
     private var isFull = false
     private(set) var bound: UInt64?
 

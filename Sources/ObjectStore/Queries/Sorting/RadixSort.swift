@@ -1,13 +1,13 @@
-/// Sorts by 64-bit codes in linear time, stably.
+/// A stable sort by 64-bit codes in linear time.
 enum RadixSort {
     private static let digitBits: UInt64 = 11
     private static let buckets = 1 << 11
     private static let passes = 6
 
-    /// Sorts entries by their codes; equal codes keep their order.
+    /// Sorts entries by their codes; entries with equal codes keep their order.
     static func sort(_ entries: inout [CodedKey]) {
         if entries.count < 512 {
-            // Positions make an unstable sort stable.
+            // The positions as second key make the sort stable.
             let sorted = entries.enumerated().sorted {
                 ($0.element.code, $0.offset) < ($1.element.code, $1.offset)
             }
@@ -19,8 +19,7 @@ enum RadixSort {
         var other = entries
         for pass in 0..<passes {
             let base = pass * buckets
-            // Where all entries share a digit, as in the high digits of small numbers, it decides
-            // nothing.
+            // A digit that all entries share, such as the high digits of small numbers, needs no pass.
             let digit = Int(
                 entries[0].code >> (digitBits * UInt64(pass)) & UInt64(buckets - 1))
             if counts[base + digit] == entries.count { continue }
@@ -73,7 +72,7 @@ enum RadixSort {
     }
 }
 
-/// The texts of one sort, one after the other, so that a million of them are one allocation.
+/// The texts of one sort, stored one after the other, so a million texts take one allocation.
 struct TextArena {
     private var bytes: [UInt8] = []
     private var starts: [Int] = [0]
@@ -91,9 +90,9 @@ struct TextArena {
         return TextTest.order(a, b)
     }
 
-    /// Sorts entries of whose keys these are the texts, in the same order; codes are those of the texts.
+    /// Sorts entries; the texts are those of their keys, in the same order, and the codes are computed from the texts.
     func sort(_ entries: inout [CodedKey], ascending: Bool) {
-        // Texts are found again by their place in the arena, so entries carry that instead.
+        // During the sort, entries carry the positions of their texts in the arena instead of keys.
         let keys = entries.map(\.key)
         for place in entries.indices { entries[place].key = ObjectKey(rawValue: Int64(place)) }
         RadixSort.sort(&entries)
@@ -103,7 +102,7 @@ struct TextArena {
 
     private func place(_ entry: CodedKey) -> Int { Int(entry.key.rawValue) }
 
-    /// Puts entries whose codes are equal into the order of their whole texts.
+    /// Sorts entries with equal codes by their whole texts.
     private func orderTies(_ entries: inout [CodedKey], ascending: Bool) {
         var start = 0
         while start < entries.count {

@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// 64-bit codes that order like the values.
+/// 64-bit codes that have the same order as the values.
 enum SortCode {
     @inline(__always)
     static func of(_ value: Int64) -> UInt64 {
@@ -25,13 +25,13 @@ enum SortCode {
         return code
     }
 
-    /// Nil comes before all values; in a descending order, whose codes are inverted, after them.
+    /// Returns the code of nil, which comes before all values; in descending order, with inverted codes, after them.
     static func ofNil(ascending: Bool) -> UInt64 { ascending ? 0 : .max }
 }
 
 extension BoundSortKey {
-    /// The code of an object's value, and all bytes of a value that is longer than a code; nil if
-    /// the value is nil.
+    /// Returns the code of an object's value, and all bytes of a value that is longer than a code; nil if the value is
+    /// nil.
     func code(_ key: ObjectKey) -> (code: UInt64, text: [UInt8]?)? {
         let value = value(key)
         if isMixed { return value.mixedCode.map { (SortCode.of($0), $0) } }

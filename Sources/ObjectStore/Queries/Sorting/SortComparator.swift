@@ -1,23 +1,23 @@
 import ColumnStorage
 
-/// Compares objects of a view by sort keys; ties by age, as in the unsorted class.
+/// Compares objects of a view by sort keys; objects with equal values are in the order of their creation.
 ///
-/// Confined to the view's thread; it follows a live view.
+/// A comparator is confined to the view's thread and follows a live view.
 package struct SortComparator {
     private let keys: [BoundSortKey]
 
-    /// Prepares to compare in a view.
+    /// Creates a comparator of objects in a view.
     package init(_ keys: [SortKey], in view: StoreView) {
         self.keys = keys.map { $0.bound(to: view) }
     }
 
-    /// -1, 0 or 1; 0 only for the same object.
+    /// Compares two objects: -1, 0 or 1; 0 only for the same object.
     package func order(_ left: ObjectKey, _ right: ObjectKey) -> Int {
         let order = orderByValues(left, right)
         return order != 0 || left == right ? order : left < right ? -1 : 1
     }
 
-    /// -1, 0 or 1; 0 for objects with equal values.
+    /// Compares the values of two objects: -1, 0 or 1; 0 for equal values.
     func orderByValues(_ left: ObjectKey, _ right: ObjectKey) -> Int {
         for key in keys {
             let order = SortComparator.order(key.value(left), key.value(right))
@@ -26,8 +26,9 @@ package struct SortComparator {
         return 0
     }
 
-    /// A number that orders objects like the first key does, as far as 64 bits allow: of two different numbers, the
-    /// smaller belongs to the object that comes first.
+    /// Returns a 64-bit code of an object's first key.
+    ///
+    /// If two codes differ, the object with the smaller code comes first.
     func code(of key: ObjectKey) -> UInt64 {
         let first = keys[0]
         guard let code = first.code(key)?.code else {
@@ -36,7 +37,7 @@ package struct SortComparator {
         return first.isAscending ? code : ~code
     }
 
-    /// Returns -1, 0 or 1 for any two values: nil first, then as ``ValueOrder`` defines.
+    /// Returns -1, 0 or 1 for any two values: nil comes first, then the order of ``ValueOrder``.
     static func order(_ left: Scalar, _ right: Scalar) -> Int {
         switch (left, right) {
         case (.null, .null): 0

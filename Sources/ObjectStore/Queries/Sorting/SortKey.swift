@@ -1,28 +1,28 @@
 import ColumnStorage
 
-/// One key of an order.
+/// One key of a sort order.
 package struct SortKey: Hashable, Sendable {
-    /// The way to the value; for `items.@count` the way to what is counted, for `@rank` to the first
-    /// text that is searched.
+    /// The path to the value; for `items.@count` the path to the counted objects, for `@rank` to the first searched
+    /// text.
     package let path: PropertyPath
-    /// For `@rank` the searches whose scores are added up; empty for all other keys.
+    /// The searches whose scores are added for `@rank`; empty for all other keys.
     let searches: [TextSearch]
-    /// Whether small values, and before them nil, come first.
+    /// Whether the order is ascending, with nil first and then small values.
     package let ascending: Bool
     /// Every key path that the value depends on.
     package let dependencies: [PropertyPath]
-    /// The key as it was written.
+    /// The text of the key.
     package let description: String
 
     /// The computed value of each object; nil if the path itself leads to the value.
     let computed: ComputedValue?
-    /// How the value is read.
+    /// The compiled form that reads the value.
     let reading: SortReading
 
-    /// The type of the values; those of a mixed property, or inside one, may be of any type.
+    /// The type of the values; values of a mixed property, or inside one, may be of any type.
     let type: PropertyType
 
-    /// Makes a key.
+    /// Creates a sort key from a path.
     ///
     /// Throws `invalid_query` for a path through a list, to a link or to data.
     package init(_ path: PropertyPath, ascending: Bool) throws {
@@ -49,10 +49,10 @@ package struct SortKey: Hashable, Sendable {
         reading = SortReading(path)
     }
 
-    /// Reads a key of a class: a key path, or a path with an operation or an index such as
-    /// `items.@count`, `items.@max.price`, `items[1].price`, or into a mixed value.
+    /// Parses a sort key of a class.
     ///
-    /// Throws `invalid_query` for a path that gives no order.
+    /// The key is a key path, a path with an operation or an index such as `items.@count`, `items.@max.price` or
+    /// `items[1].price`, or a path into a mixed value. Throws `invalid_query` for a path that defines no order.
     package init(
         _ text: String, ascending: Bool, class classSchema: ClassSchema, schema: Schema
     ) throws {
@@ -71,7 +71,7 @@ package struct SortKey: Hashable, Sendable {
         }
     }
 
-    /// Gives a path that is more than names and dots its meaning.
+    /// Compiles a path that is more than names and dots.
     init(
         _ syntax: PathSyntax, _ range: Range<Int>, _ text: String, ascending: Bool,
         class classSchema: ClassSchema, schema: Schema
@@ -91,14 +91,14 @@ package struct SortKey: Hashable, Sendable {
         reading = SortReading(value)
     }
 
-    /// The key with the same meaning in another schema.
+    /// Returns the key with the same meaning in another schema.
     func remade(class classSchema: ClassSchema, schema: Schema) throws -> SortKey {
         guard computed != nil else { return self }
         return try SortKey(
             description, ascending: ascending, class: classSchema, schema: schema)
     }
 
-    /// Whether both order alike.
+    /// Returns whether both keys define the same order.
     package static func == (left: SortKey, right: SortKey) -> Bool {
         left.ascending == right.ascending && left.description == right.description
             && left.dependencies == right.dependencies && left.searches == right.searches
@@ -113,7 +113,7 @@ package struct SortKey: Hashable, Sendable {
 
     /// Whether objects whose values have the same code have the same value.
     ///
-    /// The code of nil is also that of the smallest integer.
+    /// The code of nil equals that of the smallest integer.
     var isExactlyCoded: Bool {
         switch type {
         case .double: true
@@ -124,14 +124,14 @@ package struct SortKey: Hashable, Sendable {
         }
     }
 
-    /// The key ready to be read in a view.
+    /// Returns the key bound to a view, ready to read values.
     func bound(to view: StoreView) -> BoundSortKey {
         BoundSortKey(reading, ascending: ascending, in: view)
     }
 }
 
 extension PropertyPath {
-    /// Throws `invalid_query` unless an object has exactly one value, perhaps nil, here.
+    /// Throws `invalid_query` unless each object has exactly one value for the key, possibly null.
     func checkSingle(for purpose: String) throws {
         guard let list = components.first(where: \.isToMany) else { return }
         throw StoreError(
@@ -140,7 +140,7 @@ extension PropertyPath {
                 + "\(purpose) needs one value of each object")
     }
 
-    /// The path with its tables at places in `tables`, which grows as needed.
+    /// Returns the compiled path; adds its tables to `tables`, whose indexes are its slots.
     func compiled(_ tables: inout [TableID]) -> CompiledPath {
         func slot(_ table: TableID) -> Int {
             if let slot = tables.firstIndex(of: table) { return slot }

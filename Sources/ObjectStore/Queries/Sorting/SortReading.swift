@@ -1,18 +1,19 @@
 import ColumnStorage
 
-/// How the value of a sort key is read, whatever the view; made once, because observers bind their
-/// keys to two versions at every step.
+/// The compiled form of a sort key, independent of a view.
+///
+/// It is created once, because observers bind their keys to two versions at every step.
 final class SortReading: Sendable {
-    /// The path to the value; nil for a value that is computed.
+    /// The path to the value; nil for a computed value.
     let path: CompiledPath?
     /// The expression of the value; nil if a path leads to it.
     let expression: (any PredicateExpression)?
     /// Whether the values may be of any type.
     let isMixed: Bool
-    /// The tables at the places that path and expression name.
+    /// The tables for the slots of the path and the expression.
     let tables: [TableID]
 
-    /// Reads what a path leads to.
+    /// Creates a form that reads the value of a path.
     init(_ path: PropertyPath) {
         var tables: [TableID] = []
         let compiled = path.compiled(&tables)
@@ -22,7 +23,7 @@ final class SortReading: Sendable {
         isMixed = compiled.isMixed
     }
 
-    /// Computes a value.
+    /// Creates a form that computes a value.
     init(_ value: ComputedValue) {
         path = nil
         expression = value.expression
@@ -30,7 +31,7 @@ final class SortReading: Sendable {
         tables = value.tables
     }
 
-    /// Adds up how well texts match their searches.
+    /// Creates a form that adds the scores of searches.
     init(_ searches: [TextSearch]) {
         var tables: [TableID] = []
         var texts: [RankedText] = []
@@ -48,19 +49,19 @@ final class SortReading: Sendable {
     }
 }
 
-/// A key of an order, ready to be read in one view.
+/// A sort key that is bound to a view.
 ///
-/// A class, because an order is used again and again: passing it on counts one reference.
+/// It is a class, so passing it on changes only one reference count.
 final class BoundSortKey {
-    /// Where the values are.
+    /// The location of the values.
     private enum Place {
-        /// In a column of the objects themselves, which is most often read: no path to walk.
+        /// A column of the objects themselves, the most frequent case, which needs no path.
         case own(TableReader, ColumnSource)
-        /// Elsewhere, in these tables.
+        /// A path or an expression over these tables.
         case elsewhere(BoundTables)
     }
 
-    /// Whether small values, and before them nil, come first.
+    /// Whether the order is ascending, with nil first and then small values.
     let isAscending: Bool
     private let reading: SortReading
     private let place: Place
@@ -80,10 +81,10 @@ final class BoundSortKey {
     /// Whether the values may be of any type.
     var isMixed: Bool { reading.isMixed }
 
-    /// The column of the objects themselves that holds the values; nil where they are read otherwise.
+    /// The column of the objects themselves with the values; nil if they are read from elsewhere.
     var ownColumn: ColumnSource? { if case .own(_, let source) = place { source } else { nil } }
 
-    /// The value of an object; no value at all is null.
+    /// Returns the value of an object; null if there is none.
     func value(_ key: ObjectKey) -> Scalar {
         switch place {
         case .own(let rows, let source): return source.scalar(rows, key)
