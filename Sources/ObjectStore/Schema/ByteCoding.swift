@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// Writes numbers and texts one after the other.
+/// Encodes numbers and texts one after the other.
 struct ByteWriter {
     private(set) var bytes: [UInt8] = []
 
@@ -8,7 +8,7 @@ struct ByteWriter {
         bytes.append(value)
     }
 
-    /// Seven bits a byte, the lowest first.
+    /// Appends a number as a varint: seven bits in each byte, the lowest first.
     mutating func number(_ value: UInt64) {
         var rest = value
         while rest >= 0x80 {
@@ -28,7 +28,7 @@ struct ByteWriter {
     }
 }
 
-/// Reads what ``ByteWriter`` wrote; damaged bytes throw and never trap.
+/// Decodes the bytes of ``ByteWriter``; damaged bytes throw and never trap.
 struct ByteReader {
     private let bytes: [UInt8]
     private var position = 0
@@ -55,8 +55,7 @@ struct ByteReader {
         throw DamagedBytes()
     }
 
-    /// A number that counts things of at least one byte each, so that damage cannot ask for much
-    /// memory.
+    /// Reads a count of elements of at least one byte each, so that damaged bytes cannot cause a large allocation.
     mutating func count() throws -> Int {
         let value = try number()
         guard value <= UInt64(bytes.count - position) else { throw DamagedBytes() }
@@ -75,11 +74,11 @@ struct ByteReader {
     }
 }
 
-/// The bytes that are read are not valid.
+/// The error for bytes that are not valid.
 struct DamagedBytes: Error {}
 
 extension StoreError {
-    /// Reads what a file stores, which `what` names; errors say so, and name the file.
+    /// Decodes data of a file; errors contain `what`, the description of the data, and the name of the file.
     static func decoding<Result>(
         _ what: String, of file: ColumnFile, _ body: () throws -> Result
     ) throws -> Result {
@@ -95,7 +94,7 @@ extension StoreError {
 }
 
 extension Optional {
-    /// The value, or the error for damaged bytes.
+    /// Returns the value, or throws the error for damaged bytes.
     func orDamaged() throws -> Wrapped {
         guard let self else { throw DamagedBytes() }
         return self

@@ -2,35 +2,35 @@ import ColumnStorage
 
 /// One class: its name, its properties, and the table that stores its objects.
 ///
-/// Immutable; a class, not a struct, so that handles of objects carry one reference instead of the
+/// It is immutable. It is a class and not a struct, so that handles of objects contain one reference instead of the
 /// whole description.
 public final class ClassSchema: Sendable {
     /// The class's name.
     public let name: String
     /// The properties in schema order.
     public let properties: [Property]
-    /// The table of the objects; meaningless in a schema that no file has taken yet.
+    /// The table of the objects; not meaningful until a file stores the schema.
     package let table: TableID
-    /// Whether its objects belong to exactly one parent each: made, replaced and deleted with the
-    /// property that holds them.
+    /// Whether each object of the class has exactly one parent, and is created, replaced and deleted with the parent's
+    /// property.
     public let isEmbedded: Bool
     /// The indexes over several properties.
     public let indexes: [CompositeIndex]
-    /// How many columns the table has ever had; dropped ones keep their number.
+    /// The number of columns that the table has ever had; removed columns keep their numbers.
     let columnCount: Int
 
     /// The index of the primary key among the properties.
     let primaryKeyPosition: Int?
-    /// The column of the primary key if that is an int, whose values need no conversion.
+    /// The column of the primary key if the key is an int, whose values need no conversion.
     let intKeyColumn: ColumnID?
 
     private let positions: [String: Int]
     private let storedPositions: [String: Int]
     private let columnPositions: [ColumnID: Int]
 
-    /// Describes a class that is yet to be stored.
+    /// Describes a class that is not stored yet.
     ///
-    /// Duplicate names are found by validation.
+    /// Validation reports duplicate names later.
     public convenience init(
         _ name: String, _ properties: [Property], isEmbedded: Bool = false,
         indexes: [CompositeIndex] = []
@@ -65,16 +65,16 @@ public final class ClassSchema: Sendable {
             uniquingKeysWith: { first, _ in first })
     }
 
-    /// The property of this name, or nil.
+    /// Returns the property with a name, or nil.
     ///
-    /// Constant time.
+    /// Takes constant time.
     public func property(named name: String) -> Property? {
         positions[name].map { properties[$0] }
     }
 
-    /// The position of the property of this name in schema order, or nil.
+    /// Returns the position in schema order of the property with a name, or nil.
     ///
-    /// Constant time.
+    /// Takes constant time.
     package func position(of name: String) -> Int? {
         positions[name]
     }
@@ -82,16 +82,16 @@ public final class ClassSchema: Sendable {
     /// The property that identifies objects, or nil.
     public var primaryKey: Property? { primaryKeyPosition.map { properties[$0] } }
 
-    /// The property that the file knows under a name, or nil.
+    /// Returns the property with a name in the file, or nil.
     ///
-    /// Constant time.
+    /// Takes constant time.
     func property(storedAs name: String) -> Property? {
         storedPositions[name].map { properties[$0] }
     }
 
-    /// The property of this name.
+    /// Returns the property with a name.
     ///
-    /// Throws `unknown_property` with the nearest name the class has.
+    /// Throws `unknown_property` with the most similar name in the class.
     package func requireProperty(_ name: String) throws -> Property {
         if let property = property(named: name) { return property }
         throw StoreError(
@@ -100,16 +100,16 @@ public final class ClassSchema: Sendable {
                 + NearestName.hint(for: name, among: properties.map(\.name)))
     }
 
-    /// The property that a column stores, or nil for a column that was dropped.
+    /// Returns the property of a column, or nil for a removed column.
     ///
-    /// Constant time.
+    /// Takes constant time.
     package func property(in column: ColumnID) -> Property? {
         columnPositions[column].map { properties[$0] }
     }
 }
 
 extension ClassSchema: Hashable {
-    /// Whether both describe the same class stored in the same way.
+    /// Returns whether both describe the same class stored in the same way.
     public static func == (left: ClassSchema, right: ClassSchema) -> Bool {
         left === right
             || (left.name == right.name && left.table == right.table
@@ -117,7 +117,7 @@ extension ClassSchema: Hashable {
                 && left.indexes == right.indexes && left.properties == right.properties)
     }
 
-    /// Hashes the class's place.
+    /// Hashes the name and the table of the class.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(name)
         hasher.combine(table)

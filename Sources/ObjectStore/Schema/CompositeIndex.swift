@@ -1,21 +1,23 @@
 import ColumnStorage
 
-/// An index over several properties of a class: for conditions that give values for the first of
-/// them and perhaps a range for the next.
+/// An index over several properties of a class.
+///
+/// It serves conditions with values for the first properties and optionally a range for the next one.
 public struct CompositeIndex: Hashable, Sendable {
     /// The names of the properties, the most significant first.
     public let properties: [String]
     /// Whether no two objects may have the same values in all of the properties.
     ///
-    /// Objects in which one of them is nil are exempt, as in SQL. Checked at the end of each write transaction.
+    /// Objects with nil in one of them are exempt, as in SQL. The values are checked at the end of each write
+    /// transaction.
     public let isUnique: Bool
-    /// The index's number in the class's table; meaningless in a schema that no file has taken yet.
+    /// The number of the index in the class's table; not meaningful until a file stores the schema.
     let id: Int
 
-    /// Describes an index that is yet to be stored.
+    /// Describes an index that is not stored yet.
     public init(_ properties: [String]) { self.init(properties, isUnique: false) }
 
-    /// Describes an index that is yet to be stored, and whether it is unique.
+    /// Describes an index that is not stored yet, and whether it is unique.
     public init(_ properties: [String], isUnique: Bool) {
         self.init(properties, isUnique: isUnique, id: -1)
     }
@@ -26,20 +28,20 @@ public struct CompositeIndex: Hashable, Sendable {
         self.id = id
     }
 
-    /// Whether both cover the same properties in the same order, with the same promise.
+    /// Returns whether both cover the same properties in the same order, and are equally unique.
     func hasSameMeaning(_ other: CompositeIndex) -> Bool {
         properties == other.properties && isUnique == other.isUnique
     }
 
-    /// The index as messages name it: `(a, b)`, `unique (a, b)`.
+    /// The index in messages: `(a, b)` or `unique (a, b)`.
     package var summary: String {
         (isUnique ? "unique " : "") + "(\(properties.joined(separator: ", ")))"
     }
 
-    /// More properties than this make no index.
+    /// The maximum number of properties of an index.
     static let mostProperties = 8
 
-    /// The fault of the index in a class; nil if there is none.
+    /// Returns the error in the index of a class; nil if it is valid.
     func fault(in classSchema: ClassSchema) -> String? {
         let place = "an index of '\(classSchema.name)' over (\(properties.joined(separator: ", ")))"
         guard (2...Self.mostProperties).contains(properties.count) else {
@@ -67,7 +69,7 @@ public struct CompositeIndex: Hashable, Sendable {
 }
 
 extension PropertyType {
-    /// Whether an index over several properties can hold values of the type.
+    /// Whether an index over several properties can contain values of the type.
     var canBeInCompositeIndex: Bool {
         switch self {
         case .bool, .int, .float, .double, .string, .date, .uuid, .objectID, .object: true
@@ -86,8 +88,9 @@ extension ClassSchema {
         }
     }
 
-    /// The indexes of a class as the file is going to have them: those that stay keep their
-    /// numbers, new ones get the least that are free.
+    /// Returns the indexes of a class with the numbers that the file will use.
+    ///
+    /// Existing indexes keep their numbers, and new ones receive the lowest free numbers.
     func numberedIndexes(after stored: [CompositeIndex]) -> [CompositeIndex] {
         var taken = Set(stored.map(\.id))
         return indexes.map { wanted in

@@ -1,7 +1,6 @@
 /// Finds the name that a misspelled name probably means.
 package enum NearestName {
-    /// The known name with the fewest typing errors between it and what was typed; nil if none is
-    /// near enough to be worth a guess.
+    /// Returns the known name with the fewest typing errors; nil if no name is similar enough.
     package static func find(_ name: String, among known: [String]) -> String? {
         let limit = max(1, min(3, name.count / 2))
         let typed = Array(name.lowercased().unicodeScalars)
@@ -13,19 +12,19 @@ package enum NearestName {
             .0
     }
 
-    /// The end of a message: `; did you mean 'name'?`, or the names there are if they are few.
+    /// Returns the end of a message: `; did you mean 'name'?`, or the known names if there are few.
     package static func hint(for name: String, among known: [String]) -> String {
         if let nearest = find(name, among: known) { return "; did you mean '\(nearest)'?" }
         guard !known.isEmpty, known.count <= 8 else { return "" }
         return "; it has " + known.map { "'\($0)'" }.joined(separator: ", ")
     }
 
-    /// The number of typing errors between two names, ignoring case.
+    /// Returns the number of typing errors between two names, ignoring case.
     package static func distance(between left: String, and right: String) -> Int {
         distance(Array(left.lowercased().unicodeScalars), Array(right.lowercased().unicodeScalars))
     }
 
-    /// Insertions, deletions, replacements and swaps of neighbors between two names.
+    /// Returns the number of insertions, deletions, replacements and swaps of neighboring letters between two names.
     private static func distance(_ left: [Unicode.Scalar], _ right: [Unicode.Scalar]) -> Int {
         var beforePrevious: [Int] = []
         var previous = Array(0...right.count)

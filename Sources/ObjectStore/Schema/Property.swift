@@ -2,15 +2,14 @@ import ColumnStorage
 
 /// One property of a class.
 public struct Property: Hashable, Sendable {
-    /// Where a backlinks property looks: the class and the property whose links it follows
-    /// backwards.
+    /// The origin of a backlinks property: the class and the property whose links it follows backwards.
     public struct Origin: Hashable, Sendable {
-        /// The class whose objects link here.
+        /// The class whose objects contain the links.
         public let className: String
-        /// The linking property of that class.
+        /// The property of that class that contains the links.
         public let property: String
 
-        /// Makes an origin.
+        /// Creates an origin.
         public init(className: String, property: String) {
             self.className = className
             self.property = property
@@ -19,34 +18,34 @@ public struct Property: Hashable, Sendable {
 
     /// The property's name.
     public var name: String
-    /// The property's name in the file: its name unless it was mapped to another one, so that programs can rename it
-    /// without a migration.
+    /// The property's name in the file.
+    ///
+    /// It differs from the name if a program maps the property, for example to rename it without a migration.
     public var storedName: String
     /// The type of the value, or of the elements of a collection.
     public var type: PropertyType
     /// Whether the value, or an element of the collection, may be nil.
     ///
-    /// To-one links and the links in maps always may.
+    /// To-one links and the links in maps are always optional.
     public var isOptional: Bool
-    /// Which collection of values the property holds; nil for a single value and for backlinks.
+    /// The kind of collection in the property; nil for a single value and for backlinks.
     public var collection: CollectionKind?
-    /// The class that a link or a collection of links leads to; for backlinks the class they come from.
+    /// The class of the linked objects; for backlinks the class that contains the links.
     public var target: String?
     /// Whether the property identifies the objects of its class.
     public var isPrimary: Bool
-    /// Whether the values are kept in an index.
+    /// Whether the values are indexed.
     public var isIndexed: Bool
-    /// Whether the words of the strings are kept in a full-text index.
+    /// Whether the property has a full-text index.
     public var isFullText: Bool
-    /// The value of an object that is created without one; nil if there is no default.
+    /// The default value for new objects; nil if there is none.
     public var defaultValue: Value?
     /// The link that a backlinks property follows; nil for all others.
     public var origin: Origin?
-    /// The column that stores the property; meaningless for backlinks, and in a schema that no file
-    /// has taken yet.
+    /// The column that stores the property; not meaningful for backlinks, and until a file stores the schema.
     package var column: ColumnID
 
-    /// Describes a property that is yet to be stored.
+    /// Describes a property that is not stored yet.
     public init(
         _ name: String, _ type: PropertyType, isOptional: Bool = false,
         collection: CollectionKind? = nil, target: String? = nil, isPrimary: Bool = false,
@@ -70,7 +69,7 @@ public struct Property: Hashable, Sendable {
 }
 
 extension Property {
-    /// Whether the property is computed from other objects' links.
+    /// Whether the property is computed from the links of other objects.
     public var isBacklinks: Bool { type == .backlinks }
 
     /// Whether the property is a list.
@@ -85,28 +84,28 @@ extension Property {
     /// Whether the property holds one value (or link), not a collection.
     public var isSingle: Bool { collection == nil && !isBacklinks }
 
-    /// Whether the property stores links, alone or among other values.
+    /// Whether the property can contain links, alone or among other values.
     public var canHoldLinks: Bool { type == .object || type == .mixed }
 
     /// Whether the property leads to other objects: links, collections of links and backlinks.
     public var leadsToObjects: Bool { type == .object || type == .backlinks }
 
-    /// Whether the values are looked up through an index: primary keys always are.
+    /// Whether the values are indexed, which is always so for primary keys.
     public var hasIndex: Bool { isPrimary || isIndexed }
 
-    /// The type as a schema spells it: `int?`, `Toy[]`, `backlinks Person.dogs`.
+    /// The type in the syntax of schemas: `int?`, `Toy[]`, `backlinks Person.dogs`.
     public var typeName: String {
         if let origin { return "backlinks \(origin.className).\(origin.property)" }
         return elementTypeName + (collection?.mark ?? "")
     }
 
-    /// The type of the value, or of the elements of a collection, as a schema spells it.
+    /// The type of the value, or of the elements of a collection, in the syntax of schemas.
     public var elementTypeName: String {
         if type == .object { return target ?? "object" }
         return type.rawValue + (isOptional && type != .mixed ? "?" : "")
     }
 
-    /// The definition of the column that stores the property; nil for backlinks.
+    /// Returns the definition of the column that stores the property; nil for backlinks.
     func columnDefinition(target table: TableID?) -> ColumnDefinition? {
         guard let kind = type.columnKind else { return nil }
         return ColumnDefinition(
@@ -129,7 +128,7 @@ extension CollectionKind {
         }
     }
 
-    /// The mark after the type of the elements in a schema: `[]`, `<>` or `{}`.
+    /// The suffix for the type of the elements in a schema: `[]`, `<>` or `{}`.
     var mark: String {
         switch self {
         case .list: "[]"
@@ -140,11 +139,11 @@ extension CollectionKind {
 }
 
 extension ColumnID {
-    /// Marks a property that no file has taken yet.
+    /// The column of a property that no file stores yet.
     package static let unassigned = ColumnID(rawValue: -1)
 }
 
 extension TableID {
-    /// Marks a class that no file has taken yet.
+    /// The table of a class that no file stores yet.
     package static let unassigned = TableID(rawValue: .max)
 }

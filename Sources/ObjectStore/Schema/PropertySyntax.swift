@@ -1,10 +1,10 @@
-/// Reads and writes the short form of a property: `int primary`, `string? indexed fulltext`,
-/// `Toy[]`, `string<>`, `int{}`, `backlinks Person.dogs`.
+/// Parses and prints the short form of a property: `int primary`, `string? indexed fulltext`, `Toy[]`, `string<>`,
+/// `int{}`, `backlinks Person.dogs`.
 package enum PropertySyntax {
-    /// Reads the short form.
+    /// Parses the short form.
     ///
-    /// Throws `invalid_schema` with what was not understood. Whether target classes exist is found
-    /// when the whole schema is checked.
+    /// Throws `invalid_schema` with the part that is not valid. The existence of target classes is checked with the
+    /// whole schema.
     package static func parse(name: String, in className: String, _ text: String) throws -> Property
     {
         var words = text.split(whereSeparator: \.isWhitespace).map(String.init)
@@ -84,7 +84,7 @@ package enum PropertySyntax {
             target: String(base))
     }
 
-    /// The short form of a property, without its default.
+    /// Returns the short form of a property, without its default.
     package static func text(of property: Property) -> String {
         property.typeName + (property.isPrimary ? " primary" : "")
             + (property.isIndexed && !property.isPrimary ? " indexed" : "")

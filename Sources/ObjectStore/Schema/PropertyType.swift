@@ -2,7 +2,7 @@ import ColumnStorage
 
 /// The type of a property's value, or of the elements of a list property.
 public enum PropertyType: String, Hashable, Sendable, CaseIterable {
-    /// A truth value.
+    /// A Boolean value.
     case bool
     /// A 64-bit integer.
     case int
@@ -10,11 +10,11 @@ public enum PropertyType: String, Hashable, Sendable, CaseIterable {
     case float
     /// A double-precision number.
     case double
-    /// Text.
+    /// A string.
     case string
-    /// Bytes.
+    /// Binary data.
     case data
-    /// A moment in microseconds.
+    /// A point in time in microseconds.
     case date
     /// A UUID.
     case uuid
@@ -22,14 +22,14 @@ public enum PropertyType: String, Hashable, Sendable, CaseIterable {
     case objectID = "object_id"
     /// A decimal number of 34 digits.
     case decimal
-    /// Any value: nil, a value of any other type, a link to an object of any class, lists and maps of such values.
+    /// Any value: nil, a value of any other type, a link to an object of any class, and lists and maps of these values.
     case mixed
     /// A link to an object of the property's target class.
     case object
-    /// The objects that link here through another property; read-only, without storage.
+    /// The objects that link to this one through another property; read-only and not stored.
     case backlinks
 
-    /// The kind of column that stores one value of the type; nil for backlinks.
+    /// The kind of column for one value of the type; nil for backlinks.
     var columnKind: ColumnKind? {
         switch self {
         case .bool: .bool
@@ -51,14 +51,13 @@ public enum PropertyType: String, Hashable, Sendable, CaseIterable {
     /// Whether a property of the type may be indexed.
     var canBeIndexed: Bool { [.bool, .int, .string, .date, .uuid, .objectID].contains(self) }
 
-    /// Whether `<` and `>` mean something for the type.
+    /// Whether values of the type can be compared with `<` and `>`.
     package var isOrdered: Bool { ![.object, .backlinks].contains(self) }
 
     /// Whether the type is a number: int, float, double or decimal.
     package var isNumeric: Bool { [.int, .float, .double, .decimal].contains(self) }
 
-    /// The value of a required property that was not given one, as after the property was added to a class that has
-    /// objects; null for links.
+    /// The value of a required property that was never set, as after the property was added; null for links.
     package var zero: Value {
         switch self {
         case .bool: .bool(false)

@@ -1,15 +1,14 @@
 import ColumnStorage
 
-/// The schema that a read-only store shows: that of its file, with what only its program declares and an empty file
-/// would have as well.
+/// The schema of a read-only store: that of its file, with the classes and backlinks that only the program declares.
 ///
-/// A class that the file does not have has no objects. Backlinks are found through the links of the file.
+/// A class that the file does not have has no objects. Backlinks are computed from the links in the file.
 enum ReadOnlySchema {
-    /// Throws `migration_needed` if the file cannot be read with the classes that a program declares, and
-    /// `version_too_low` or `migration_needed` for another schema version.
+    /// Throws if the file cannot be read with the classes that a program declares.
     ///
-    /// A file may have more classes and properties, other indexes, defaults and another order of properties. Classes that it
-    /// does not have are empty.
+    /// The codes are `migration_needed`, and `version_too_low` or `migration_needed` for another schema version. A file
+    /// may have more classes and properties, other indexes, defaults and another order of properties. Classes that the
+    /// file does not have are empty.
     static func check(_ current: Schema, _ wanted: [ClassSchema], version: UInt64) throws {
         guard version >= current.version else {
             throw StoreError(
@@ -34,7 +33,7 @@ enum ReadOnlySchema {
         }
     }
 
-    /// Adds the classes and backlinks that only a program declares to the schema of a file.
+    /// Returns the schema of a file with the classes and backlinks that only a program declares.
     static func schema(_ current: Schema, with wanted: [ClassSchema]) -> Schema {
         let missing = wanted.filter { current.find($0.name) == nil }
         let classes = current.classes.map { stored in
@@ -50,13 +49,13 @@ enum ReadOnlySchema {
                 columnCount: stored.columnCount, isEmbedded: stored.isEmbedded,
                 indexes: stored.indexes)
         }
-        // These numbers of tables are out of the reach of the classes that others will add to the file.
+        // These table numbers are so high that classes added to the file later do not use them.
         let firstTable = TableID.limit - 2 - UInt32(missing.count)
         let known = Schema(
             classes: classes, version: current.version,
             nextTable: missing.isEmpty ? current.nextTable : max(current.nextTable, firstTable))
         if missing.isEmpty { return known }
-        // because: without numbers left, the classes are unknown, as before.
+        // because: without free numbers, the additional classes remain unknown.
         let planned = try? SchemaChange(
             from: known, to: missing, version: current.version, allowing: .newVersion)
         return planned?.schema ?? known
@@ -64,7 +63,7 @@ enum ReadOnlySchema {
 }
 
 extension SchemaDifference {
-    /// Whether objects can be read as declared, although the file differs.
+    /// Whether objects can be read as declared despite the difference.
     fileprivate var isReadable: Bool {
         switch self {
         case .classAdded, .classRemoved, .propertyRemoved, .indexAdded, .indexRemoved,

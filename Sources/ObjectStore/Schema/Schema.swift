@@ -1,28 +1,28 @@
 import ColumnStorage
 
-/// The classes of a store, as its file holds them.
+/// The classes of a store, as stored in its file.
 ///
-/// Immutable; a changed store has another one.
+/// A schema is immutable; a change creates another one.
 public final class Schema: Sendable {
     /// The classes in the order of their names.
     public let classes: [ClassSchema]
-    /// The version number that migrations count; 0 by default.
+    /// The schema version, which migrations increase; 0 by default.
     public let version: UInt64
-    /// The number that the next new table will get; those of removed classes are never used again.
+    /// The number of the next new table; the numbers of removed tables are not reused.
     let nextTable: UInt32
 
     /// The classes that have a unique index over several properties.
     let classesWithUniqueIndexes: [ClassSchema]
 
     private let positions: [String: Int]
-    /// By the number of the table.
+    /// The classes by the numbers of their tables.
     private let classesByTable: [ClassSchema?]
     private let incoming: [TableID: [LinkSource]]
     private let embedding: [TableID: [Property]]
 
     /// A property of some class whose links lead to a given class.
     package struct LinkSource: Hashable, Sendable {
-        /// The linking class.
+        /// The class that contains the links.
         package let classSchema: ClassSchema
         /// The to-one link or list of links.
         package let property: Property
@@ -66,20 +66,20 @@ public final class Schema: Sendable {
     /// The schema of a new, empty file.
     package static let empty = Schema(classes: [], version: 0, nextTable: 0)
 
-    /// The schema that an empty file would have with these classes: for checking names and predicates without a file.
+    /// Returns the schema of an empty file with these classes, to check names and predicates without a file.
     ///
-    /// Throws `invalid_schema` with every fault.
+    /// Throws `invalid_schema` with all errors.
     package static func planned(_ classes: [ClassSchema]) throws -> Schema {
         try SchemaValidation.check(classes)
         return try SchemaChange(from: .empty, to: classes, version: 0, allowing: .newVersion)
             .schema
     }
 
-    /// The class of this name, or nil.
+    /// Returns the class with a name, or nil.
     ///
-    /// Constant time.
+    /// Takes constant time.
     public func find(_ name: String) -> ClassSchema? {
-        // Comparing a few short names costs less than hashing one.
+        // Comparing a few short names takes less time than hashing one.
         if classes.count <= Self.few {
             let length = name.utf8.count
             for known in classes where known.name.utf8.count == length && known.name == name {
@@ -91,20 +91,20 @@ public final class Schema: Sendable {
 
     private static let few = 8
 
-    /// The class whose objects a table holds, or nil.
+    /// Returns the class whose objects a table contains, or nil.
     ///
-    /// Constant time.
+    /// Takes constant time.
     package func find(table: TableID) -> ClassSchema? {
         let place = Int(table.rawValue)
         return place < classesByTable.count ? classesByTable[place] : nil
     }
 
-    /// Every to-one link and list of links that leads to the objects of a table.
+    /// Returns every to-one link and list of links whose targets are in a table.
     package func links(to table: TableID) -> [LinkSource] {
         incoming[table] ?? []
     }
 
-    /// The mixed properties of all classes: any of them may lead to any object.
+    /// The mixed properties of all classes; each of them may contain links to any object.
     var mixedProperties: [LinkSource] {
         classes.flatMap { classSchema in
             classSchema.properties.filter { $0.type == .mixed }.map {
@@ -113,14 +113,14 @@ public final class Schema: Sendable {
         }
     }
 
-    /// The properties of a table's class that own the embedded objects they lead to.
+    /// Returns the properties of a table's class that contain embedded objects.
     func embeddingProperties(of table: TableID) -> [Property] {
         embedding.isEmpty ? [] : embedding[table] ?? []
     }
 
-    /// The class of this name.
+    /// Returns the class with a name.
     ///
-    /// Throws `unknown_class` with the nearest name there is.
+    /// Throws `unknown_class` with the most similar known name.
     package func require(_ name: String) throws -> ClassSchema {
         if let found = find(name) { return found }
         let known = classes.map(\.name)
@@ -131,7 +131,7 @@ public final class Schema: Sendable {
                 : "there is no class '\(name)'" + NearestName.hint(for: name, among: known))
     }
 
-    /// The class that a link, a list of links or a backlinks property leads to; nil for values.
+    /// Returns the target class of a link, a list of links or a backlinks property; nil for values.
     package func target(of property: Property) -> ClassSchema? {
         property.target.flatMap(find)
     }

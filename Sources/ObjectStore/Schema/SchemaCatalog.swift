@@ -1,24 +1,24 @@
 import ColumnStorage
 
-/// The schema as the file stores it: one small blob, written in the transaction that changes it.
+/// The encoding of the schema in the file: one small blob, written in the transaction that changes the schema.
 enum SchemaCatalog {
-    /// The name of the blob among the file's metadata.
+    /// The name of the blob in the file's metadata.
     static let name = "schema"
 
     private static let format: UInt64 = 1
 
-    /// The schema of a snapshot; an empty one where none was stored yet.
+    /// Returns the schema of a snapshot; an empty schema if none was stored yet.
     static func read(_ snapshot: Snapshot) throws -> Schema {
         guard let bytes = try bytes(snapshot) else { return .empty }
         return try decode(bytes, of: snapshot.file)
     }
 
-    /// The schema that a file stores as these bytes; if it cannot be read, the error names the file.
+    /// Decodes the schema of a file; if the bytes are damaged, the error names the file.
     static func decode(_ bytes: [UInt8], of file: ColumnFile) throws -> Schema {
         try StoreError.decoding("schema", of: file) { try decode(bytes) }
     }
 
-    /// The blob of a snapshot, nil where no schema was stored yet.
+    /// Returns the blob of a snapshot; nil if no schema was stored yet.
     static func bytes(_ snapshot: Snapshot) throws -> [UInt8]? {
         try StoreError.wrapping { () throws(StorageError) in try snapshot.metadata(name) }
     }
@@ -94,7 +94,7 @@ enum SchemaCatalog {
         }
     }
 
-    /// Added to the number of properties of an index that is unique.
+    /// The number that is added to the number of properties of a unique index.
     private static let uniqueMark: UInt64 = 64
 
     private enum Flag {

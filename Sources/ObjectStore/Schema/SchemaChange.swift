@@ -1,40 +1,40 @@
 import ColumnStorage
 
-/// The change from a file's schema to a wanted one.
+/// The change from a file's schema to a requested one.
 struct SchemaChange {
-    /// How much may change.
+    /// The kinds of changes that are allowed.
     enum Allowance {
-        /// New classes and indexes; all else needs a new schema version.
+        /// New classes and indexes; all other changes need a new schema version.
         case sameVersion
-        /// Also new properties; what would lose data is refused.
+        /// New classes, indexes and properties; a change that loses data is refused.
         case additive
-        /// Everything: what has no counterpart is dropped.
+        /// All changes; data without a place in the new schema is dropped.
         case newVersion
     }
 
-    /// The migration's additions to the two schemas.
+    /// The additions of a migration to the two schemas.
     struct Circumstances {
         /// The renamed classes and properties.
         var renames = SchemaRenames()
-        /// The old names of classes that are removed.
+        /// The old names of the removed classes.
         var removed: Set<String> = []
-        /// The open migration's schema so far: it may have filled columns.
+        /// The schema that the open migration has reached; it may have filled columns.
         var interim: Schema?
     }
 
-    /// The schema afterwards.
+    /// The schema after the change.
     let schema: Schema
     /// The classes whose tables are new or changed.
     let changed: [ClassSchema]
     /// The differences, in the order of the classes.
     let differences: [SchemaDifference]
-    /// Whether anything differs at all, defaults included.
+    /// Whether the schemas differ, including defaults.
     let isNeeded: Bool
 
-    /// Works out the change.
+    /// Computes the change.
     ///
-    /// Classes of the file that are neither wanted nor removed stay as they are. Throws
-    /// `migration_needed` with every difference that is not allowed.
+    /// Classes of the file that are neither requested nor removed do not change. Throws `migration_needed` with every
+    /// difference that is not allowed.
     init(
         from current: Schema, to wanted: [ClassSchema], version: UInt64, allowing: Allowance,
         _ circumstances: Circumstances = Circumstances()

@@ -12,40 +12,40 @@ package enum SchemaDifference: Hashable, Sendable {
     case propertyRemoved(class: String, Property)
     /// The property has another name in the file.
     case propertyRenamed(class: String, from: String, to: String)
-    /// The type differs: values are converted where that is exact.
+    /// The type differs; values are converted if the conversion is exact.
     case typeChanged(class: String, from: Property, to: Property)
-    /// Values are kept, and may be nil from now on.
+    /// The values become optional, and existing ones are kept.
     case madeOptional(class: String, Property)
-    /// Values are kept, and an object without one is an error unless the property has a default.
+    /// The values become required; an object without one is an error unless the property has a default.
     case madeRequired(class: String, Property)
-    /// The property identifies the objects from now on.
+    /// The property becomes the primary key.
     case keyAdded(class: String, Property)
-    /// The property no longer identifies the objects.
+    /// The property is no longer the primary key.
     case keyRemoved(class: String, Property)
-    /// Each object of the class belongs to one parent from now on.
+    /// Each object of the class will belong to one parent.
     case madeEmbedded(String)
     /// Objects of the class no longer belong to a parent.
     case madeTopLevel(String)
-    /// The property gets an index.
+    /// The property is indexed.
     case indexAdded(class: String, property: String)
-    /// The property loses its index.
+    /// The property is no longer indexed.
     case indexRemoved(class: String, property: String)
-    /// The class gets an index over several properties.
+    /// The class has a new index over several properties.
     case compositeIndexAdded(class: String, CompositeIndex)
-    /// The class loses an index over several properties.
+    /// The class no longer has an index over several properties.
     case compositeIndexRemoved(class: String, CompositeIndex)
-    /// The words of the property's strings are indexed.
+    /// The property has a new full-text index.
     case fullTextAdded(class: String, property: String)
-    /// The words of the property's strings are no longer indexed.
+    /// The property no longer has a full-text index.
     case fullTextRemoved(class: String, property: String)
-    /// New objects get another value where none is given.
+    /// New objects have another default value.
     case defaultChanged(class: String, from: Value?, to: Property)
-    /// The properties come in another order.
+    /// The order of the properties differs.
     case orderChanged(String)
 }
 
 extension SchemaDifference {
-    /// Whether an open with the same schema version refuses it.
+    /// Whether opening a store with the same schema version fails because of the difference.
     package var needsNewVersion: Bool {
         switch self {
         case .classAdded, .classRemoved, .indexAdded, .indexRemoved, .compositeIndexAdded,
@@ -56,7 +56,7 @@ extension SchemaDifference {
         }
     }
 
-    /// Whether `define` does it without being forced.
+    /// Whether `define` makes the change without `force`.
     package var isAdditive: Bool {
         switch self {
         case .classAdded, .propertyAdded, .madeOptional, .indexAdded, .indexRemoved,
@@ -69,7 +69,7 @@ extension SchemaDifference {
 }
 
 extension SchemaDifference: CustomStringConvertible {
-    /// The difference as part of a sentence about what a change would do.
+    /// The difference as a part of a sentence about the effects of a change.
     package var description: String {
         switch self {
         case .classAdded(let name): "class '\(name)' would be added"

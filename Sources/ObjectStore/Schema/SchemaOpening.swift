@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// Brings a file's schema to what a program expects, when a store is opened and by `define`.
+/// Changes a file's schema to the schema of a program, when a store is opened and in `define`.
 struct SchemaOpening {
     private let store: Store
 
@@ -16,9 +16,9 @@ struct SchemaOpening {
         self.store = store
     }
 
-    /// Opens the store: creates what is missing, verifies the rest, changes it for a new version.
+    /// Prepares the file: creates missing classes, verifies existing ones, and migrates for a new version.
     ///
-    /// Errors name the file: a program may open many.
+    /// Errors name the file, because a program may open many.
     func prepare() throws {
         do {
             try open()
@@ -40,7 +40,7 @@ struct SchemaOpening {
         case .migration, .reset: try checkAlone()
         }
         try store.transact {
-            // Another process may have changed the schema while this one waited to write.
+            // Another process may have changed the schema while this one waited for the write lock.
             switch try course() {
             case .nothing: break
             case .change(let allowance): try migration(allowance).apply()
@@ -98,8 +98,10 @@ struct SchemaOpening {
         }
     }
 
-    /// A file that numbered migrations have brought to its version is left to them: what a program did by itself would
-    /// lose what the next of them does with the values, and no command could take the file any further.
+    /// Throws if numbered migrations brought the file to its version, because then only they may change it.
+    ///
+    /// An automatic change would lose the values that the next migration needs, and no command could migrate the file
+    /// further.
     private func checkUnrecorded(_ version: UInt64) throws {
         guard let last = try MigrationLog.read(store.view.snapshot).entries.last else { return }
         throw StoreError(
@@ -109,7 +111,8 @@ struct SchemaOpening {
                 + "the store with migrations = \"DIR\"")
     }
 
-    /// Observers of a store would meet a schema that its program does not know.
+    /// Throws if other stores of the process are open, whose observers would receive a schema that their program does
+    /// not know.
     private func checkAlone() throws {
         guard store.coordinator.hasMembers else { return }
         throw StoreError(
@@ -117,7 +120,7 @@ struct SchemaOpening {
             "'\(store.name)' cannot be migrated while this process has it open; close it first")
     }
 
-    /// Removes everything and creates the store again.
+    /// Removes all data and creates the store again.
     private func reset() throws {
         let session = try store.writing("the schema")
         let before = store.view.schema
@@ -133,21 +136,22 @@ struct SchemaOpening {
 }
 
 extension Store {
-    /// Creates classes, or adds properties and indexes to existing ones, in one transaction; live
-    /// objects and observers stay as they are.
+    /// Creates classes, or adds properties and indexes to existing ones, in one transaction; live objects and observers
+    /// remain valid.
     ///
     /// Existing objects get nil, zero or empty values.
     ///
-    /// Throws `already_in_write` inside a write transaction, `invalid_schema`, `migration_needed` for
-    /// a change that would lose data (nothing changes then), and what a write may throw.
+    /// Throws `already_in_write` inside a write transaction, `invalid_schema`, `migration_needed` for a change that
+    /// would lose data (the store is then unchanged), and the errors of a write.
     public func define(_ classes: [ClassSchema]) throws {
         try define(classes, allowing: .additive, nil)
     }
 
-    /// Creates classes, or adds to existing ones, in the open write transaction: what becomes of that becomes of them.
+    /// Creates classes, or adds to existing ones, in the open write transaction, which commits or rolls back the
+    /// change.
     ///
-    /// `version` becomes the version of the schema; nil leaves it. Throws as ``define(_:)``, and `not_in_write`; nothing
-    /// of it changes then.
+    /// `version` becomes the version of the schema; nil keeps the version. Throws the errors of ``define(_:)``, and
+    /// `not_in_write`; the schema is then unchanged.
     package func defineInWrite(_ classes: [ClassSchema], version: UInt64? = nil) throws {
         _ = try writing("the schema")
         let migration = try SchemaMigration(
@@ -156,13 +160,13 @@ extension Store {
         if migration.isNeeded { try migration.apply() }
     }
 
-    /// Changes classes in one transaction, whatever is lost by it.
+    /// Changes classes in one transaction, even if data is lost.
     ///
-    /// With a migration function, what it renames and fills is kept. Classes that are not named stay; live objects and
-    /// observers continue with the new schema.
+    /// The values that a migration function sets or renames are kept. Classes that are not named do not change; live
+    /// objects and observers continue with the new schema.
     ///
-    /// Throws as ``define(_:)`` except `migration_needed`, `duplicate_key` and `missing_value` for
-    /// what is found at the end, and what the migration throws; nothing changes then.
+    /// Throws the errors of ``define(_:)`` except `migration_needed`; also `duplicate_key` and `missing_value` for
+    /// problems found at the end, and the errors of the migration; the store is then unchanged.
     package func redefine(
         _ classes: [ClassSchema], migration: ((Migration) throws -> Void)? = nil
     ) throws {
@@ -188,13 +192,13 @@ extension Store {
             } else if migration.isNeeded {
                 try migration.apply()
             } else {
-                // An unchanged schema makes no new version.
+                // An unchanged schema needs no new version.
                 try cancelWrite()
             }
         }
     }
 
-    /// A write transaction while the store is being opened, when there are no observers yet.
+    /// Runs a write transaction while the store is being opened, before it has observers.
     func transact(_ body: () throws -> Void) throws {
         try ReadOnlySection.check()
         let snapshot = view.snapshot
@@ -219,10 +223,9 @@ extension Store {
         }
     }
 
-    /// The schema version of a file.
+    /// Returns the schema version of a file.
     ///
-    /// Throws `invalid_argument` for a file that does not exist or has no schema yet, and what opening
-    /// a file may throw.
+    /// Throws `invalid_argument` for a file that does not exist or has no schema yet, and the errors of opening a file.
     package static func schemaVersion(atPath path: String) throws -> UInt64 {
         let file = try FileOpening.open(StoreConfiguration(.file(path), isReadOnly: true), nil)
         defer { file.close() }

@@ -1,9 +1,9 @@
 import ColumnStorage
 
-/// Gives tables and columns to the classes that are wanted, and notes what differs.
+/// Assigns tables and columns to the requested classes, and records the differences.
 ///
 /// A property whose values can be kept keeps its column. Other properties get a new column: numbers of columns and
-/// tables are never used again, so that old values are never mistaken for new ones.
+/// tables are not reused, so old values are never mistaken for new ones.
 struct SchemaPlanner {
     private let current: Schema
     private let circumstances: SchemaChange.Circumstances
@@ -18,7 +18,7 @@ struct SchemaPlanner {
 
     private var renames: SchemaRenames { circumstances.renames }
 
-    /// A wanted class with its table and columns.
+    /// Returns a requested class with its table and columns.
     mutating func plan(_ wanted: ClassSchema) -> ClassSchema {
         guard let oldName = renames.oldClass(of: wanted.name),
             !circumstances.removed.contains(oldName),
@@ -65,9 +65,9 @@ struct SchemaPlanner {
         return result
     }
 
-    /// The classes that only the file has and that stay, following what was renamed.
+    /// Returns the classes that only the file has and that are kept, with renames applied.
     ///
-    /// Backlinks of theirs whose links are gone go too.
+    /// Their backlinks properties are removed if the links were removed.
     mutating func planUnnamed(besides wanted: [ClassSchema]) -> [ClassSchema] {
         let named = Set(wanted.map(\.name))
         var classes: [ClassSchema] = []
@@ -140,7 +140,7 @@ struct SchemaPlanner {
         return old
     }
 
-    /// The column whose values a property keeps; nil if there is none.
+    /// Returns the column whose values a property keeps; nil if there is none.
     private mutating func keptColumn(
         of new: Property, _ old: Property?, _ stored: ClassSchema, _ name: String
     ) -> ColumnID? {
@@ -192,7 +192,7 @@ struct SchemaPlanner {
         }
     }
 
-    /// Indexes over several properties, by the new names of their properties.
+    /// Records the differences of indexes over several properties, with the new names of their properties.
     private mutating func noteIndexes(_ stored: ClassSchema, _ wanted: ClassSchema) {
         let before = stored.indexes.map { index in
             CompositeIndex(
@@ -207,7 +207,7 @@ struct SchemaPlanner {
         }
     }
 
-    /// Whether the properties that both have come in another order.
+    /// Records whether the order of the common properties differs.
     private mutating func noteOrder(_ stored: ClassSchema, _ wanted: ClassSchema) {
         let kept = wanted.properties.compactMap { counterpart(of: $0, in: stored)?.name }
         let names = Set(kept)
@@ -228,13 +228,13 @@ struct SchemaPlanner {
 }
 
 extension Property {
-    /// Whether values of one property are values of the other, perhaps but for nil.
+    /// Returns whether both properties have the same type, apart from nil.
     fileprivate func hasSameType(as other: Property, after renames: SchemaRenames) -> Bool {
         type == other.type && collection == other.collection
             && target.map(renames.newClass(of:)) == other.target
     }
 
-    /// Whether both are stored in the same way.
+    /// Returns whether both are stored in the same way.
     fileprivate func hasSameStorage(as other: Property) -> Bool {
         type == other.type && collection == other.collection && isOptional == other.isOptional
             && target == other.target

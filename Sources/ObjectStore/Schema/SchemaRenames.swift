@@ -1,34 +1,34 @@
 /// The names that a migration has changed.
 ///
-/// Old names are those of the file before the migration. A renaming may be renamed again.
+/// Old names are those of the file before the migration. A new name may be renamed again.
 struct SchemaRenames {
     /// The old names of renamed classes, by their new names.
     private(set) var classes: [String: String] = [:]
-    /// The old names of renamed properties, by their new names, by the old name of their class.
+    /// The old names of renamed properties, by the old name of their class and their new name.
     private(set) var properties: [String: [String: String]] = [:]
 
-    /// The old name of a class; nil for one that is new under a name that another class had.
+    /// Returns the old name of a class; nil for a new class with a name that another class had.
     func oldClass(of name: String) -> String? {
         classes[name] ?? (classes.values.contains(name) ? nil : name)
     }
 
-    /// The new name of a class.
+    /// Returns the new name of a class.
     func newClass(of oldName: String) -> String {
         classes.first { $0.value == oldName }?.key ?? oldName
     }
 
-    /// The old name of a property; nil for one that is new under a name that another one had.
+    /// Returns the old name of a property; nil for a new property with a name that another one had.
     func oldProperty(of name: String, in oldClass: String) -> String? {
         guard let renamed = properties[oldClass] else { return name }
         return renamed[name] ?? (renamed.values.contains(name) ? nil : name)
     }
 
-    /// The new name of a property.
+    /// Returns the new name of a property.
     func newProperty(of oldName: String, in oldClass: String) -> String {
         properties[oldClass]?.first { $0.value == oldName }?.key ?? oldName
     }
 
-    /// Whether a property keeps its values because it was renamed.
+    /// Returns whether a property keeps its values because it was renamed.
     func isRenamed(_ name: String, in oldClass: String) -> Bool {
         properties[oldClass]?[name] != nil
     }

@@ -1,10 +1,10 @@
-/// Checks a schema before a file adopts it, and reports every fault at once.
+/// Checks a schema before a file adopts it, and reports all errors at once.
 struct SchemaValidation {
     private let classes: [ClassSchema]
     private let known: [String: ClassSchema]
     private var faults: [String] = []
 
-    /// Throws `invalid_schema`, naming class, property, fault and correct form, and `limit_exceeded`.
+    /// Throws `invalid_schema` with the class, the property, the error and the correct form, and `limit_exceeded`.
     static func check(_ classes: [ClassSchema]) throws {
         try checkLimits(classes)
         var validation = SchemaValidation(classes)
@@ -33,7 +33,7 @@ struct SchemaValidation {
         known = Dictionary(classes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// In a declaration, the name of a type means the type.
+    /// Checks that a class does not have the name of a type, which would mean the type in a declaration.
     private mutating func checkReserved(_ name: String) {
         guard PropertyType(rawValue: name) != nil else { return }
         faults.append("class name '\(name)' is the name of a type; choose another name")
@@ -97,7 +97,7 @@ struct SchemaValidation {
         }
     }
 
-    /// Programs use the name beside it: what the file calls a property may be almost any text.
+    /// Checks the name in the file, which may be almost any text because programs use the other name.
     private mutating func checkStoredName(_ name: String) {
         let isFine =
             !name.isEmpty && name.utf8.count <= 200
@@ -158,7 +158,7 @@ struct SchemaValidation {
         }
     }
 
-    /// The fault of an undeclared class name: most types begin with a small letter, most classes do not.
+    /// Returns the error for an undeclared class: a name with a small first letter is probably a misspelled type.
     private func undeclared(_ target: String) -> String {
         guard target.first?.isLowercase == true else {
             return " links to class '\(target)', which is not declared"

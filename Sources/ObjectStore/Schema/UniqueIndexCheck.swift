@@ -1,9 +1,9 @@
 import ColumnStorage
 
-/// Checks the promise of unique indexes over several properties at the end of a write.
+/// Checks unique indexes over several properties at the end of a write.
 ///
-/// At the end, and not with each assignment, because the properties of an index change one after the other. An object
-/// in which one of the properties is nil is exempt, as in SQL.
+/// The check is at the end and not in each assignment, because the properties of an index change one after the other.
+/// An object with nil in one of the properties is exempt, as in SQL.
 struct UniqueIndexCheck {
     private let store: Store
     private let session: WriteSession
@@ -13,9 +13,9 @@ struct UniqueIndexCheck {
         self.session = session
     }
 
-    /// Checks what the write has touched; takes a look-up in the index for each touched object.
+    /// Checks the touched objects, with one index lookup for each.
     ///
-    /// Throws `duplicate_key`, naming both objects.
+    /// Throws `duplicate_key`, with both objects in its message.
     func check() throws {
         for classSchema in store.view.schema.classesWithUniqueIndexes
         where session.hasTouched(classSchema.table) {
@@ -23,7 +23,7 @@ struct UniqueIndexCheck {
                 let properties = index.properties.compactMap(classSchema.property(named:))
                 let touched = session.touchedKeys(classSchema.table, properties.map(\.column))
                 guard !touched.isEmpty else { continue }
-                // Above this share, comparing all objects takes less time than looking each touched one up.
+                // Above this fraction, comparing all objects takes less time than a lookup for each touched one.
                 if touched.count > 1000, touched.count > store.view.table(classSchema).count / 10 {
                     try checkAll(classSchema, index)
                 } else {
@@ -49,7 +49,7 @@ struct UniqueIndexCheck {
 
     /// Compares all objects of a class: for an index that has become unique, and for large writes.
     ///
-    /// Throws `duplicate_key`, naming both objects.
+    /// Throws `duplicate_key`, with both objects in its message.
     func checkAll(_ classSchema: ClassSchema, _ index: CompositeIndex) throws {
         let properties = index.properties.compactMap(classSchema.property(named:))
         var owners: [[Value]: ObjectKey] = [:]
@@ -61,7 +61,7 @@ struct UniqueIndexCheck {
         }
     }
 
-    /// The values of the properties of an index; nil if one of them is nil.
+    /// Returns the values of the properties of an index; nil if one of them is nil.
     private func values(
         of key: ObjectKey, _ classSchema: ClassSchema, _ properties: [Property]
     ) throws -> [Value]? {

@@ -1,12 +1,12 @@
 import ColumnStorage
 
 extension Scalar {
-    /// A mixed value as the key of its section: equal numbers of different types have the same one.
+    /// The section key of a mixed value; equal numbers of different types have the same key.
     var mixedSectionKey: Scalar { Scalar(mixed: value.inSimplestForm) }
 }
 
 extension Value {
-    /// The value with numbers as ints where they are whole, as doubles where those are exact; also inside lists and maps.
+    /// The value with each number as an int or a double if one equals it exactly, also inside lists and maps.
     fileprivate var inSimplestForm: Value {
         switch self {
         case .float(let number): return Value.double(Double(number)).inSimplestForm
@@ -24,7 +24,7 @@ extension Value {
     }
 }
 
-/// A value that is computed for each object against constants.
+/// A test of a computed value against constants.
 struct ExpressionTestNode: RowPredicateNode {
     let expression: any PredicateExpression
     let test: ValueTest

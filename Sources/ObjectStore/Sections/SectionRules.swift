@@ -1,14 +1,14 @@
 import ColumnStorage
 import Decimals
 
-/// How the objects of a query fall into sections.
+/// The rules that assign the objects of a query to sections.
 struct SectionRules {
     /// The grouped query.
     let base: Query
     let sortKey: SortKey
 
     init(_ base: Query, _ sortKey: SortKey) {
-        // A filter would pass a `distinct`; nothing passes a limit.
+        // A filter would move before a `distinct`, and no step moves before a limit.
         let hidesRows = base.steps.contains { if case .distinct = $0 { true } else { false } }
         self.base = hidesRows ? base.adding(.limit(.max)) : base
         self.sortKey = sortKey
@@ -16,17 +16,17 @@ struct SectionRules {
 
     private var type: PropertyType { sortKey.type }
 
-    /// The same in another schema, as ``Query/remade(for:)``.
+    /// Returns the same rules in another schema, as ``Query/remade(for:)`` does for queries.
     func remade(for schema: Schema) throws -> SectionRules {
         guard let elements = schema.find(table: base.table) else { return self }
         return SectionRules(
             try base.remade(for: schema), try sortKey.remade(class: elements, schema: schema))
     }
 
-    /// All objects, those of a section together, the sections in order.
+    /// The query of all objects, sorted by section.
     var ordered: Query { base.adding(.sort([sortKey])) }
 
-    /// The objects with a value.
+    /// Returns the query of the objects with a value.
     func query(of key: Scalar) -> Query {
         var tables: [TableID] = []
         let text = "\(sortKey.description) == \(value(key).summary)"
@@ -53,7 +53,7 @@ struct SectionRules {
         ExpressionTestNode(expression: expression, test: test(key))
     }
 
-    /// Returns the test that the values of a section pass.
+    /// Returns the test for the values of a section.
     private func test(_ key: Scalar) -> ValueTest {
         switch key {
         case .null, .nothing: return .isNull
@@ -72,25 +72,25 @@ struct SectionRules {
         }
     }
 
-    /// The value of objects in a view, for any number of questions.
+    /// Returns a function that reads the section key of objects in a view; it can be called any number of times.
     func reader(in view: StoreView) -> (ObjectKey) -> Scalar {
         let bound = sortKey.bound(to: view)
         return { key in
             let value = bound.value(key)
             if bound.isMixed { return value.mixedSectionKey }
-            // One key for equal values, so that a section has the same key whichever of them comes first.
+            // Equal values have one key, so the key of a section does not depend on the order of its objects.
             if case .double(let number) = value { return .double(RealOrder.canonical(number)) }
             return value
         }
     }
 
-    /// Negative, zero or positive if a section precedes, is, or follows another.
+    /// Compares two sections: negative if the first precedes, zero if they are the same, otherwise positive.
     func order(_ left: Scalar, _ right: Scalar) -> Int {
         let order = SortComparator.order(left, right)
         return sortKey.ascending ? order : -order
     }
 
-    /// The sections of some objects, in order, with their sizes.
+    /// Returns the sections of some objects in order, with their sizes.
     func keys(of objects: ResultKeys, in view: StoreView) -> [(key: Scalar, count: Int)] {
         let read = reader(in: view)
         var counts: [Scalar: Int] = [:]
@@ -98,7 +98,7 @@ struct SectionRules {
         return counts.map { (key: $0.key, count: $0.value) }.sorted { order($0.key, $1.key) < 0 }
     }
 
-    /// The position of a section among ordered ones; nil when it is none of them.
+    /// Returns the position of a section among sorted ones; nil if it is not one of them.
     func position<Section>(
         of key: Scalar, in sections: [Section], by scalar: (Section) -> Scalar
     ) -> Int? {
@@ -111,10 +111,10 @@ struct SectionRules {
         return low < sections.count && order(scalar(sections[low]), key) == 0 ? low : nil
     }
 
-    /// The value as the property has it.
+    /// Converts a key to a value of the property's type.
     func value(_ key: Scalar) -> Value { sortKey.value(key) }
 
-    /// Returns a value as the key of its section.
+    /// Converts a value to the key of its section.
     ///
     /// Throws `type_mismatch` for a value of another type.
     func scalar(_ value: Value) throws -> Scalar {
@@ -132,7 +132,7 @@ struct SectionRules {
 }
 
 extension SortKey {
-    /// A value that was read, as the property has it.
+    /// Converts a scalar to a value of the property's type.
     func value(_ key: Scalar) -> Value {
         switch key {
         case .null, .nothing, .link: .null

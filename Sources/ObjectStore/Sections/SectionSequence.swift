@@ -3,9 +3,8 @@ import ColumnStorage
 /// The sections of an observed query: their keys in order, each with the number of its rows.
 ///
 /// The rules, which know the order, are an argument because they may be recreated. Sections are stored in chunks with
-/// two trees of counts over them, of sections and of rows. Finding a section by its key or by the index of one of its
-/// rows, and changing one, cost the logarithm of their number and a walk through a chunk. A copy shares all chunks that
-/// are not changed.
+/// two trees of counts over them, of sections and of rows. Finding a section by its key or by the index of a row, and
+/// changing a section, takes logarithmic time and a scan of one chunk. A copy shares all unchanged chunks.
 struct SectionSequence {
     typealias Section = (key: Scalar, count: Int)
 
@@ -14,12 +13,12 @@ struct SectionSequence {
     private var sections = FenwickTree()
     private var rows = FenwickTree()
 
-    /// How many sections there are.
+    /// The number of sections.
     var count: Int { sections.total }
 
     init() {}
 
-    /// Takes sections that are in order already.
+    /// Creates a sequence of sections that are already in order.
     init(inOrder all: [Section]) {
         let size = Self.chunkLimit / 2
         chunks = stride(from: 0, to: all.count, by: size).map {
@@ -28,14 +27,13 @@ struct SectionSequence {
         countAgain()
     }
 
-    /// The place of a section; nil if there is none with that key.
+    /// Returns the position of a section; nil if no section has the key.
     func place(of key: Scalar, by rules: SectionRules) -> Int? {
         let (chunk, offset, isThere) = find(key, by: rules)
         return isThere ? sections.sum(before: chunk) + offset : nil
     }
 
-    /// The section of a row that is at a place in the sequence of all rows, and the row's place in it; nil behind the
-    /// last one.
+    /// Returns the section of a row in the sequence of all rows, and the row's position in it; nil past the last row.
     func section(ofRow row: Int) -> (place: Int, key: Scalar, row: Int)? {
         guard row < rows.total else { return nil }
         var (chunk, left) = rows.locate(row)
@@ -47,7 +45,7 @@ struct SectionSequence {
         return (sections.sum(before: chunk) + offset, chunks[chunk][offset].key, left)
     }
 
-    /// Adds a row to a section, which is created with its first one.
+    /// Adds a row to a section, and creates the section with its first row.
     mutating func add(_ key: Scalar, by rules: SectionRules) {
         let (chunk, offset, isThere) = find(key, by: rules)
         if isThere {
@@ -58,7 +56,7 @@ struct SectionSequence {
         }
     }
 
-    /// Takes a row from a section, which goes with its last one.
+    /// Removes a row from a section, and removes the section with its last row.
     mutating func remove(_ key: Scalar, by rules: SectionRules) {
         let (chunk, offset, isThere) = find(key, by: rules)
         guard isThere else { return }
@@ -79,7 +77,7 @@ struct SectionSequence {
             self = SectionSequence(inOrder: [(key, 1)])
             return
         }
-        // What follows all others goes to the end of the last chunk.
+        // A section after all others is added to the last chunk.
         let isLast = chunk == chunks.count
         let chunk = isLast ? chunk - 1 : chunk
         chunks[chunk].insert((key, 1), at: isLast ? chunks[chunk].count : offset)
@@ -100,7 +98,7 @@ struct SectionSequence {
         rows = FenwickTree(chunks.map { chunk in chunk.reduce(0) { $0 + $1.count } })
     }
 
-    /// The index of the first section that does not precede a key, and whether it has that key.
+    /// Returns the index of the first section that does not precede a key, and whether the section has that key.
     private func find(
         _ key: Scalar, by rules: SectionRules
     ) -> (chunk: Int, offset: Int, isThere: Bool) {

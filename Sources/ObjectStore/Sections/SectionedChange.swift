@@ -1,37 +1,36 @@
 /// A report to an observer of sections.
 ///
-/// Positions start at 0 and ascend. Applied in this order they lead from the sections before to
-/// those after: `sectionDeletions` (positions before), `sectionInsertions` (positions after), then
-/// the row changes of each section that was there before and still is. Objects of sections that
-/// came or went are not listed one by one; an object that moved to another section is deleted in the
-/// one and inserted in the other.
+/// Positions start at 0 and ascend. Applied in this order, the changes turn the old sections into the new ones:
+/// `sectionDeletions` (positions before), `sectionInsertions` (positions after), then the row changes of each section
+/// that exists before and after. The objects of inserted and deleted sections are not listed. An object that moved to
+/// another section is deleted in the old one and inserted in the new one.
 package struct SectionedChange {
-    /// Which call it is.
+    /// The kind of call.
     package let kind: CollectionChange.Kind
-    /// False once the object whose list or backlinks are grouped is gone; this is then the last call.
+    /// Whether the object that owns the grouped list or backlinks still exists; if false, this is the last call.
     package let isCollectionValid: Bool
-    /// Where the sections were that are gone.
+    /// The positions before the change of the deleted sections.
     package let sectionDeletions: [Int]
-    /// Where the sections are that have come.
+    /// The positions after the change of the inserted sections.
     package let sectionInsertions: [Int]
-    /// The other sections in which something changed, in order.
+    /// The other sections that changed, in order.
     package let sections: [Rows]
 
     /// The row changes of one section; positions count from the start of the section.
     package struct Rows: Equatable {
-        /// Where the section was.
+        /// The position of the section before the change.
         package let sectionBefore: Int
-        /// Where the section is.
+        /// The position of the section after the change.
         package let section: Int
-        /// The value that its objects have in common.
+        /// The value that the objects of the section share.
         package let key: Value
-        /// Where the rows were that left.
+        /// The positions before the change of the rows that left.
         package fileprivate(set) var deletions: [Int] = []
-        /// Where the rows are that entered.
+        /// The positions after the change of the rows that entered.
         package fileprivate(set) var insertions: [Int] = []
-        /// Where the modified rows were.
+        /// The positions before the change of the modified rows.
         package fileprivate(set) var modifications: [Int] = []
-        /// Where the modified rows are.
+        /// The positions after the change of the modified rows.
         package fileprivate(set) var modificationsNew: [Int] = []
 
         fileprivate init(sectionBefore: Int, section: Int, key: Value) {
@@ -53,7 +52,7 @@ package struct SectionedChange {
         sections = []
     }
 
-    /// Every section is gone.
+    /// Creates a change that deletes every section.
     init(losing count: Int) {
         kind = .update
         isCollectionValid = false
@@ -62,10 +61,10 @@ package struct SectionedChange {
         sections = []
     }
 
-    /// The changes of all objects in one sequence, reported section by section.
+    /// Creates the changes by section from the changes of all objects in one sequence.
     ///
-    /// A section that is gone has lost a row, and one that has come has gained one: only the sections of changed rows
-    /// are looked at.
+    /// Every deleted section has lost a row and every inserted one has gained a row, so only the sections of changed
+    /// rows are read.
     init(
         _ positions: CollectionChangeSet, from old: SectionSequence, to new: SectionSequence,
         _ rules: SectionRules
@@ -83,7 +82,7 @@ package struct SectionedChange {
                     section,
                     default: Rows(sectionBefore: was, section: section, key: rules.value(key))])
         }
-        // Positions ascend, so that those of a section follow one another.
+        // Positions ascend, so those of one section are adjacent.
         var known: (was: Int, section: Int?) = (-1, nil)
         for position in positions.deletions {
             guard let (was, key, row) = old.section(ofRow: position) else { continue }
@@ -118,7 +117,7 @@ package struct SectionedChange {
         sections = rows.sorted { $0.key < $1.key }.map(\.value)
     }
 
-    /// Whether there is nothing to report.
+    /// Whether there is no change to report.
     var isEmpty: Bool {
         sectionDeletions.isEmpty && sectionInsertions.isEmpty && sections.isEmpty
     }

@@ -1,34 +1,34 @@
 import ColumnStorage
 import MemoryAccounts
 
-/// The objects of a query in groups that have a value in common: lazy and live, as ``Results``.
+/// The objects of a query grouped by a value, lazy and live as ``Results``.
 ///
-/// There is a section for every value that some object has, in the order of the values (nil first, or last when
-/// descending). Inside a section the objects are in the order of the results. A section is created with its first
-/// object and removed with its last. Confined to the store's thread.
+/// There is a section for every occurring value, in the order of the values (nil first, or last in descending order).
+/// Inside a section, the objects are in the order of the results. A section is created with its first object and
+/// removed with its last one. The sections are confined to the store's thread.
 ///
 /// Every member that reads throws `closed` and `wrong_thread`.
 package final class SectionedResults {
-    /// The objects that are grouped.
+    /// The grouped objects.
     package let results: Results
-    /// The key path whose values make the sections.
+    /// The key path whose values determine the sections.
     package let keyPath: String
-    /// Whether small keys, and before them nil, come first.
+    /// Whether the order is ascending, with nil first and then small keys.
     package let ascending: Bool
 
     private(set) var rules: SectionRules
-    /// The schema that the rules were made for.
+    /// The schema for which the rules were created.
     private var made: Schema
     private var kept: (version: UInt64, generation: UInt64, keys: [Scalar])?
-    /// The memory of the kept keys.
+    /// The memory that the kept keys take.
     private var charge = MemoryCharge()
     private static let memoryOfKey = MemoryLayout<Scalar>.stride + 32
 
-    /// Groups results; runs nothing.
+    /// Groups results without running the query.
     ///
-    /// The path may also have an operation or an index, such as `items.@count`, or lead into a mixed
-    /// value. Throws `invalid_query` for a path that gives no order: one that is unknown, ends in a
-    /// link or data, or goes through a list.
+    /// The path may also have an operation or an index, such as `items.@count`, or lead into a mixed value. Throws
+    /// `invalid_query` for a path that defines no order because it is unknown, ends in a link or data, or goes through
+    /// a list.
     package init(_ results: Results, by keyPath: String, ascending: Bool = true) throws {
         made = try results.source.openView().schema
         let sortKey = try SortKey(
@@ -52,20 +52,20 @@ package final class SectionedResults {
         ascending = other.ascending
     }
 
-    /// Whether there is still something to read, as for ``Results/isValid``.
+    /// Whether the results can be read, as in ``Results/isValid``.
     package var isValid: Bool { results.isValid }
 
-    /// How many sections there are.
+    /// Returns the number of sections.
     ///
     /// The first call at a version reads the value of every object.
     package func count() throws -> Int { try scalars().count }
 
-    /// The values of the sections, in order.
+    /// Returns the values of the sections, in order.
     package func keys() throws -> [Value] { try scalars().map(rules.value) }
 
-    /// The values of the sections with their numbers of objects, in order.
+    /// Returns the values of the sections with their numbers of objects, in order.
     ///
-    /// Costs reading the value of every object.
+    /// Reads the value of every object.
     package func counts() throws -> [(key: Value, count: Int)] {
         _ = try scalars()
         return rules.keys(of: try results.keys(), in: results.source.view).map {
@@ -73,10 +73,9 @@ package final class SectionedResults {
         }
     }
 
-    /// The value of a section and its objects.
+    /// Returns the value of a section and its objects.
     ///
-    /// The objects are live: later they are those that have the value then. Throws `out_of_range`
-    /// past the end.
+    /// The objects are live: they always match the current values. Throws `out_of_range` past the end.
     package func section(at position: Int) throws -> (key: Value, objects: Results) {
         let keys = try scalars()
         guard keys.indices.contains(position) else {
@@ -85,7 +84,7 @@ package final class SectionedResults {
         return (rules.value(keys[position]), objects(withScalar: keys[position]))
     }
 
-    /// The objects that have a value, whether there are any or not.
+    /// Returns the objects with a value, which may be none.
     ///
     /// Throws `type_mismatch` for a value of another type.
     package func objects(withKey key: Value) throws -> Results {
@@ -96,13 +95,13 @@ package final class SectionedResults {
         Results(results.source, rules.query(of: key))
     }
 
-    /// The position of the section of a value; nil if no object has it.
+    /// Returns the position of the section with a value; nil if no object has it.
     package func index(ofKey key: Value) throws -> Int? {
         let scalar = try rules.scalar(key)
         return rules.position(of: scalar, in: try scalars(), by: \.self)
     }
 
-    /// The same on another view or store of the file, such as a frozen one.
+    /// Returns the same sections on another view or store of the file, such as a frozen one.
     package func moved(to source: ObjectSource) -> SectionedResults {
         SectionedResults(results.moved(to: source), self)
     }
@@ -128,9 +127,9 @@ package final class SectionedResults {
 }
 
 extension Results {
-    /// The objects in groups that have the value of a key path in common.
+    /// Returns the objects grouped by the value of a key path.
     ///
-    /// Throws `invalid_query` for a path that gives no order.
+    /// Throws `invalid_query` for a path that defines no order.
     package func grouped(by keyPath: String, ascending: Bool = true) throws -> SectionedResults {
         try SectionedResults(self, by: keyPath, ascending: ascending)
     }
