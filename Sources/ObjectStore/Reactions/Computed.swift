@@ -1,26 +1,26 @@
-/// A value that is computed on its first read and kept until something that the computation read has changed.
+/// A value that is computed on its first read and kept until data that the computation read has changed.
 ///
-/// Reactions that read it run again only if the value becomes another one. Confined to the thread of the stores.
+/// Reactions that read the value run again only if the value changes. It is confined to the thread of the stores.
 package final class Computed: Reaction {
     private let evaluate: () throws -> Bool
     private var isStale = true
     /// Whether the kept value was computed inside a write that may be rolled back.
     private var isProvisional = false
     private var failure: (any Error)?
-    /// Counts the different values, errors included.
+    /// The number of different values so far, including errors.
     private(set) var revision = 0
 
-    /// Creates a computed value; computes nothing.
+    /// Creates a value without computing it.
     ///
-    /// `evaluate` computes the value, keeps it, and returns whether it differs from the one before.
+    /// `evaluate` computes the value, keeps it, and returns whether it differs from the previous one.
     package init(in scope: ReadScope, _ evaluate: @escaping () throws -> Bool) {
         self.evaluate = evaluate
         super.init(scope)
     }
 
-    /// Makes sure that the value that `evaluate` kept is the present one.
+    /// Updates the value that `evaluate` kept, if necessary.
     ///
-    /// Throws what `evaluate` throws, and `invalid_argument` if the computation reads its own value.
+    /// Throws the errors of `evaluate`, and `invalid_argument` if the computation reads its own value.
     package func update() throws {
         guard !isRunning else {
             throw StoreError(
@@ -37,7 +37,7 @@ package final class Computed: Reaction {
         if let failure { throw failure }
     }
 
-    /// Computes the value again if something that it depends on has changed.
+    /// Computes the value again if one of its dependencies has changed.
     func refresh() {
         guard !isRunning else { return }
         if !isStale { catchUp() }

@@ -1,17 +1,17 @@
-/// Code that runs at once, and again after each commit that changes something that it read.
+/// Code that runs at once, and again after each commit that changes data that it read.
 ///
-/// However much a commit changes, the code runs once for it. Effects that are created while the code runs belong to the
-/// effect and end before it runs again. The effect lasts until ``dispose()``, or until nothing that it read can change
-/// any more. Confined to the thread of the stores.
+/// The code runs once for each commit. Effects that are created while the code runs belong to the effect and end before
+/// it runs again. The effect lasts until ``dispose()``, or until its dependencies cannot change any more. It is
+/// confined to the thread of the stores.
 package final class Effect: Reaction {
     private var body: (() throws -> Void)?
     private let report: (any Error) -> Void
-    /// Called once when the effect has ended.
+    /// Called once after the effect has ended.
     package var endHandler: (() -> Void)?
 
     /// Creates an effect and runs its code.
     ///
-    /// `report` receives the errors of later runs. Throws what the first run throws; the effect has then ended.
+    /// `report` receives the errors of later runs. Throws the error of the first run; the effect has then ended.
     package init(
         in scope: ReadScope, report: @escaping (any Error) -> Void,
         _ body: @escaping () throws -> Void

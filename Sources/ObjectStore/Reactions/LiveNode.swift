@@ -1,24 +1,24 @@
 import ColumnStorage
 
-/// Something of a store that is kept up to date with each commit and that reactions read: an aggregate or rows.
+/// An aggregate or rows that are updated after each commit and that reactions read.
 ///
-/// Nodes have no handler. Reactions ask whether a node has changed since they last read it.
+/// Nodes have no handler: reactions check whether a node has changed since they last read it.
 class LiveNode: Observer {
-    /// The version in which the node changed last.
+    /// The last version in which the node changed.
     private(set) var changedAt: UInt64 = 0
 
-    /// Creates a node; `start` gives it the state of a version.
+    /// Creates a node; `start` then reads its state in a version.
     init(dispatcher: NotificationDispatcher) {
         super.init(name: "", dispatcher: dispatcher)
         isProbe = true
     }
 
-    /// Takes the state of a version, before the node is registered.
+    /// Reads the state in a version, before the node is registered.
     func start(in view: StoreView) throws {}
 
     func noteChange(in version: UInt64) { changedAt = version }
 
-    /// A node that cannot be followed any further counts as changed: its readers read the store instead.
+    /// Counts a node that cannot be updated further as changed; its readers then read the store.
     override func failed(_ error: StoreError) -> Call? {
         isFinished = true
         changedAt = .max
@@ -26,7 +26,7 @@ class LiveNode: Observer {
     }
 }
 
-/// Holds a node for the reactions that read it; the node ends with the last reference.
+/// A reference-counted handle of a node, shared by the reactions that read it; the node ends with the last reference.
 final class LiveNodeHold {
     let node: LiveNode
 
@@ -35,12 +35,12 @@ final class LiveNodeHold {
     deinit { node.end() }
 }
 
-/// The identity of a store's node.
+/// The key that identifies a node of a store.
 struct LiveNodeKey: Hashable {
     enum Kind: Hashable {
-        /// Which objects there are, and in which order.
+        /// The objects of a query and their order.
         case rows
-        /// The same, and the values of a key path.
+        /// The objects, their order, and the values of a key path.
         case values(String)
         case aggregate(AggregateKind, String?)
     }
@@ -49,7 +49,7 @@ struct LiveNodeKey: Hashable {
     let kind: Kind
 }
 
-/// The nodes of a store that have readers.
+/// The nodes of a store that reactions read.
 struct LiveNodes {
     private struct Entry {
         weak var hold: LiveNodeHold?

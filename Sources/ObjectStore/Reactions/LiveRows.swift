@@ -1,14 +1,14 @@
 import ColumnStorage
 
-/// Knows when the objects of a query, their order or some of their values have changed.
+/// A node that records when the objects of a query, their order or some of their values change.
 final class LiveRows: LiveNode {
     private var rows: ValuedRows?
     private var query: Query
     private let path: String?
-    /// The dependencies of the values.
+    /// The rows and columns that the values depend on; nil without a path.
     private var values: WatchGraph?
 
-    /// `path` names the values that count; without one only the objects and their order do.
+    /// Creates a node; `path` names the values that matter; without one, only the objects and their order do.
     init(_ query: Query, path: String?, dispatcher: NotificationDispatcher) {
         self.query = query
         self.path = path
@@ -48,7 +48,7 @@ final class LiveRows: LiveNode {
             return nil
         }
         guard var rows else { return nil }
-        self.rows = nil  // so that the copy is the only one and is changed in place
+        self.rows = nil  // makes `rows` the only copy, which is then changed in place
         defer { if isActive { self.rows = rows } }
         if step.changes.schemaChanged {
             try rows.follow(step)

@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// Code that is run again, or counts as out of date, when something that it read has changed.
+/// Code that runs again, or counts as out of date, when data that it read has changed.
 ///
 /// While the code runs, the stores of its scope record what it reads: properties of objects, the rows of queries,
 /// aggregates, and computed values. One observer for each of those stores watches exactly these. Reads are recorded
@@ -9,21 +9,21 @@ package class Reaction: ReadRecorder {
     let scope: ReadScope
     /// The observers, by store.
     fileprivate private(set) var observers: [ObjectIdentifier: ReactionObserver] = [:]
-    /// The reads of the run in progress.
+    /// The reads of the current run.
     private var recording: Recording?
-    /// The computed values that the last run read, with the number of the value.
+    /// The computed values that the last run read, with their revisions.
     private var computed: [ObjectIdentifier: (value: Computed, revision: Int)] = [:]
-    /// Effects that the last run created: they end before the next run.
+    /// The effects that the last run created, which end before the next run.
     private var children: [Effect] = []
     /// Whether the reaction has ended.
     package private(set) var isDisposed = false
-    /// How often the code ran and how long that took.
+    /// The number of runs and their durations.
     package internal(set) var statistics = ObserverStatistics()
-    /// The reason of the last run.
+    /// The reason for the last run.
     package fileprivate(set) var reason: DeliveryReason?
 
     private struct Recording {
-        /// The stores with the versions that were read first.
+        /// The stores that were read, with their versions at the first read.
         var stores: [ObjectIdentifier: (store: Store, reads: StoreReads, version: UInt64)] = [:]
         var computed: [ObjectIdentifier: (value: Computed, revision: Int)] = [:]
     }
@@ -34,7 +34,7 @@ package class Reaction: ReadRecorder {
 
     /// Ends the reaction and the effects inside it.
     ///
-    /// Calling it again does nothing.
+    /// Another call has no effect.
     package func dispose() {
         guard !isDisposed else { return }
         isDisposed = true
@@ -58,27 +58,27 @@ package class Reaction: ReadRecorder {
     /// The reaction that created this one.
     private weak var parent: Reaction?
 
-    /// Brings the reactions around this one up to date: they come first, and may end this one.
+    /// Updates the enclosing reactions first, which may end this one.
     fileprivate func catchUpParents() {
         guard let parent, !parent.isRunning else { return }
         parent.catchUpParents()
         parent.catchUp()
     }
 
-    /// A step of one of the stores has changed what was read: the call to make, if any.
+    /// Returns the call to make after a change of the recorded reads, if any.
     func didChange() -> Observer.Call? { nil }
 
     /// Whether any read was recorded.
     package var hasDependencies: Bool { observers.values.contains { $0.isActive } }
 
-    /// Whether the reads of the run in progress are recorded.
+    /// Whether the reads of the current run are being recorded.
     var isRunning: Bool { recording != nil }
 
     // MARK: Recording
 
-    /// Runs the code, records what it reads, and watches that from now on.
+    /// Runs the code, records its reads, and observes them from now on.
     ///
-    /// Also after an error: what was read until then decides when to try again.
+    /// The reads before an error are also observed: a change of them causes the next attempt.
     func record<Result>(_ body: () throws -> Result) rethrows -> Result {
         let outer = recording
         recording = Recording()
@@ -107,7 +107,7 @@ package class Reaction: ReadRecorder {
         }
         for (id, entry) in stores where !entry.store.isClosed {
             let (store, reads) = (entry.store, entry.reads)
-            // What the run itself has committed is news if it concerns what the run had read before.
+            // Commits of the run itself count as changes if they affect data that the run had read before.
             let isStale =
                 store.version != entry.version && observers[id]?.isTracked != true
                 && reads.hasChanged(since: entry.version, in: store)
@@ -161,16 +161,16 @@ package class Reaction: ReadRecorder {
     private func update(_ store: Store, _ change: (inout StoreReads) -> Void) {
         guard recording != nil else { return }
         let id = ObjectIdentifier(store)
-        // In place: the entry is the only owner of what was read.
+        // The reads are changed in place, because the entry is the only owner.
         if recording?.stores[id] == nil {
             recording?.stores[id] = (store, StoreReads(), store.version)
         }
-        change(&recording!.stores[id]!.reads)  // because: the line above made it
+        change(&recording!.stores[id]!.reads)  // because: the line above created it
     }
 
-    // MARK: Following
+    // MARK: Observing
 
-    /// The changes of a store that make the reaction run again.
+    /// Returns the changes of a store after which the reaction runs again.
     fileprivate func interests(in store: Store, _ own: StoreReads) -> ObserverInterests {
         var interests = own.interests
         for entry in computed.values {
@@ -181,7 +181,7 @@ package class Reaction: ReadRecorder {
         return interests
     }
 
-    /// Brings the computed values up to date; true if one of those that were read is another one now.
+    /// Updates the computed values, and returns whether one of those that were read has changed.
     fileprivate func hasChangedComputed() -> Bool {
         var isChanged = false
         for entry in computed.values {
@@ -191,12 +191,12 @@ package class Reaction: ReadRecorder {
         return isChanged
     }
 
-    /// Moves the observers to the present versions of their stores, so that ``didChange()`` is called where it is due.
+    /// Moves the observers to the current versions of their stores, which calls ``didChange()`` if needed.
     func catchUp() {
         for observer in observers.values { observer.dispatcher?.serveNow(observer) }
     }
 
-    /// The stores that the last run read, in no order.
+    /// The stores that the last run read, in any order.
     package var stores: [Store] { observers.values.compactMap { $0.dispatcher?.store } }
 
     /// The reaction's dependencies, in the names of the schema.
@@ -212,11 +212,11 @@ package class Reaction: ReadRecorder {
         didLoseDependencies()
     }
 
-    /// Nothing that was read can change any more, because the stores were closed.
+    /// Called when no dependency can change any more, because the stores were closed.
     func didLoseDependencies() {}
 }
 
-/// Watches what a reaction has read of one store.
+/// Observes the data that a reaction has read from one store.
 final class ReactionObserver: Observer {
     private weak var reaction: Reaction?
     private var reads: StoreReads
@@ -235,11 +235,11 @@ final class ReactionObserver: Observer {
         return reaction.interests(in: store, reads)
     }
 
-    /// Watches what the last run has read.
+    /// Observes the data that the last run has read.
     func watch(_ next: StoreReads) {
         let isSame = reads.hasSameInterests(as: next)
         reads = next
-        // What computed values depend on is not known here.
+        // The dependencies of computed values are not compared here.
         if !isSame || reaction?.readsComputed == true { dispatcher?.file(self) }
     }
 
@@ -248,7 +248,7 @@ final class ReactionObserver: Observer {
         if let reaction { reaction.didEnd(self) }
     }
 
-    /// The run has itself changed what it had read.
+    /// Returns a call because the run itself has changed data that it had read.
     override func begin(in view: StoreView) throws -> Call? { reaction?.didChange() }
 
     override func advance(along step: VersionStep) throws -> Call? {

@@ -1,20 +1,20 @@
 import ColumnStorage
 import Synchronization
 
-/// Knows which reaction is running on a thread, so that stores can report what it reads.
+/// The running reaction of a thread, to which stores report reads.
 ///
-/// One scope serves all stores of a script. Confined to the thread of those stores.
+/// All stores of a script share one scope, which is confined to their thread.
 package final class ReadScope {
-    /// The innermost reaction that is running; nil while nothing is tracked.
+    /// The innermost running reaction; nil while reads are not tracked.
     package private(set) var reaction: Reaction? {
         didSet { tracks.store(reaction != nil, ordering: .relaxed) }
     }
-    /// An atomic, although only one thread uses it, because its loads need no check for exclusive access.
+    /// Whether a reaction is running; an atomic, because its loads need no check for exclusive access.
     private let tracks = Atomic(false)
 
     /// Whether a reaction is running.
     ///
-    /// The same as `reaction != nil`, for reads of properties by scripts. Costs one load.
+    /// Equals `reaction != nil`, at the cost of one load; used when scripts read properties.
     package var isTracking: Bool { tracks.load(ordering: .relaxed) }
 
     /// What records the reads outside of reactions, if anything does.
@@ -51,7 +51,7 @@ extension Store {
 }
 
 extension Store {
-    /// Whether the open write transaction is past its beginning, so that what it reads is not a committed version.
+    /// Whether the open write transaction has changed data, so that reads do not see a committed version.
     package var isChanging: Bool { !notifications.isUnchanged }
 }
 

@@ -1,9 +1,9 @@
 import ColumnStorage
 
 extension Store {
-    /// Returns a node at the present version, the same for all reactions that read the same.
+    /// Returns a node at the current version; reactions with equal reads share it.
     ///
-    /// Creating a node reads all objects of its query; later a commit costs what it touches.
+    /// Creating a node reads all objects of its query; later, a commit takes time in proportion to the touched objects.
     private func node<Node: LiveNode>(
         _ key: LiveNodeKey, _ make: () throws -> Node
     ) throws -> LiveNodeHold {

@@ -6,24 +6,25 @@ struct StoreReads {
     struct TableReads {
         /// The objects whose values were read, by column.
         var columns: [ColumnID: Set<ObjectKey>] = [:]
-        /// Columns that were read of too many objects to remember them.
+        /// The columns of which too many objects were read to list them.
         var wholeColumns: Set<ColumnID> = []
-        /// Objects of which it matters that they exist, or all their properties.
+        /// The objects whose existence was read; true if all of their properties were read.
         var objects: [ObjectKey: Bool] = [:]
         /// Whether the deletion of any object matters.
         var anyObject = false
     }
 
-    /// An object that was looked up by something else than a query.
+    /// An object that was looked up without a query.
     struct Lookup {
         let table: TableID
         let result: ObjectKey?
         let find: (StoreView) -> ObjectKey?
     }
 
-    /// Above this many objects of a column, the column counts as a whole.
+    /// The maximum number of recorded objects of a column; with more, the whole column counts as read.
     private static let mostObjects = 10_000
-    /// Above this many objects, an observer is filed under their columns instead of each object.
+    /// The maximum number of objects under which an observer is registered; with more, it is registered under their
+    /// columns.
     private static let mostFiledObjects = 64
 
     private(set) var tables: [TableID: TableReads] = [:]
@@ -39,7 +40,7 @@ struct StoreReads {
             return
         }
         var reads = tables[table] ?? TableReads()
-        tables[table] = nil  // so that the copy is the only one and is changed in place
+        tables[table] = nil  // makes the copy the only one, which is then changed in place
         if !reads.wholeColumns.contains(column) {
             reads.columns[column, default: []].insert(key)
             if reads.columns[column]?.count ?? 0 > Self.mostObjects {
@@ -68,7 +69,7 @@ struct StoreReads {
 
     mutating func add(_ lookup: Lookup) { lookups.append(lookup) }
 
-    /// The changes that make the reaction run again.
+    /// The changes after which the reaction runs again.
     var interests: ObserverInterests {
         var interests = ObserverInterests()
         for (table, reads) in tables {
@@ -88,7 +89,7 @@ struct StoreReads {
         return interests
     }
 
-    /// Whether both depend on the same, so that an observer need not be filed again.
+    /// Returns whether both have the same dependencies, so that an observer need not be registered again.
     func hasSameInterests(as other: StoreReads) -> Bool {
         guard tables.count == other.tables.count, nodes.count == other.nodes.count,
             lookups.count == other.lookups.count
@@ -105,9 +106,9 @@ struct StoreReads {
 
 /// The reads of a reaction that a step has changed.
 struct ReadChange {
-    /// The first objects that were changed, at most a hundred.
+    /// The first changed objects, at most a hundred.
     var objects: [ObjectReference] = []
-    /// The properties of those objects, in no order.
+    /// The changed properties of these objects, in any order.
     var columns: Set<ColumnID> = []
 
     private static let mostObjects = 100
@@ -120,19 +121,19 @@ struct ReadChange {
 }
 
 extension StoreReads {
-    /// Whether anything that was read has changed since a version, as far as the history is known.
+    /// Returns whether a read value has changed since a version; true if the history does not reach back.
     func hasChanged(since version: UInt64, in store: Store) -> Bool {
         if nodes.values.contains(where: { $0.node.changedAt > version }) { return true }
-        // because: a history that cannot be read is unknown.
+        // because: if the history cannot be read, the changes are unknown.
         let changes = try? store.view.snapshot.changes(from: version, to: store.version)
         guard let changes = changes ?? nil else { return true }
         let step = VersionStep(from: store.view, to: store.view, changes: changes)
         return change(in: step, comparingValues: false) != nil
     }
 
-    /// The objects and lookups that a step has changed; nil if none.
+    /// Returns the read objects and lookups that a step has changed; nil if there are none.
     ///
-    /// A value that was set to an equal one is not a change, unless values are not compared.
+    /// If values are compared, a value that was set to an equal one does not count as changed.
     func change(in step: VersionStep, comparingValues: Bool = true) -> ReadChange? {
         if step.changes.schemaChanged { return ReadChange() }
         var change = ReadChange()
@@ -168,7 +169,7 @@ extension StoreReads {
         }
     }
 
-    /// Whether the value of a property differs; collections that were edited always do.
+    /// Returns whether the value of a property differs; an edited collection always counts as different.
     private func isAnother(
         _ column: ColumnID, _ key: ObjectKey, _ table: TableID, _ step: VersionStep
     ) -> Bool {
@@ -184,7 +185,7 @@ extension StoreReads {
 }
 
 extension StoreReads.TableReads {
-    /// The objects of a change of a column that were read.
+    /// Returns the changed objects of a column that were read.
     func hits(_ column: ColumnID, _ keys: KeySet) -> [ObjectKey] {
         if wholeColumns.contains(column) { return keys.prefix(1).map { $0 } }
         let read = columns[column] ?? []

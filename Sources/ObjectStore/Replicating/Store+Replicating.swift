@@ -1,13 +1,13 @@
 import ColumnStorage
 
-// What replication needs of a store: changes since a version, objects with given keys, the schema with its numbers, and a
-// record that says what the store is a copy of.
+// The parts of a store for replication: changes since a version, objects with given keys, the schema with its table and
+// column numbers, and a record of the source.
 
 extension Store {
-    /// The changes since a version; nil if the history does not reach back that far.
+    /// Returns the changes since a version; nil if the history does not reach back that far.
     ///
-    /// Only the newer version can be read: ``VersionChange/older`` is the same one. Costs what was changed. Throws `closed`,
-    /// `wrong_thread`, `file_corrupt`.
+    /// Only the newer version can be read; ``VersionChange/older`` is the same version. Takes time in proportion to the
+    /// changes. Throws `closed`, `wrong_thread`, `file_corrupt`.
     package func replicatedChanges(since version: UInt64) throws -> VersionChange? {
         try check()
         let newer = try frozenView()
@@ -21,10 +21,10 @@ extension Store {
     // MARK: Record
 
     private static var recordName: String { "replication" }
-    /// The mark of a file that follows a stream.
+    /// The name of the metadata that marks a file as a follower of a stream.
     private static var followerName: String { "follower" }
 
-    /// The record of replication; nil for a store that has never been replicated.
+    /// Returns the record of replication; nil for a store that has never been replicated.
     package func replicationRecord() throws -> [UInt8]? {
         try check()
         return try StoreError.wrapping { () throws(StorageError) in
@@ -34,7 +34,8 @@ extension Store {
 
     /// Sets the record of replication in the open write transaction.
     ///
-    /// `changesRole` makes other stores of the file look whether they may write, which a follower's may not.
+    /// `changesRole` makes other stores of the file check again whether they may write, because only the replicating
+    /// store of a follower may.
     package func setReplicationRecord(
         _ bytes: [UInt8], isFollower: Bool, changesRole: Bool
     ) throws {
@@ -49,7 +50,7 @@ extension Store {
         if changesRole { self.isFollower = isFollower }
     }
 
-    /// Finds out whether the file follows a stream.
+    /// Reads whether the file follows a stream.
     func readRole() throws {
         let mark = try StoreError.wrapping { () throws(StorageError) in
             try view.snapshot.metadata(Self.followerName)
@@ -68,13 +69,13 @@ extension Store {
 
     // MARK: Schema
 
-    /// The schema with the numbers of its tables and columns, by which renames are known.
+    /// Returns the schema with the numbers of its tables and columns, which identify renamed ones.
     package func schemaCatalog() -> [UInt8] { SchemaCatalog.encode(view.schema) }
 
-    /// Gives the store the schema of another one in the open write transaction, with the same numbers.
+    /// Adopts the schema of another store in the open write transaction, with the same table and column numbers.
     ///
-    /// Renamed classes and properties keep their values; values of those that are gone are lost. Throws
-    /// `file_format_too_new`, `file_corrupt`, and what a write may throw.
+    /// Renamed classes and properties keep their values; values of removed ones are lost. Throws `file_format_too_new`,
+    /// `file_corrupt`, and the errors of a write.
     package func adoptSchemaCatalog(_ bytes: [UInt8]) throws {
         let session = try writing("the schema")
         let schema = try SchemaCatalog.decode(bytes, of: view.snapshot.file)
@@ -94,11 +95,10 @@ extension Store {
 
     // MARK: Objects
 
-    /// Creates an object with a given key, from values in schema order, nil for those not given; false if there is one
-    /// with this key.
+    /// Creates an object with a given key, and returns false if the key exists.
     ///
-    /// Values that are not given are zero, nil or empty; defaults do not apply. Throws `not_in_write`, `duplicate_key`,
-    /// `type_mismatch`.
+    /// The values are in schema order. A missing value (nil) becomes zero, nil or an empty collection; defaults do not
+    /// apply. Throws `not_in_write`, `duplicate_key`, `type_mismatch`.
     package func create(
         _ classSchema: ClassSchema, at key: ObjectKey, positional values: [Value?]
     ) throws -> Bool {

@@ -1,12 +1,12 @@
 import ColumnStorage
 
 extension Interruption {
-    /// Throws `limit_exceeded` if something was given up since the last call: what was computed is not to be used.
+    /// Throws `limit_exceeded` if a computation was interrupted since the last call; its result must not be used.
     static func check() throws {
         guard let current, current.takeGivenUp() else { return }
         throw StoreError(.limitExceeded, "the evaluation of a query was stopped")
     }
 }
 
-/// Says whether the calling thread is to give up what it computes.
+/// The check whether the calling thread should stop its computation.
 package typealias Interruption = ColumnStorage.Interruption

@@ -1,15 +1,15 @@
 import ColumnStorage
 
 extension Store {
-    /// A reference by which another thread gets at something of this store.
+    /// Returns a reference with which another thread can access an object or another value of this store.
     ///
     /// References to objects of the open write can be resolved once it is committed, and are nil if it is rolled back.
     ///
-    /// Costs next to nothing; for results and for frozen values it reads the file's tables. Results keep the present
+    /// A reference is cheap; for results and frozen values, the file's tables are read. Results keep the current
     /// version readable until the reference is resolved or released; ``pins()`` names the holder.
     ///
-    /// Throws `invalid_object` for what was deleted, `already_in_write` for results over a collection that the open
-    /// write has made, `invalid_argument` for something of another store, `closed`, `wrong_thread`.
+    /// Throws `invalid_object` for a deleted object, `already_in_write` for results over a collection that the open
+    /// write has created, `invalid_argument` for a value of another store, `closed`, `wrong_thread`.
     package func reference(
         to value: ReferencedValue, for holder: VersionHolder = VersionHolder()
     ) throws -> ThreadSafeReference {
@@ -52,7 +52,7 @@ extension Store {
             outcome: outcome, pin: try pin(for: value, holder))
     }
 
-    /// Keeps the version that live results show.
+    /// Pins the version of live results.
     private func pin(
         for value: ReferencedValue, _ holder: VersionHolder
     ) throws -> ThreadSafeReference.Pin? {
@@ -65,13 +65,13 @@ extension Store {
             entry: coordinator.pins.add(.reference, holder, version: version.version))
     }
 
-    /// The referenced value in this store; nil if it was deleted meanwhile, or belongs to another file.
+    /// Resolves a reference to a value of this store; nil if it was deleted meanwhile, or belongs to another file.
     ///
-    /// A store that has not reached the version of the reference refreshes first, so that what was committed before the
-    /// reference was made is there. Throws `invalid_argument` for a reference that was resolved already, and for one that
-    /// is newer than what an observer sees, inside of which the store stays where it is; `already_in_write` for something
-    /// that another store has made in a write which is still open. Both can be resolved later. Throws `closed`,
-    /// `wrong_thread`.
+    /// A store that has not reached the version of the reference refreshes first, so that it sees all commits before
+    /// the reference was created. Throws `invalid_argument` for a reference that was already resolved, and inside an
+    /// observer for a reference to a newer version, because the store cannot refresh there. Throws `already_in_write`
+    /// for an object that another store has created in a write which is still open. In the last two cases the reference
+    /// can be resolved later. Throws `closed`, `wrong_thread`.
     package func resolve(
         _ reference: ThreadSafeReference, for holder: VersionHolder = VersionHolder()
     ) throws -> ReferencedValue? {
@@ -104,7 +104,7 @@ extension Store {
                 .invalidArgument,
                 "this reference was already resolved; create one for each thread and each use")
         }
-        // Another object may be in that row now.
+        // After the rollback, another object may have the key.
         if reference.outcome?.state == .rolledBack { return nil }
         if let frozen = reference.frozen {
             return try value(reference.content, in: .frozen(thawed(frozen, holder)))
@@ -113,7 +113,7 @@ extension Store {
         return try value(reference.content, in: .store(self))
     }
 
-    /// The frozen version for this thread; the same view for all values of one version as long as it is held.
+    /// Returns the frozen version for this thread; all values of one version share the view while it is held.
     private func thawed(
         _ frozen: ThreadSafeReference.Frozen, _ holder: VersionHolder
     ) throws -> StoreView {
@@ -132,7 +132,7 @@ extension Store {
         return made
     }
 
-    /// The same for an earlier version, which is in a copy.
+    /// Returns the view of an earlier version, whose data is in a copy.
     private func thawed(
         _ frozen: ThreadSafeReference.Frozen, _ copy: ColumnFile, _ version: UInt64
     ) throws -> StoreView {
@@ -182,9 +182,9 @@ extension Store {
         case .nestedValues(let address, let steps):
             return nested(address).map { .values(CollectionValues(.nested($0), steps)) }
         case .results(let query):
-            // Those of a collection whose owner is gone are empty, as they are where they were made.
+            // Results over a collection whose owner was deleted are empty, as in the original store.
             let results = Results(source, query)
-            // because: of a class that is gone there are none.
+            // because: a removed class has no results.
             return (try? results.classSchema()).map { _ in .results(results) }
         }
     }
@@ -210,7 +210,7 @@ extension Store {
         }
     }
 
-    /// The object that must exist for the value to be there.
+    /// Returns the object that must exist for the value to be readable.
     private static func owner(
         of content: ThreadSafeReference.Content, in view: StoreView
     ) -> ObjectReference? {

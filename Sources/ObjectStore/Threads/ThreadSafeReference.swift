@@ -1,7 +1,7 @@
 import ColumnStorage
 import Synchronization
 
-/// Something of a store that can be referred to from another thread.
+/// A value of a store that can be passed to another thread by reference.
 package enum ReferencedValue {
     /// The store itself, or one version of it.
     case store(ObjectSource)
@@ -15,12 +15,12 @@ package enum ReferencedValue {
     case map(LiveMap)
     /// A list or map inside a mixed value.
     case nested(NestedCollection)
-    /// Plain values of a collection, filtered, ordered, each once, or cut.
+    /// Plain values of a collection, possibly filtered, sorted, distinct or limited.
     case values(CollectionValues)
-    /// Results.
+    /// The results of a query.
     case results(Results)
 
-    /// The store, or the frozen version, that it belongs to.
+    /// The store, or the frozen version, to which the value belongs.
     package var source: ObjectSource {
         switch self {
         case .store(let source): source
@@ -35,11 +35,11 @@ package enum ReferencedValue {
     }
 }
 
-/// Something of a store on its way to another thread.
+/// A reference that passes a value of a store to another thread.
 ///
 /// Created on the store's thread by ``Store/reference(to:for:)``. Any thread may hold it, and a store of the same file
-/// resolves it, once, on its own thread. Keeps the file open meanwhile. A frozen value stays at its version, which is
-/// kept as well. Results keep the present version readable until the reference is resolved or released.
+/// resolves it, once, on its own thread. It keeps the file open meanwhile. A frozen value keeps its version, which
+/// remains readable. Results keep the current version readable until the reference is resolved or released.
 package final class ThreadSafeReference: Sendable {
     enum Content: Sendable {
         case store
@@ -56,23 +56,23 @@ package final class ThreadSafeReference: Sendable {
     struct Frozen: Sendable {
         let version: SharedVersion
         let schema: Schema
-        /// Of an earlier version: the copy that shows it, and its number.
+        /// The copy and the number of an earlier version; nil for other versions.
         var past: (file: ColumnFile, version: UInt64)?
     }
 
-    /// How to open the file on another thread: without schema and migration.
+    /// The configuration to open the file on another thread, without schema and migration.
     package let configuration: StoreConfiguration
     let content: Content
     let frozen: Frozen?
     let file: FileHold
-    /// The version that a resolving store must have reached.
+    /// The version that the resolving store must have reached.
     let version: UInt64
-    /// The outcome of the write that has created it; nil if it is older than that.
+    /// The outcome of the write that created the value; nil if the value is older.
     let outcome: WriteOutcome?
     private let isUsed = Atomic<Bool>(false)
     private let pin: Mutex<Pin?>
 
-    /// Keeps a version readable.
+    /// A pin that keeps a version readable.
     struct Pin: Sendable {
         let version: SharedVersion
         let entry: VersionRegistry.Pin
@@ -97,18 +97,18 @@ package final class ThreadSafeReference: Sendable {
         self.version = version
     }
 
-    /// Whether it was resolved: it resolves once.
+    /// Whether the reference was resolved; it can be resolved only once.
     package var isResolved: Bool { isUsed.load(ordering: .acquiring) }
 
-    /// Whether it refers to an object that an open write has created.
+    /// Whether the reference is to an object that an open write has created.
     package var isOfOpenWrite: Bool { outcome?.state == .open }
 
-    /// Marks it as resolved, and lets its version go.
+    /// Marks the reference as resolved, and releases its version.
     ///
-    /// False if it was already.
+    /// Returns false if it was already resolved.
     func use() -> Bool {
         guard !isUsed.exchange(true, ordering: .acquiringAndReleasing) else { return false }
-        // Released outside the lock.
+        // The pin is released outside of the lock.
         _ = pin.withLock { $0.take() }
         return true
     }

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// The outcome of a write transaction, for holders of references to what it has created.
+/// The outcome of a write transaction, for references to objects that it has created.
 final class WriteOutcome: Sendable {
     enum State: Hashable {
         case open
-        /// A store at this version, or a later one, shows what the write has made.
+        /// Committed: stores at this version or a later one show the created objects.
         case committed(version: UInt64)
         case rolledBack
     }

@@ -1,8 +1,8 @@
 import ColumnStorage
 
-/// The order of the elements of a collection, as they are stored: that of their values (``ValueOrder``), nil first.
+/// The order of stored collection elements: that of their values (``ValueOrder``), with nil first.
 ///
-/// A set keeps its elements in this order and holds equal ones once.
+/// A set stores its elements in this order, without duplicates.
 struct ElementOrder {
     private let property: Property
 
@@ -10,7 +10,7 @@ struct ElementOrder {
         self.property = property
     }
 
-    /// Returns a negative number, zero or a positive number as the first element comes before, equals or follows the second.
+    /// Compares two elements: negative if the first precedes the second, zero if they are equal, otherwise positive.
     func compare(_ left: ListElement, _ right: ListElement) -> Int {
         switch (left, right) {
         case (.null, .null): 0
@@ -20,7 +20,7 @@ struct ElementOrder {
         case (.float(let left), .float(let right)): RealOrder.compare(Double(left), Double(right))
         case (.double(let left), .double(let right)): RealOrder.compare(left, right)
         case (.bytes(let left), .bytes(let right)): order(left, right)
-        // A set's elements are of one kind: the other cases order damaged elements.
+        // The elements of a set are of one kind; the other cases order damaged elements.
         case (.int, _): -1
         case (_, .int): 1
         case (.float, _): -1
@@ -47,7 +47,7 @@ struct ElementOrder {
         left < right ? -1 : left == right ? 0 : 1
     }
 
-    /// Returns a number that orders like the element; equal for elements that only ``compare(_:_:)`` distinguishes.
+    /// Returns a code with the order of the elements; equal codes require ``compare(_:_:)``.
     func code(of element: ListElement) -> UInt64 {
         switch element {
         case .null: 0
@@ -56,14 +56,14 @@ struct ElementOrder {
         case .double(let value): SortCode.of(value)
         case .bytes(let bytes):
             switch property.type {
-            // Their bytes have another order.
+            // The bytes of these types have another order than the values.
             case .mixed, .decimal: 1
             default: SortCode.of(bytes)
             }
         }
     }
 
-    /// The elements in order, each once.
+    /// Returns the elements in order, without duplicates.
     func normalized(_ elements: [ListElement]) -> [ListElement] {
         var result: [ListElement] = []
         result.reserveCapacity(elements.count)
@@ -74,12 +74,12 @@ struct ElementOrder {
         return result
     }
 
-    /// The values in the order of their elements, each once.
+    /// Returns the values in the order of their elements, without duplicates.
     func normalized(_ values: [Value]) -> [Value] {
         distinctPositions(values).map { values[$0] }
     }
 
-    /// The positions of the first of each value, in the order of the values.
+    /// Returns the positions of the first occurrences of the values, in the order of the values.
     func distinctPositions(_ values: [Value]) -> [Int] {
         let elements = values.map { $0.listElement(of: property) }
         var result: [Int] = []
@@ -90,7 +90,7 @@ struct ElementOrder {
         return result
     }
 
-    /// The positions of elements in their order; those of equal ones ascend.
+    /// Returns the positions of elements in their order; the positions of equal ones ascend.
     func sortedPositions(_ elements: [ListElement], ascending: Bool = true) -> [Int] {
         elements.indices.sorted {
             let order = compare(elements[$0], elements[$1])
@@ -98,7 +98,7 @@ struct ElementOrder {
         }
     }
 
-    /// Returns the index of an element in an ordered collection, or the index to insert it at, and whether it is there.
+    /// Returns the index of an element in a sorted collection or its insertion index, and whether the element exists.
     func search(
         _ element: ListElement, in set: ListReader
     ) throws -> (position: Int, isThere: Bool) {
@@ -106,7 +106,7 @@ struct ElementOrder {
             var isThere = false
             let position = try set.partitioningIndex { other in
                 let order = compare(other, element)
-                // The last element compared that is not before the one searched for is the first of them.
+                // The last compared element that does not precede the searched one is the first such element.
                 if order >= 0 { isThere = order == 0 }
                 return order >= 0
             }

@@ -1,13 +1,13 @@
 import ColumnStorage
 
-/// Mixed values as the bytes that a file holds: see ``ColumnStorage/MixedTag``.
+/// The encoding of mixed values in a file; see ``ColumnStorage/MixedTag``.
 enum MixedCoding {
-    /// The maximum number of lists and maps inside each other.
+    /// The maximum depth of nested lists and maps.
     static let deepest = StoreLimits.nesting
 
     // MARK: - To bytes
 
-    /// The bytes of a value that was checked; empty for nil.
+    /// Encodes a valid value; the result is empty for nil.
     static func encode(_ value: Value) -> [UInt8] {
         if value == .null { return [] }
         var bytes: [UInt8] = []
@@ -68,7 +68,7 @@ enum MixedCoding {
         }
     }
 
-    /// The entries of a map in the order of their keys' bytes.
+    /// Returns the entries of a map in byte order of their keys.
     static func sorted(_ entries: [String: Value]) -> [(key: String, value: Value)] {
         entries.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
             .map { (key: $0.key, value: $0.value) }
@@ -87,7 +87,7 @@ enum MixedCoding {
         bytes += text
     }
 
-    /// A count and a body, with the length of both before them.
+    /// Appends a count and a body, after the length of both.
     private static func appendSized(
         count: Int, to bytes: inout [UInt8], _ body: (inout [UInt8]) -> Void
     ) {
@@ -104,14 +104,14 @@ enum MixedCoding {
 
     // MARK: - From bytes
 
-    /// The value that bytes encode; nil for empty bytes, for damaged ones and for a link that was cut.
+    /// Decodes a value; nil for empty or damaged bytes and for a link that was removed.
     static func decode(_ bytes: [UInt8]) -> Value {
         var reader = MixedReader(bytes)
         return reader.value() ?? .null
     }
 }
 
-/// Reads tokens one after the other; whatever the bytes are, it neither traps nor reads outside.
+/// Reads tokens one after the other; invalid bytes cause neither traps nor reads out of bounds.
 struct MixedReader {
     private let bytes: [UInt8]
     private(set) var position = 0
@@ -120,7 +120,7 @@ struct MixedReader {
         self.bytes = bytes
     }
 
-    /// The next value; nil at the end and for damaged bytes.
+    /// Reads the next value; nil at the end and for damaged bytes.
     mutating func value(depth: Int = 0) -> Value? {
         guard depth <= MixedCoding.deepest, let tag = tag() else { return nil }
         switch tag {
@@ -165,7 +165,7 @@ struct MixedReader {
         }
     }
 
-    /// Goes past the next value.
+    /// Skips the next value.
     mutating func skip() -> Bool {
         guard let tag = tag() else { return false }
         switch tag {
@@ -189,9 +189,9 @@ struct MixedReader {
         return tag
     }
 
-    /// The number of elements of the list or map whose tag was read.
+    /// Reads the number of elements of the list or map whose tag was read.
     ///
-    /// Never more than there are bytes left, so that damage cannot ask for much memory.
+    /// The result is at most the number of remaining bytes, so that damaged bytes cannot cause a large allocation.
     mutating func head() -> Int? {
         guard number(as: UInt32.self) != nil, let count = number(as: UInt32.self),
             Int(count) <= bytes.count - position
@@ -199,7 +199,7 @@ struct MixedReader {
         return Int(count)
     }
 
-    /// The next token, a key of a map.
+    /// Reads the next token as a key of a map.
     mutating func key() -> String? {
         tag() == .key ? text() : nil
     }

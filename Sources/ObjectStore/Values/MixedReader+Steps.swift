@@ -1,12 +1,12 @@
 extension MixedReader {
-    /// Goes to an element of the list whose tag was read.
+    /// Moves to an element of the list whose tag was read.
     mutating func enter(_ index: Int) -> Bool {
         guard let count = head(), (0..<count).contains(index) else { return false }
         for _ in 0..<index where !skip() { return false }
         return true
     }
 
-    /// Goes to the value of an entry of the map whose tag was read.
+    /// Moves to the value of an entry of the map whose tag was read.
     mutating func enter(_ wanted: String) -> Bool {
         guard let count = head() else { return false }
         for _ in 0..<count {
@@ -19,14 +19,14 @@ extension MixedReader {
 }
 
 extension MixedReader {
-    /// Goes to the last element of the list whose tag was read.
+    /// Moves to the last element of the list whose tag was read.
     mutating func enterLast() -> Bool {
         guard let count = head(), count > 0 else { return false }
         for _ in 1..<count where !skip() { return false }
         return true
     }
 
-    /// How many elements a list or map has, or bytes a string or data; nil for other values.
+    /// Returns the number of elements of a list or map, or of bytes of a string or data; nil for other values.
     func count() -> Int? {
         var reader = self
         switch reader.tag() {

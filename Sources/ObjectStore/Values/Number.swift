@@ -1,19 +1,20 @@
 import ColumnStorage
 
-/// A number of any type, as comparing, hashing and sorting see it.
+/// A number of any type, for comparing, hashing and sorting.
 ///
-/// Numbers are equal, and ordered, by their value: the int 1, the float 1, the double 1 and the decimal 1.0 are one number.
-/// Nothing is rounded: 2^53 + 1 is above the double 2^53, and the decimal 0.1 is below the double that is written 0.1.
-/// NaN of any type equals itself and comes before all other numbers; -0.0 equals 0.0 (``ColumnStorage/RealOrder``).
+/// Numbers are equal, and ordered, by their value: the int 1, the float 1, the double 1 and the decimal 1.0 are one
+/// number. Nothing is rounded: 2^53 + 1 is greater than the double 2^53, and the decimal 0.1 is less than the double
+/// that is written 0.1. NaN of any type equals itself and comes before all other numbers; -0.0 equals 0.0
+/// (``ColumnStorage/RealOrder``).
 enum Number {
     case int(Int64)
     case real(Double)
     case decimal(DecimalValue)
 
-    /// The largest double that is not above the number, and whether it equals the number; NaN for NaN.
+    /// The largest double that is at most the number, and whether it equals the number; NaN for NaN.
     ///
-    /// The double and, where it is not the number, the number as a decimal: these two order numbers of all types, because
-    /// between two neighboring doubles there are only ints and decimals.
+    /// The double and, if it is not exact, the decimal value order numbers of all types, because between two adjacent
+    /// doubles there are only ints and decimals.
     var floor: (value: Double, isExact: Bool) {
         switch self {
         case .int(let whole):
@@ -27,11 +28,11 @@ enum Number {
 
     /// The position of a number among the 64-bit integers.
     enum WholeBound {
-        /// Below all of them; NaN is.
+        /// The number is less than all 64-bit integers, as NaN is.
         case below
-        /// At or above this one and below the next.
+        /// The number is at least this integer and less than the next one.
         case at(Int64, isExact: Bool)
-        /// Above all of them.
+        /// The number is greater than all 64-bit integers.
         case above
     }
 
@@ -50,7 +51,7 @@ enum Number {
         }
     }
 
-    /// Whether the number has digits after the point.
+    /// Whether the number has a fractional part.
     var hasFraction: Bool {
         switch self {
         case .int: false
@@ -59,11 +60,12 @@ enum Number {
         }
     }
 
-    /// The number that a constant means beside values of a type: itself, whether a property of the type can hold it or not.
+    /// Returns the number that a constant means in a comparison with values of a type.
     ///
-    /// The exception is a number with a fraction beside floats or decimals, because such values have been rounded when they
-    /// were set: it means what setting a property to it would store, so that 0.1 is found again. Beside floats this is the
-    /// nearest float, unless that is zero or infinite; beside decimals the decimal that a double is written as.
+    /// It is the constant itself, whether or not a property of the type can have the value. The exception is a number
+    /// with a fraction in a comparison with floats or decimals: their values were rounded when they were set, so the
+    /// constant is rounded in the same way, and 0.1 is found again. For floats, this is the nearest float, unless that
+    /// is zero or infinite; for decimals, the decimal with the digits of the double.
     func constant(beside type: PropertyType) -> Number {
         guard hasFraction else { return self }
         switch (type, self) {
@@ -89,7 +91,7 @@ enum Number {
 }
 
 extension Number: Hashable, Comparable {
-    /// Returns -1, 0 or 1 as the first number comes before, equals or follows the second.
+    /// Compares two numbers: -1 if the first precedes the second, 0 if they are equal, otherwise 1.
     static func order(_ left: Number, _ right: Number) -> Int {
         switch (left, right) {
         case (.int(let a), .int(let b)): a < b ? -1 : a == b ? 0 : 1
@@ -106,7 +108,7 @@ extension Number: Hashable, Comparable {
 
     private static func order(_ whole: Int64, _ number: Double) -> Int {
         if number >= 0x1p63 { return -1 }
-        // NaN as well.
+        // This is also true for NaN.
         guard number >= -0x1p63 else { return 1 }
         let floor = number.rounded(.down)
         let bound = Int64(floor)
@@ -133,7 +135,7 @@ extension Number: Hashable, Comparable {
         if !isExact { hasher.combine(decimal) }
     }
 
-    /// Bytes that order like the numbers, and are equal for equal ones; none is the beginning of another.
+    /// Bytes whose order and equality are those of the numbers; no code is a prefix of another one.
     var code: [UInt8] {
         let (floor, isExact) = floor
         let word = RealOrder.code(floor)
@@ -145,7 +147,7 @@ extension Number: Hashable, Comparable {
 }
 
 extension Value {
-    /// The value as a number; nil if it is none.
+    /// The value as a number; nil for values that are not numbers.
     var number: Number? {
         switch self {
         case .int(let number): .int(number)

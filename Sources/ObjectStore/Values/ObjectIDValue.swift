@@ -1,14 +1,14 @@
 import Synchronization
 
-/// A 12-byte identifier that sorts by the time of its making: seconds, a random part for each
-/// process, and a counter.
+/// A 12-byte identifier that sorts by creation time; it consists of seconds, a random part for each process, and a
+/// counter.
 public struct ObjectIDValue: Hashable, Comparable, Sendable {
     /// The first eight bytes, most significant first.
     public let high: UInt64
     /// The last four bytes, most significant first.
     public let low: UInt32
 
-    /// Makes an identifier from its parts.
+    /// Creates an identifier from its parts.
     public init(high: UInt64, low: UInt32) {
         self.high = high
         self.low = low
@@ -17,9 +17,9 @@ public struct ObjectIDValue: Hashable, Comparable, Sendable {
     private static let process = UInt64.random(in: 0..<(1 << 40))
     private static let counter = Atomic<UInt32>(UInt32.random(in: 0..<(1 << 24)))
 
-    /// A new identifier for a moment given in seconds since the epoch.
+    /// Generates an identifier for a time in seconds since the epoch.
     ///
-    /// Ascending within a process and second; any thread may call it.
+    /// The identifiers of one process ascend within a second. Any thread may call the function.
     public static func generate(seconds: UInt32) -> ObjectIDValue {
         let count = counter.wrappingAdd(1, ordering: .relaxed).newValue & 0xFF_FFFF
         return ObjectIDValue(
@@ -33,24 +33,24 @@ public struct ObjectIDValue: Hashable, Comparable, Sendable {
             + (0..<4).map { UInt8(truncatingIfNeeded: low >> (24 - 8 * $0)) }
     }
 
-    /// Makes an identifier from 12 bytes; nil for another number of them.
+    /// Creates an identifier from 12 bytes; nil for another number of bytes.
     public init?(bytes: some Collection<UInt8>) {
         guard bytes.count == 12 else { return nil }
         high = bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
         low = bytes.dropFirst(8).reduce(0) { $0 << 8 | UInt32($1) }
     }
 
-    /// Whether the first comes before the second in byte order.
+    /// Returns whether the first precedes the second in byte order.
     public static func < (left: ObjectIDValue, right: ObjectIDValue) -> Bool {
         (left.high, left.low) < (right.high, right.low)
     }
 }
 
 extension ObjectIDValue: CustomStringConvertible {
-    /// 24 hexadecimal digits in lower case.
+    /// The identifier as 24 lowercase hexadecimal digits.
     public var description: String { Hexadecimal.text(of: bytes) }
 
-    /// Reads 24 hexadecimal digits in either case; nil for anything else.
+    /// Parses 24 hexadecimal digits in either case; nil for any other text.
     public init?(_ text: some StringProtocol) {
         guard let bytes = Hexadecimal.bytes(of: String(text)) else { return nil }
         self.init(bytes: bytes)
@@ -73,7 +73,7 @@ enum Hexadecimal {
         let digits = text.utf8.map { Character(Unicode.Scalar($0)).hexDigitValue }
         guard digits.count.isMultiple(of: 2), !digits.contains(nil) else { return nil }
         return stride(from: 0, to: digits.count, by: 2).map {
-            UInt8(digits[$0]! * 16 + digits[$0 + 1]!)  // because nil digits were refused above
+            UInt8(digits[$0]! * 16 + digits[$0 + 1]!)  // because nil digits were rejected above
         }
     }
 }

@@ -4,21 +4,21 @@
     import Darwin
 #endif
 
-/// A moment in time, in microseconds since 1970-01-01T00:00:00Z, without a time zone.
+/// A point in time, in microseconds since 1970-01-01T00:00:00Z, without a time zone.
 ///
-/// The range is about 292,000 years to either side, the resolution a microsecond; leap seconds do
-/// not exist, as in POSIX time.
+/// The range is about 292,000 years before and after, and the resolution is a microsecond. There are no leap seconds,
+/// as in POSIX time.
 public struct Timestamp: Hashable, Comparable, Sendable {
     /// Microseconds since the epoch; negative before it.
     public let microseconds: Int64
 
-    /// Makes a timestamp from microseconds since the epoch.
+    /// Creates a timestamp from microseconds since the epoch.
     public init(microseconds: Int64) {
         self.microseconds = microseconds
     }
 
-    /// Makes a timestamp from seconds since the epoch, rounded to the nearest microsecond; nil
-    /// outside the range or for NaN.
+    /// Creates a timestamp from seconds since the epoch, rounded to the nearest microsecond; nil outside the range or
+    /// for NaN.
     public init?(seconds: Double) {
         guard let value = Int64(exactly: (seconds * 1_000_000).rounded()) else { return nil }
         microseconds = value
@@ -31,7 +31,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         microseconds = value
     }
 
-    /// The present moment by the system's clock.
+    /// The current time of the system clock.
     public static var now: Timestamp {
         var time = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &time)
@@ -41,31 +41,31 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     /// Seconds since the epoch; exact to the microsecond for the next 200 years.
     public var seconds: Double { Double(microseconds) / 1_000_000 }
 
-    /// Whether the first moment comes before the second.
+    /// Returns whether the first time precedes the second.
     public static func < (left: Timestamp, right: Timestamp) -> Bool {
         left.microseconds < right.microseconds
     }
 }
 
 extension Timestamp {
-    /// A calendar moment in UTC, of the proleptic Gregorian calendar.
+    /// A date and time in UTC, in the proleptic Gregorian calendar.
     public struct Components: Hashable, Sendable {
         /// The astronomical year: 0 is 1 BC.
         public var year: Int
-        /// 1 to 12.
+        /// The month, from 1 to 12.
         public var month: Int
-        /// 1 to 31.
+        /// The day of the month, from 1 to 31.
         public var day: Int
-        /// 0 to 23.
+        /// The hour, from 0 to 23.
         public var hour: Int
-        /// 0 to 59.
+        /// The minute, from 0 to 59.
         public var minute: Int
-        /// 0 to 59.
+        /// The second, from 0 to 59.
         public var second: Int
-        /// 0 to 999,999.
+        /// The microsecond, from 0 to 999,999.
         public var microsecond: Int
 
-        /// Makes components; fields that are left out are the start of the day.
+        /// Creates components; omitted fields are those of the start of the day.
         public init(
             year: Int, month: Int, day: Int, hour: Int = 0, minute: Int = 0, second: Int = 0,
             microsecond: Int = 0
@@ -80,8 +80,8 @@ extension Timestamp {
         }
     }
 
-    /// Makes a timestamp from a calendar moment in UTC; nil if a field is out of its range, also
-    /// for a day that the month does not have.
+    /// Creates a timestamp from a date and time in UTC; nil if a field is out of range or the month does not have the
+    /// day.
     public init?(_ moment: Components) {
         guard (1...12).contains(moment.month),
             (1...Self.days(inMonth: moment.month, of: moment.year)).contains(moment.day),
@@ -94,7 +94,7 @@ extension Timestamp {
         microseconds = Int64(seconds) * 1_000_000 + Int64(moment.microsecond)
     }
 
-    /// The calendar moment in UTC.
+    /// The date and time in UTC.
     public var components: Components {
         let (seconds, fraction) = Self.floorDivide(Int(microseconds), 1_000_000)
         let (days, secondOfDay) = Self.floorDivide(seconds, 86_400)
@@ -114,8 +114,8 @@ extension Timestamp {
         return month == 2 ? (isLeap ? 29 : 28) : [4, 6, 9, 11].contains(month) ? 30 : 31
     }
 
-    // Days are counted in eras of 400 years that begin in March, so that the leap day comes last:
-    // Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms".
+    // Days are counted in eras of 400 years that begin in March, so the leap day is the last day of a year: Howard
+    // Hinnant, "chrono-Compatible Low-Level Date Algorithms".
     private static func daysSinceEpoch(_ year: Int, _ month: Int, _ day: Int) -> Int {
         let shifted = month <= 2 ? year - 1 : year
         let (era, yearOfEra) = floorDivide(shifted, 400)

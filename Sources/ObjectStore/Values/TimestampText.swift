@@ -1,5 +1,5 @@
 extension Timestamp: CustomStringConvertible {
-    /// ISO 8601 in UTC, with as many digits of the second as are needed: `2026-11-20T10:00:00Z`.
+    /// The time in ISO 8601 and UTC, with only the necessary digits of the second: `2026-11-20T10:00:00Z`.
     public var description: String {
         var text: [UInt8] = []
         text.reserveCapacity(32)
@@ -36,9 +36,9 @@ extension Timestamp: CustomStringConvertible {
         text.append(UInt8(ascii: "Z"))
     }
 
-    /// Parses UTF-8 bytes exactly as ``description`` writes a year from 0000 to 9999.
+    /// Parses UTF-8 bytes in the form of ``description``, for years from 0000 to 9999.
     ///
-    /// Returns nil for any other text, also for other texts of a date. Faster than parsing any text.
+    /// Returns nil for any other text, including other forms of a date. This is faster than the general parser.
     package init?(canonical text: Span<UInt8>) {
         let end = text.count - 1
         guard end == 19 || (21...26).contains(end), text[end] == UInt8(ascii: "Z"),
@@ -64,10 +64,10 @@ extension Timestamp: CustomStringConvertible {
                 microsecond: microsecond))
     }
 
-    /// Parses ISO 8601; nil for anything else.
+    /// Parses ISO 8601; nil for any other text.
     ///
-    /// As in `2026-11-20`, `2026-11-20T10:00`, `2026-11-20 10:00:00.25+01:00`. A time without a zone
-    /// is UTC. Digits below the microsecond are ignored; ``PreciseTimestamp`` keeps them.
+    /// Examples: `2026-11-20`, `2026-11-20T10:00`, `2026-11-20 10:00:00.25+01:00`. A time without a zone is UTC. Digits
+    /// below the microsecond are ignored; ``PreciseTimestamp`` keeps them.
     public init?(_ text: some StringProtocol) {
         guard let moment = PreciseTimestamp(text) else { return nil }
         self = moment.floor
@@ -95,21 +95,21 @@ extension Timestamp: CustomStringConvertible {
     }
 }
 
-/// A moment that may have more digits than the microseconds of a ``Timestamp``, as texts have them.
+/// A time from a text, which may have more digits than the microseconds of a ``Timestamp``.
 ///
 /// ```swift
 /// PreciseTimestamp("2026-11-20T10:00:00.1234567Z")?.isExact  // false: 700 ns are left
 /// ```
 package struct PreciseTimestamp: Hashable, Sendable {
-    /// The last microsecond that is not after the moment.
+    /// The last whole microsecond at or before the time.
     package let floor: Timestamp
-    /// The digits of the moment below the microsecond, without zeros at the end.
+    /// The digits below the microsecond, without trailing zeros.
     package let digitsBelow: String
 
-    /// Whether the moment is a whole number of microseconds.
+    /// Whether the time is a whole number of microseconds.
     package var isExact: Bool { digitsBelow.isEmpty }
 
-    /// Parses ISO 8601 as a ``Timestamp`` does; nil for anything else.
+    /// Parses ISO 8601 as ``Timestamp`` does; nil for any other text.
     package init?(_ text: some StringProtocol) {
         var scanner = DigitScanner(text)
         let isNegative = scanner.skip("-")
@@ -178,7 +178,7 @@ private struct DigitScanner {
         return value
     }
 
-    /// A year of 4 to 6 digits: the text of any date can be read back.
+    /// Parses a year of 4 to 6 digits, so that the text of every date can be parsed.
     mutating func year() -> Int? {
         guard var year = number(digits: 4) else { return nil }
         for _ in 0..<2 {
@@ -188,7 +188,7 @@ private struct DigitScanner {
         return year
     }
 
-    /// The digits after the point: as microseconds, and those below, without zeros at the end.
+    /// Parses the digits after the decimal point: the microseconds, and the digits below without trailing zeros.
     mutating func fraction() -> (microseconds: Int, digitsBelow: String)? {
         guard var value = digit() else { return nil }
         var count = 1
@@ -209,7 +209,7 @@ private struct DigitScanner {
         return (value, below)
     }
 
-    /// `Z`, `+01:00`, `-0530` or nothing, as seconds east of Greenwich.
+    /// Parses `Z`, `+01:00`, `-0530` or an empty zone, as seconds east of Greenwich.
     mutating func zone() -> Int64? {
         if isAtEnd || skip("Z") || skip("z") { return 0 }
         let sign: Int64 = skip("-") ? -1 : 1

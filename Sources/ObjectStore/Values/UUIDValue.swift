@@ -1,17 +1,17 @@
-/// A universally unique identifier: 16 bytes, ordered as bytes.
+/// A universally unique identifier: 16 bytes in byte order.
 public struct UUIDValue: Hashable, Comparable, Sendable {
     /// The first eight bytes, most significant first.
     public let high: UInt64
     /// The last eight bytes, most significant first.
     public let low: UInt64
 
-    /// Makes an identifier from its two halves.
+    /// Creates an identifier from its two halves.
     public init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }
 
-    /// A new random identifier (version 4).
+    /// Generates a random identifier (version 4).
     public static func random() -> UUIDValue {
         var generator = SystemRandomNumberGenerator()
         let high = generator.next() & 0xFFFF_FFFF_FFFF_0FFF | 0x4000
@@ -25,28 +25,28 @@ public struct UUIDValue: Hashable, Comparable, Sendable {
             + (0..<8).map { UInt8(truncatingIfNeeded: low >> (56 - 8 * $0)) }
     }
 
-    /// Makes an identifier from 16 bytes; nil for another number of them.
+    /// Creates an identifier from 16 bytes; nil for another number of bytes.
     public init?(bytes: some Collection<UInt8>) {
         guard bytes.count == 16 else { return nil }
         high = bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
         low = bytes.dropFirst(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// Whether the first comes before the second in byte order.
+    /// Returns whether the first precedes the second in byte order.
     public static func < (left: UUIDValue, right: UUIDValue) -> Bool {
         (left.high, left.low) < (right.high, right.low)
     }
 }
 
 extension UUIDValue: CustomStringConvertible {
-    /// The usual form in lower case: `8-4-4-4-12` hexadecimal digits.
+    /// The canonical form in lower case: `8-4-4-4-12` hexadecimal digits.
     public var description: String {
         let digits = Array(Hexadecimal.text(of: bytes))
         return [digits[0..<8], digits[8..<12], digits[12..<16], digits[16..<20], digits[20..<32]]
             .map { String($0) }.joined(separator: "-")
     }
 
-    /// Reads the usual form, in either case, with or without braces; nil for anything else.
+    /// Parses the canonical form in either case, with or without braces; nil for any other text.
     public init?(_ text: some StringProtocol) {
         var digits = Substring(text)
         if digits.first == "{", digits.last == "}" { digits = digits.dropFirst().dropLast() }

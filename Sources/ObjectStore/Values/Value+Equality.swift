@@ -1,12 +1,13 @@
 import ColumnStorage
 
-// Whether assigning a value changes anything: what the update mode "modified", and a comparison of two versions, ask.
+// Equality that decides whether an assignment changes a value; the update mode "modified" and the comparison of two
+// versions use it.
 extension Value {
-    /// Returns whether both values are of the same type and equal, so that one may replace the other.
+    /// Returns whether both values have the same type and are equal.
     ///
-    /// Stricter than the equality of predicates, where the int 1 equals the double 1.0: a mixed property keeps the type.
-    /// NaN equals itself, and -0.0 equals 0.0. Text is compared by its bytes, unlike Swift's strings, which are equal where
-    /// they only look alike ("é" as one character or as two).
+    /// This is stricter than the equality of predicates, for which the int 1 equals the double 1.0, because a mixed
+    /// property keeps the type. NaN equals itself, and -0.0 equals 0.0. Strings are compared by their bytes, unlike
+    /// Swift's strings, which are equal if they only look the same ("é" as one scalar or as two).
     public static func == (left: Value, right: Value) -> Bool {
         switch (left, right) {
         case (.null, .null): true
@@ -36,7 +37,7 @@ extension Value {
         left.utf8.count == right.utf8.count && left.utf8.elementsEqual(right.utf8)
     }
 
-    /// Hashes the value, equally for equal values.
+    /// Hashes the value, with equal hashes for equal values.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(typeName)
         switch self {

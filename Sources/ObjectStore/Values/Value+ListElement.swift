@@ -3,7 +3,7 @@ import ColumnStorage
 extension Value {
     /// The value as an element of a stored list.
     ///
-    /// Nested values have been resolved to links before.
+    /// Nested values must have been resolved to links before.
     var listElement: ListElement {
         switch self {
         case .null, .list, .dictionary: .null
@@ -21,15 +21,15 @@ extension Value {
         }
     }
 
-    /// The value as an element of a list of a property.
+    /// Returns the value as an element of a list of a property.
     func listElement(of property: Property) -> ListElement {
         guard property.type == .mixed else { return listElement }
         return self == .null ? .null : .bytes(MixedCoding.encode(self))
     }
 
-    /// An element of a stored list as a value of a property; null where the bytes are not valid.
+    /// Creates a value of a property from an element of a stored list; null if the bytes are not valid.
     ///
-    /// `target` is the table that links lead to.
+    /// `target` is the table of linked objects.
     init(_ element: ListElement, of type: PropertyType, target: TableID?) {
         switch (type, element) {
         case (.bool, .int(let number)): self = .bool(number != 0)

@@ -1,10 +1,10 @@
 import ColumnStorage
 import Decimals
 
-/// A decimal number of 34 digits: `Decimals.DecimalValue`, for the modules above.
+/// A decimal number of 34 digits: `Decimals.DecimalValue`, for the modules that use the store.
 public typealias DecimalValue = Decimals.DecimalValue
 
-/// An object of a store by its place: a class's table and a key that is never used again.
+/// A reference to an object: the table of its class, and a key that is never reused.
 public struct ObjectReference: Hashable, Sendable {
     /// The table of the object's class.
     @usableFromInline
@@ -13,7 +13,7 @@ public struct ObjectReference: Hashable, Sendable {
     @usableFromInline
     package let key: ObjectKey
 
-    /// Makes a reference.
+    /// Creates a reference.
     @inlinable
     package init(table: TableID, key: ObjectKey) {
         self.table = table
@@ -21,11 +21,11 @@ public struct ObjectReference: Hashable, Sendable {
     }
 }
 
-/// A value that a property can hold, or be given.
+/// A value that a property can have or be set to.
 public enum Value: Hashable, Sendable {
     /// No value.
     case null
-    /// A truth value.
+    /// A Boolean value.
     case bool(Bool)
     /// A 64-bit integer.
     case int(Int64)
@@ -33,11 +33,11 @@ public enum Value: Hashable, Sendable {
     case float(Float)
     /// A double-precision number.
     case double(Double)
-    /// Text.
+    /// A string.
     case string(String)
-    /// Bytes.
+    /// Binary data.
     case data([UInt8])
-    /// A moment.
+    /// A point in time.
     case date(Timestamp)
     /// A UUID.
     case uuid(UUIDValue)
@@ -47,16 +47,14 @@ public enum Value: Hashable, Sendable {
     case decimal(DecimalValue)
     /// An object of the same store.
     case object(ObjectReference)
-    /// The values of a list or a set, or a list in a mixed value; also an object's values in schema order
-    /// where one is to be created.
+    /// The values of a list or a set, or a list in a mixed value; also the values of a new object, in schema order.
     case list([Value])
-    /// The values of a map by key, or a map in a mixed value; also the values of an object that is to be
-    /// created, by property name.
+    /// The values of a map by key, or a map in a mixed value; also the values of a new object, by property name.
     case dictionary([String: Value])
 }
 
 extension Value {
-    /// A collection without elements, as a value.
+    /// Returns the value of an empty collection.
     static func empty(_ collection: CollectionKind) -> Value {
         collection == .map ? .dictionary([:]) : .list([])
     }
@@ -78,7 +76,7 @@ extension Value {
         }
     }
 
-    /// The name of the value's type as a schema spells it, for messages.
+    /// The name of the value's type in the syntax of schemas, for messages.
     public var typeName: String {
         switch self {
         case .null: "nil"
@@ -98,7 +96,7 @@ extension Value {
         }
     }
 
-    /// The value as short text for messages: strings quoted and cut, objects by their key.
+    /// The value as a short text for messages: strings are quoted and truncated, objects appear by their key.
     package var summary: String {
         switch self {
         case .null: "nil"

@@ -1,4 +1,4 @@
-/// Values as bytes, for defaults in the schema catalog.
+/// The encoding of values as bytes, for defaults in the schema catalog.
 enum ValueCoding {
     static func encode(_ value: Value, _ writer: inout ByteWriter) {
         switch value {
@@ -47,7 +47,7 @@ enum ValueCoding {
         }
     }
 
-    /// The value that comes next; collections hold no collections, so that damage cannot nest deeply.
+    /// Decodes the next value; collections cannot be nested, so damaged bytes cannot nest deeply.
     static func decode(
         _ reader: inout ByteReader, isElement: Bool = false
     ) throws -> Value {

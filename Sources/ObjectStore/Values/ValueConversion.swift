@@ -1,12 +1,12 @@
 /// Converts a given value to the value that a property stores.
 enum ValueConversion {
-    /// The value as the property stores it: numbers become the property's kind of number, to an int
-    /// only whole ones; other types must match.
+    /// Returns the value in the form in which the property stores it.
     ///
-    /// Links and nested tables pass unchanged, and sets are not ordered yet; the code that creates objects converts
-    /// both.
+    /// Numbers are converted to the property's type of number, to an int only if they are whole; other types must
+    /// match. Links and nested dictionaries are returned unchanged, and sets are not ordered yet; the code that creates
+    /// objects converts both.
     ///
-    /// Throws `type_mismatch`, or `missing_value` for nil where nil cannot be.
+    /// Throws `type_mismatch`, or `missing_value` for nil in a required property.
     static func stored(
         _ value: Value, _ property: Property, _ classSchema: ClassSchema
     ) throws -> Value {
@@ -20,14 +20,14 @@ enum ValueConversion {
         case (.map, .dictionary(let entries)):
             for key in entries.keys { try checkKey(key, property, classSchema) }
             return .dictionary(try entries.mapValues { try single($0, property, classSchema) })
-        // An empty table is an empty list, set or map.
+        // An empty dictionary is an empty list, set or map.
         case (_, .dictionary(let entries)) where entries.isEmpty: return .empty(collection)
         case (_, .list(let elements)) where elements.isEmpty: return .empty(collection)
         default: throw mismatch(value, property, classSchema, isElement: false)
         }
     }
 
-    /// One value, or one element of a collection.
+    /// Converts one value, or one element of a collection.
     static func single(
         _ value: Value, _ property: Property, _ classSchema: ClassSchema
     ) throws -> Value {
@@ -73,7 +73,7 @@ enum ValueConversion {
         throw mismatch(value, property, classSchema)
     }
 
-    /// Throws `invalid_argument` for collections inside each other beyond what a mixed value holds.
+    /// Throws `invalid_argument` for collections that are nested more deeply than a mixed value allows.
     private static func checkDepth(
         _ value: Value, _ property: Property, _ classSchema: ClassSchema, depth: Int = 0
     ) throws {
@@ -92,7 +92,7 @@ enum ValueConversion {
         for element in elements { try checkDepth(element, property, classSchema, depth: depth + 1) }
     }
 
-    /// Throws `limit_exceeded` for a key of a map that is too long.
+    /// Throws `limit_exceeded` for a map key that is too long.
     static func checkKey(
         _ key: String, _ property: Property, _ classSchema: ClassSchema
     ) throws {
@@ -107,7 +107,7 @@ enum ValueConversion {
             bytes: size(of: value), "a value of '\(classSchema.name).\(property.name)'")
     }
 
-    /// Returns the bytes of the strings and data in a value.
+    /// Returns the number of bytes of the strings and data in a value.
     private static func size(of value: Value) -> Int {
         switch value {
         case .string(let text): text.utf8.count
@@ -119,8 +119,7 @@ enum ValueConversion {
         }
     }
 
-    /// The error for a value of the wrong type; for a collection that of an element, unless said
-    /// otherwise.
+    /// Returns the error for a value of the wrong type; for a collection, that of an element if `isElement` is true.
     static func mismatch(
         _ value: Value, _ property: Property, _ classSchema: ClassSchema, isElement: Bool = true
     ) -> StoreError {

@@ -1,15 +1,14 @@
 import ColumnStorage
 
-/// The order and equality of values: the only definition, which predicates, sorting, `distinct`, sections, sets and
-/// observers share.
+/// The order and equality of values, which predicates, sorting, `distinct`, sections, sets and observers share.
 ///
-/// - Numbers compare by value, whatever their types (``Number``). Other values equal only values of their type.
-/// - Text and data compare by their bytes, links by the class and the age of their objects.
-/// - A list compares element by element, a map as the list of its keys and values.
-/// - Values of different types are ordered by type: nil, bool, numbers, string, data, date, object id, UUID, object, list,
-///   map.
+/// - Numbers of all types are compared by value (``Number``). Other values equal only values of their type.
+/// - Text and data are compared by their bytes, links by the class and the age of their objects.
+/// - A list is compared element by element, a map as the list of its keys and values.
+/// - Values of different types are ordered by type: nil, bool, numbers, string, data, date, object id, UUID, object,
+///   list, map.
 ///
-/// Nil equals nil. Predicates leave the order between types out: there, `<` holds between values of one type only.
+/// Nil equals nil. Predicates do not use the order between types: there, `<` holds only between values of one type.
 enum ValueOrder {
     private static func rank(_ value: Value) -> UInt8 {
         switch value {
@@ -27,7 +26,7 @@ enum ValueOrder {
         }
     }
 
-    /// Returns -1, 0 or 1 for any two values.
+    /// Compares any two values: -1, 0 or 1.
     static func order(_ left: Value, _ right: Value) -> Int {
         func compare<Element: Comparable>(_ a: Element, _ b: Element) -> Int {
             a < b ? -1 : a == b ? 0 : 1
@@ -58,7 +57,7 @@ enum ValueOrder {
     /// Returns whether both values are equal; 1 and 1.0 are.
     static func isEqual(_ left: Value, _ right: Value) -> Bool { order(left, right) == 0 }
 
-    /// Returns -1, 0 or 1 for any two texts or data.
+    /// Compares any two texts or data: -1, 0 or 1.
     static func bytes(_ left: [UInt8], _ right: [UInt8]) -> Int {
         left == right ? 0 : left.lexicographicallyPrecedes(right) ? -1 : 1
     }
@@ -67,7 +66,7 @@ enum ValueOrder {
         MixedCoding.sorted(entries).flatMap { [.string($0.key), $0.value] }
     }
 
-    /// Returns bytes that order like the values and are equal for equal ones.
+    /// Returns bytes whose order and equality are those of the values.
     static func code(_ value: Value) -> [UInt8] {
         var code: [UInt8] = []
         append(value, to: &code)
@@ -91,7 +90,7 @@ enum ValueOrder {
             append(UInt64(bitPattern: reference.key.rawValue) ^ 1 << 63, to: &code)
         case .list(let elements):
             for element in elements { append(element, to: &code) }
-            code.append(0)  // below every rank, so that shorter lists come first
+            code.append(0)  // less than every rank, so shorter lists come first
         case .dictionary(let entries):
             for element in flat(entries) { append(element, to: &code) }
             code.append(0)
@@ -104,7 +103,7 @@ enum ValueOrder {
         }
     }
 
-    /// Escapes zero bytes, so that the end mark is below every continuation of a longer text.
+    /// Appends bytes with zero bytes escaped, so that the end mark is less than every continuation of a longer text.
     private static func appendEscaped(_ bytes: [UInt8], to code: inout [UInt8]) {
         for byte in bytes {
             code.append(byte)
