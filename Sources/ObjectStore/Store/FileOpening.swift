@@ -1,8 +1,8 @@
 import ColumnStorage
 
-/// Opens the file behind a store.
+/// Opens the file of a store.
 enum FileOpening {
-    /// Opens the file; compacts it before if `shouldCompact` requests it and no other process has it open.
+    /// Opens a file, and compacts it first if `shouldCompact` returns true and no other process has it open.
     static func open(
         _ configuration: StoreConfiguration, _ shouldCompact: ((Int, Int) throws -> Bool)?
     ) throws -> ColumnFile {
@@ -16,7 +16,7 @@ enum FileOpening {
         do {
             _ = try ColumnFile.compact(path: path)
         } catch  where error.code == .inUse {
-            // Compacting is good, but opening is the request.
+            // A failed compaction must not prevent opening the file.
         } catch {
             throw StoreError(error)
         }

@@ -1,9 +1,9 @@
 import ColumnStorage
 
-/// Finds sets and maps whose elements are not in order, so that lookups would fail.
+/// Finds sets and maps whose elements are not in order, in which lookups would fail.
 ///
-/// Storage keeps them as sequences; their order is the object store's, so that it is looked at here.
-/// For files in which storage itself has found no fault.
+/// The storage keeps them as sequences, and the object store defines their order, so the order is checked here. Used
+/// for files in which the storage has found no error.
 struct OrderVerifier {
     private let view: StoreView
 
@@ -11,7 +11,7 @@ struct OrderVerifier {
         self.view = view
     }
 
-    /// At most `limit` faults, by class, property and object.
+    /// Returns at most `limit` errors, ordered by class, property and object.
     func faults(atMost limit: Int) -> [StoreFault] {
         var found: [StoreFault] = []
         for classSchema in view.schema.classes {
@@ -55,7 +55,7 @@ struct OrderVerifier {
         }
     }
 
-    /// The 1-based position of the first element that does not follow the one before it.
+    /// Returns the 1-based position of the first element that does not follow the previous one.
     private func position(
         in elements: [ListElement], _ precedes: (ListElement, ListElement) -> Bool
     ) -> Int? {

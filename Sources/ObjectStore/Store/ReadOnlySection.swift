@@ -14,12 +14,12 @@ import Synchronization
 ///
 /// Cost outside a section: one relaxed load for each check.
 package enum ReadOnlySection {
-    /// The number of sections that run on any thread.
+    /// The number of sections that are running on all threads.
     private static let count = Atomic<Int>(0)
-    /// The titles of the sections that run on each thread, innermost last.
+    /// The titles of the running sections of each thread, the innermost last.
     private static let titles = Mutex<[UInt: [String]]>([:])
 
-    /// Whether the calling thread runs a section.
+    /// Whether a section is running on the calling thread.
     package static var isActive: Bool { title != nil }
 
     /// Runs `body` as a section; `title` names the code in errors, such as "the default function of 'Dog.name'".
@@ -38,7 +38,7 @@ package enum ReadOnlySection {
         return try body()
     }
 
-    /// Throws `already_in_write` if the calling thread runs a section.
+    /// Throws `already_in_write` if a section is running on the calling thread.
     @inline(__always)
     package static func check() throws {
         if count.load(ordering: .relaxed) > 0 { try refuse() }

@@ -1,24 +1,25 @@
-/// The thread that a store belongs to, as far as the store must know it.
+/// The interface of a store to its thread.
 ///
-/// This is all that ties a store to an event loop: hosts adapt theirs, tests drive one by hand.
+/// Hosts implement it for their event loop; tests use one that they run step by step.
 public protocol Scheduler: Sendable {
-    /// Makes a wake-up that runs `handler` on the scheduler's thread, some time after each `wake()`;
-    /// several wakes before that run it once. Called on the scheduler's thread.
+    /// Creates a wake-up that runs `handler` on the scheduler's thread after each `wake()`.
+    ///
+    /// Several calls of `wake()` before the handler runs are combined. Called on the scheduler's thread.
     func makeWakeup(_ handler: @escaping () -> Void) -> any Wakeup
 
-    /// Whether the calling thread is the scheduler's.
+    /// Whether the calling thread is the thread of the scheduler.
     var isOnThread: Bool { get }
 
-    /// Whether two schedulers belong to the same thread.
+    /// Returns whether two schedulers belong to the same thread.
     func isSame(as other: any Scheduler) -> Bool
 
-    /// Whether wake-ups are ever delivered. Observing needs a scheduler that can.
+    /// Whether wake-ups are delivered; observers need a scheduler for which this is true.
     var canDeliver: Bool { get }
 }
 
-/// A scheduler that has timers, as observers with a pace need them.
+/// A scheduler with timers, which observers with a pace need.
 public protocol TimingScheduler: Scheduler {
-    /// Makes a timer that runs `handler` on the scheduler's thread each time it has run out.
+    /// Creates a timer that runs `handler` on the scheduler's thread each time it fires.
     ///
     /// Called on the scheduler's thread.
     func makeTimer(_ handler: @escaping () -> Void) -> any SchedulerTimer
@@ -26,18 +27,18 @@ public protocol TimingScheduler: Scheduler {
 
 /// A timer of a scheduler's thread, used on that thread only.
 public protocol SchedulerTimer: AnyObject {
-    /// Lets the timer run out once, after a time from now, and not when it would have before.
+    /// Makes the timer fire once after a time, and cancels an earlier start.
     func start(after time: Duration)
 
-    /// Stops the timer; it can be started again.
+    /// Stops the timer, which can be started again.
     func cancel()
 }
 
-/// A handle that makes a handler run on a scheduler's thread.
+/// A handle that runs a handler on a scheduler's thread.
 public protocol Wakeup: Sendable {
-    /// Asks for the handler to run. Any thread may call it; never blocks.
+    /// Requests a run of the handler; any thread may call it, and it never blocks.
     func wake()
 
-    /// Ends the wake-up: the handler never runs again. On the scheduler's thread.
+    /// Ends the wake-up, so the handler never runs again; called on the scheduler's thread.
     func cancel()
 }

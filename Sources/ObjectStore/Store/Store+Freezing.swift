@@ -1,10 +1,11 @@
 import ColumnStorage
 
 extension Store {
-    /// The present version, readable as long as the view exists.
+    /// Returns a view of the current version, which is readable while the view exists.
     ///
-    /// Returns the same view while the version is the same and the view exists. Cheap; keeps the version's pages in the
-    /// file. Inside a write transaction it is the version before the write. ``pins()`` names the holder.
+    /// Calls at the same version return the same view while it exists. A view is cheap to create, and keeps the
+    /// version's pages in the file. Inside a write transaction, it shows the version before the write. ``pins()`` names
+    /// the holder.
     ///
     /// Throws `closed`, `wrong_thread`.
     package func frozenView(for holder: VersionHolder = VersionHolder()) throws -> StoreView {
@@ -20,10 +21,10 @@ extension Store {
         return frozen
     }
 
-    /// The object at the present version, permanently; inside a write transaction the version before it.
+    /// Returns the object frozen at the current version or, inside a write transaction, at the version before it.
     ///
-    /// A frozen object is its own frozen form. Throws `invalid_object` for a deleted object,
-    /// `already_in_write` for one that the open write has made, `closed`, `wrong_thread`.
+    /// A frozen object is returned unchanged. Throws `invalid_object` for a deleted object, `already_in_write` for one
+    /// that the open write has created, `closed`, `wrong_thread`.
     package func freeze(
         _ object: LiveObject, for holder: VersionHolder = VersionHolder()
     ) throws -> LiveObject {
@@ -42,19 +43,19 @@ extension Store {
         return LiveObject(.frozen(frozen), object.classSchema, object.key)
     }
 
-    /// The live form of an object of this store's file: in the version that the store shows, which
-    /// may be older or newer; nil if the object does not exist there.
+    /// Returns the live form of an object of this store's file; nil if the object does not exist in the store's
+    /// version.
     ///
-    /// Throws `closed`, `wrong_thread`.
+    /// The store's version may be older or newer than that of the object. Throws `closed`, `wrong_thread`.
     package func thaw(_ object: LiveObject) throws -> LiveObject? {
         try check()
         guard view.isPresent(object.reference) else { return nil }
         return LiveObject(.store(self), object.classSchema, object.key)
     }
 
-    /// The list at the present version, permanently; inside a write transaction the version before it.
+    /// Returns the list frozen at the current version or, inside a write transaction, at the version before it.
     ///
-    /// Throws as ``freeze(_:for:)-(LiveObject,_)``.
+    /// Throws the errors of ``freeze(_:for:)-(LiveObject,_)``.
     package func freeze(
         _ list: LiveList, for holder: VersionHolder = VersionHolder()
     ) throws -> LiveList {
@@ -63,7 +64,7 @@ extension Store {
         return LiveList(owner.source, list.classSchema, list.property, list.owner)
     }
 
-    /// The live form of a list; nil if the object that owns it does not exist in the store's version.
+    /// Returns the live form of a list; nil if its owner does not exist in the store's version.
     ///
     /// Throws `closed`, `wrong_thread`.
     package func thaw(_ list: LiveList) throws -> LiveList? {
@@ -72,16 +73,17 @@ extension Store {
         }
     }
 
-    /// The list or map inside a mixed value as it is now, permanently; inside a write transaction as it was before.
+    /// Returns the list or map inside a mixed value frozen at the current version.
     ///
-    /// Throws as ``freeze(_:for:)-(LiveObject,_)``.
+    /// Inside a write transaction, it is frozen at the version before. Throws the errors of
+    /// ``freeze(_:for:)-(LiveObject,_)``.
     package func freeze(
         _ nested: NestedCollection, for holder: VersionHolder = VersionHolder()
     ) throws -> NestedCollection {
         nested.moved(to: try freeze(nested.root.owner, for: holder).source)
     }
 
-    /// The live form of a list or map inside a mixed value; nil if it does not exist in the store's version.
+    /// Returns the live form of a list or map inside a mixed value; nil if it does not exist in the store's version.
     ///
     /// Throws `closed`, `wrong_thread`.
     package func thaw(_ nested: NestedCollection) throws -> NestedCollection? {
@@ -90,16 +92,16 @@ extension Store {
         return live.isValid ? live : nil
     }
 
-    /// The values as they are now, permanently; inside a write transaction as they were before.
+    /// Returns the values frozen at the current version or, inside a write transaction, at the version before it.
     ///
-    /// Throws as ``freeze(_:for:)-(LiveObject,_)``.
+    /// Throws the errors of ``freeze(_:for:)-(LiveObject,_)``.
     package func freeze(
         _ values: CollectionValues, for holder: VersionHolder = VersionHolder()
     ) throws -> CollectionValues {
         values.moved(to: try freeze(values.owner, for: holder).source)
     }
 
-    /// The live form of values; nil if the object that owns them does not exist in the store's version.
+    /// Returns the live form of values; nil if their owner does not exist in the store's version.
     ///
     /// Throws `closed`, `wrong_thread`.
     package func thaw(_ values: CollectionValues) throws -> CollectionValues? {

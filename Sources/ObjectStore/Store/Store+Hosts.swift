@@ -1,10 +1,10 @@
 import ColumnStorage
 
-// What a host needs that runs a store on an actor.
+// The interface for a host that runs a store on an actor.
 extension Store {
-    /// Returns the present version as a view of its own, which one thread at a time may read, on any thread.
+    /// Returns a separate view of the current version, which any thread may read, one at a time.
     ///
-    /// Inside a write transaction it is the version before the write. Throws `closed`, `wrong_thread`.
+    /// Inside a write transaction it shows the version before the write. Throws `closed`, `wrong_thread`.
     package func separateView(for holder: VersionHolder = VersionHolder()) throws -> StoreView {
         try check()
         let snapshot = try StoreError.wrapping { () throws(StorageError) in
@@ -17,7 +17,7 @@ extension Store {
         return StoreView(schema: committedSchema, snapshot: snapshot, isFrozen: true, pin: pin)
     }
 
-    /// Returns a frozen view of this file as a view of its own, which one thread at a time may read, on any thread.
+    /// Returns a separate view of a frozen version, which any thread may read, one at a time.
     package func separateView(of frozen: StoreView) throws -> StoreView {
         try check()
         let snapshot = try StoreError.wrapping { () throws(StorageError) in
@@ -56,15 +56,15 @@ extension Store {
         }
     }
 
-    /// Whether a write can begin without waiting for another writer.
+    /// Returns whether a write can begin without waiting for another writer.
     ///
-    /// If not, the store takes a place in the queue for the write lock, and calls `notify` on any thread when the result may
-    /// have changed.
+    /// If not, the store joins the queue for the write lock, and calls `notify` on any thread when the result may have
+    /// changed.
     package func isWriteReady(notify: @escaping @Sendable () -> Void) -> Bool {
         isWriteTurn(notify)
     }
 
-    /// Gives up the place in the queue for the write lock.
+    /// Leaves the queue for the write lock.
     package func withdrawFromWriteQueue() {
         guard queue.isEmpty else { return }
         queue.takeTurn()?.withdraw()

@@ -7,12 +7,11 @@ import ColumnStorage
 #endif
 
 extension Store {
-    /// The holders of old versions of the file, in this process and in others; the oldest first.
+    /// Returns the holders of old versions of the file in all processes, the oldest version first.
     ///
-    /// A store that shows the newest version holds nothing. Costs a look at the file's list of free
-    /// pages.
+    /// A store at the newest version does not hold an old one. Reads the file's list of free pages.
     ///
-    /// Throws `closed`, `wrong_thread`, and what reading the file may throw.
+    /// Throws `closed`, `wrong_thread`, and the errors of reading the file.
     package func pins() throws -> [VersionPin] {
         try check()
         let file = view.snapshot.file
@@ -47,10 +46,10 @@ extension Store {
         }
     }
 
-    /// Throws `too_many_versions` if more versions are kept alive than the store allows.
+    /// Throws `too_many_versions` if more versions are pinned than the store allows.
     ///
-    /// Pages of the file can only be reused when the oldest version that is read is newer than the version that freed
-    /// them: so all versions since the oldest count.
+    /// Freed pages can be reused only after all older versions are released, so all versions since the oldest pinned
+    /// one count.
     func checkLiveVersions() throws {
         guard let limit = configuration.maximumLiveVersions else { return }
         let file = view.snapshot.file

@@ -7,7 +7,7 @@ final class QueuedWrite {
     let completion: ((any Error)?) -> Void
     private let charge: MemoryCharge
 
-    /// Throws a `MemoryLimitReached`.
+    /// Creates a queued write; throws `MemoryLimitReached` beyond the memory limit.
     init(
         body: @escaping () throws -> Void, completion: @escaping ((any Error)?) -> Void
     ) throws(MemoryLimitReached) {
@@ -16,19 +16,19 @@ final class QueuedWrite {
         self.completion = completion
     }
 
-    /// The memory of a queued write with the closures of a script, in bytes.
+    /// The memory in bytes of a queued write with the closures of a script.
     private static let memory = 768
 }
 
-/// The writes of a store that wait for their turn, first come first served.
+/// The queued writes of a store, in the order in which they run.
 struct WriteQueue {
-    /// The writes, those that have run replaced by nil.
+    /// The writes; those that have run are nil.
     private var writes: [QueuedWrite?] = []
     /// The index of the next write.
     private var next = 0
     /// The ticket for the write lock while another writer holds it.
     var turn: WriteLockTicket?
-    /// How many turns in a row lapsed because the thread was busy.
+    /// The number of consecutive turns that lapsed because the thread was busy.
     private(set) var lapses = 0
 
     var isEmpty: Bool { next == writes.count }
@@ -41,7 +41,7 @@ struct WriteQueue {
         let write = writes[next]
         writes[next] = nil
         next += 1
-        // Moving the rest costs at most as much as the writes that have run since the last time.
+        // Moving the remaining writes costs at most as much as the writes that have run since the last move.
         if next > writes.count / 2 {
             writes.removeFirst(next)
             next = 0
@@ -58,8 +58,9 @@ struct WriteQueue {
         return writes[next...].compactMap(\.self)
     }
 
-    /// How long the lock may wait for a busy thread, in nanoseconds: each time longer, so that a thread that is always
-    /// busy gets it after all.
+    /// The time in nanoseconds for which the lock waits for a busy thread.
+    ///
+    /// It grows with each lapse, so that a thread that is always busy finally receives the lock.
     var patience: Int { 100_000_000 << min(lapses, 6) }
 
     mutating func didLapse() {
@@ -67,7 +68,7 @@ struct WriteQueue {
         lapses += 1
     }
 
-    /// Takes the turn out of the queue.
+    /// Removes the ticket from the queue and returns it.
     mutating func takeTurn() -> WriteLockTicket? {
         defer { turn = nil }
         return turn
@@ -77,13 +78,12 @@ struct WriteQueue {
 }
 
 extension Store {
-    /// Runs `body` in a write transaction of its own, soon, on the store's thread; returns at once.
+    /// Queues `body` to run in its own write transaction on the store's thread, and returns at once.
     ///
-    /// Queued writes run in the order in which they were queued, one in a turn of the event loop, so
-    /// that observers and timers get theirs. While another thread or process writes, a write waits
-    /// without keeping the event loop; those that wait in one process get their turns in order.
-    /// `completion` is called with nil after the commit, or with the error that rolled the write
-    /// back; with `closed` if the store is closed before.
+    /// Queued writes run in the order in which they were queued, one in each turn of the event loop, so observers and
+    /// timers also run. While another thread or process writes, a queued write does not block the event loop; the
+    /// writes of one process run in the order in which they began to wait. `completion` is called with nil after the
+    /// commit, or with the error that rolled the write back; the error is `closed` if the store was closed before.
     ///
     /// Throws `closed`, `wrong_thread`, `read_only`, `invalid_argument` (the thread has no event loop).
     public func writeAsync(
@@ -102,7 +102,7 @@ extension Store {
         requestTurn()
     }
 
-    /// Runs the next queued write, if it can run now.
+    /// Runs the next queued write, if it can run without waiting.
     func runQueuedWrite() {
         guard !queue.isEmpty, !isClosed, !isInWrite, !notifications.isDelivering else {
             return
@@ -117,7 +117,7 @@ extension Store {
         }
     }
 
-    /// Fails the writes that can never run any more.
+    /// Fails the queued writes, which can no longer run.
     func abandonQueuedWrites() {
         queue.takeTurn()?.withdraw()
         for write in queue.removeAll() {

@@ -1,17 +1,17 @@
 import ColumnStorage
 
-/// Something in a store's file that cannot be right, and where it is.
+/// An error in the data of a store's file, with its location.
 package struct StoreFault: Hashable, Sendable, CustomStringConvertible {
-    /// The class; nil where it concerns the whole file.
+    /// The class; nil if the error concerns the whole file.
     package let className: String?
-    /// The property; nil where it concerns whole objects.
+    /// The property; nil if the error concerns whole objects.
     package let property: String?
-    /// The object; nil where it concerns no single one.
+    /// The object; nil if the error does not concern a single object.
     package let object: ObjectKey?
-    /// The fault, in words.
+    /// The description of the error.
     package let what: String
 
-    /// One line: `'Dog.name' of the object in row 12: its value is missing in the index`.
+    /// One line such as `'Dog.name' of the object in row 12: its value is missing in the index`.
     package var description: String {
         guard let className else { return what }
         let place = property.map { "\(className).\($0)" } ?? className
@@ -21,14 +21,14 @@ package struct StoreFault: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Store {
-    /// Verifies everything that the store's version contains, and reports faults with their locations.
+    /// Verifies all data of the store's version, and returns the errors with their locations.
     ///
-    /// Every object, value, link, list, index entry and full-text posting, every count, the order of sets
-    /// and maps, and the change history; an empty array for a sound file. Takes about as long as reading every value. At most
-    /// `limit` faults are listed.
+    /// This checks every object, value, link, list, index entry, full-text posting and count, the order of sets and
+    /// maps, and the change history. The array is empty for a valid file, and has at most `limit` errors. Takes about
+    /// as long as reading every value.
     ///
-    /// Throws `already_in_write` inside a write transaction, `file_corrupt` where pages themselves
-    /// cannot be read, `closed` and `wrong_thread`.
+    /// Throws `already_in_write` inside a write transaction, `file_corrupt` if pages cannot be read, `closed` and
+    /// `wrong_thread`.
     package func verify(atMost limit: Int = 100) throws -> [StoreFault] {
         try check()
         guard !isInWrite else {

@@ -1,8 +1,8 @@
 import ColumnStorage
 
-// Waiting for the write lock of the file, which another thread or process has.
+// Waiting for the write lock of the file, which another thread or process holds.
 extension Store {
-    /// Whether a queued write can begin without keeping the thread; if not, there will be a turn when it can.
+    /// Returns whether a queued write can begin without blocking the thread; if not, `notify` is called later.
     func isWriteTurn(_ notify: (@Sendable () -> Void)? = nil) -> Bool {
         if let turn = queue.turn {
             switch turn.standing {
@@ -14,14 +14,14 @@ extension Store {
         let file = view.snapshot.file
         guard file.isLocked else { return true }
         queue.turn = try? file.lineUp(patience: queue.patience, notify: notify ?? anyThreadWakeup)
-        // because: only a closed file has no line, and a write then says so.
+        // because: only a closed file has no queue, and the write then throws.
         return queue.turn == nil
     }
 
-    /// Waits until a write can begin, as far as the wait can be ended; nil when the lock seems to be free.
+    /// Waits for the write lock if the wait can be interrupted; returns nil if the lock seems to be free.
     ///
-    /// A queued write lends its turn: the line must not wait for a thread that waits for it. Throws what the
-    /// wait handler throws, and `closed`.
+    /// The ticket of a queued write is used, because the queue must not wait for a thread that waits for the lock.
+    /// Throws the errors of the wait handler, and `closed`.
     func awaitWriteLock() throws -> WriteLockTicket? {
         let file = view.snapshot.file
         guard queue.turn != nil || (waitHandler != nil && file.isLockedForLong),
@@ -46,7 +46,7 @@ extension Store {
             }
         } catch {
             turn?.withdraw()
-            // Queued writes had their turn taken away.
+            // The ticket of the queued writes was used here, so they need a new one.
             if !queue.isEmpty { requestTurn() }
             throw error
         }

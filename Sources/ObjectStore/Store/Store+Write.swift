@@ -1,12 +1,12 @@
 import ColumnStorage
 
 extension Store {
-    /// Runs `body` in a write transaction and commits when it returns; its result is returned.
+    /// Runs `body` in a write transaction, commits when it returns, and returns its result.
     ///
-    /// An error in `body` rolls everything back and is thrown again, unchanged. If `body` has itself
-    /// committed or cancelled, nothing more happens. Waits while another thread or process writes.
-    /// Errors: as for ``beginWrite()`` and ``commitWrite(withoutNotifying:)``.
-    @discardableResult  // because most writes are made for what they change
+    /// An error in `body` rolls the transaction back and is rethrown unchanged. If `body` itself has committed or
+    /// cancelled the write, this function does neither. Waits while another thread or process writes. Throws the errors
+    /// of ``beginWrite()`` and ``commitWrite(withoutNotifying:)``.
+    @discardableResult  // because most writes have no result
     public func write<Result>(
         withoutNotifying silenced: [NotificationToken] = [], _ body: () throws -> Result
     ) throws -> Result {
@@ -25,9 +25,8 @@ extension Store {
     ///
     /// Waits while another thread or process writes.
     ///
-    /// Throws `already_in_write`, `read_only`, `closed`, `wrong_thread`, `disk_full`, `limit_exceeded`
-    /// (observers keep triggering each other), `too_many_versions` (more are kept alive than the
-    /// store allows).
+    /// Throws `already_in_write`, `read_only`, `closed`, `wrong_thread`, `disk_full`, `limit_exceeded` (observers keep
+    /// triggering each other), `too_many_versions` (more versions are pinned than the store allows).
     public func beginWrite() throws {
         try check()
         try ReadOnlySection.check()
@@ -75,13 +74,12 @@ extension Store {
 
     /// Commits the open write transaction; the silenced tokens do not receive it.
     ///
-    /// If another thread or process commits in the same moment, so that the store moves over both commits at once, they
-    /// receive both: no observer misses the changes of others.
+    /// If another thread or process commits at the same time, so that the store receives both commits at once, the
+    /// silenced tokens receive both; so no observer misses the changes of others.
     ///
-    /// When it returns, the data is as safe as the store's durability says, and the store's own
-    /// `did_change` observers have been called. Throws `not_in_write`, `invalid_argument` for a token
-    /// of another store (the write stays open), `disk_full` (the write is rolled back), `closed`,
-    /// `wrong_thread`.
+    /// When the function returns, the commit has the durability of the store, and the store's own `did_change`
+    /// observers have been called. Throws `not_in_write`, `invalid_argument` for a token of another store (the write
+    /// stays open), `disk_full` (the write is rolled back), `closed`, `wrong_thread`.
     public func commitWrite(withoutNotifying silenced: [NotificationToken] = []) throws {
         try checkOpen(to: "commit")
         try notifications.checkOwn(silenced)
@@ -92,7 +90,7 @@ extension Store {
         do {
             left = try commitSnapshot(keepingLeft: keepingLeft)
         } catch {
-            // because: the caller needs the reason why the commit failed, not that the file can then not even be read.
+            // because: the caller needs the reason why the commit failed, not the failure to read the file afterwards.
             try? didRollBack()
             throw error
         }
@@ -101,14 +99,14 @@ extension Store {
         didCommitSchema()
         settleOutcome(isCommitted: true)
         noteCommit(after: before)
-        // Another process may have committed again already.
+        // Another process may have committed since.
         if view.version > before + 1 { followSchema() }
         notifications.didCommit(leaving: leftView, silencing: silenced)
         if notifications.hasWork { requestTurn() }
         requestMissedTurn()
     }
 
-    /// Rolls the open write transaction back.
+    /// Rolls back the open write transaction.
     ///
     /// Throws `not_in_write`, `closed`, `wrong_thread`.
     public func cancelWrite() throws {
@@ -118,22 +116,22 @@ extension Store {
         try didRollBack()
     }
 
-    /// The session of the open write transaction, for a change of `what`.
+    /// Returns the session of the open write transaction; `what` describes the change in errors.
     func writing(_ what: @autoclosure () -> String) throws -> WriteSession {
         let session = try requireWrite(what())
         try view.requireSound()
-        // The changes of a failed write are lost anyway, and would only take more memory.
+        // A failed write is rolled back, so further changes would only take memory.
         if session.hasFailed { try throwFailure(of: session) }
         view.noteChange()
         return session
     }
 
-    @inline(never)  // to keep the path of each change short
+    @inline(never)  // keeps the code of each change short
     private func throwFailure(of session: WriteSession) throws {
         try StoreError.wrapping(session.requireNoFailure)
     }
 
-    /// Throws `not_in_write` outside a write transaction; for operations that may find nothing to change.
+    /// Throws `not_in_write` outside a write transaction; used by operations that may have no change to make.
     @discardableResult  // because most callers only need the check
     package func requireWrite(_ what: @autoclosure () -> String) throws -> WriteSession {
         try ReadOnlySection.check()
@@ -143,7 +141,7 @@ extension Store {
         return session
     }
 
-    /// Throws `not_in_write` if there is no transaction that could be ended.
+    /// Throws `not_in_write` if no transaction is open that can be ended.
     private func checkOpen(to end: String) throws {
         try ReadOnlySection.check()
         guard !isMigrating else {
@@ -162,7 +160,7 @@ extension Store {
         return view.snapshot.write
     }
 
-    /// Follows a transaction that was rolled back; if it changed the schema, the old one holds again.
+    /// Updates the store after a rollback; if the transaction changed the schema, restores the old one.
     func didRollBack() throws {
         view.noteChange()
         settleOutcome(isCommitted: false)

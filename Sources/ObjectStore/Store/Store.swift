@@ -1,26 +1,27 @@
 import ColumnStorage
 
-/// A live object store, opened by one thread: the access to a file's objects.
+/// A live object store, opened by one thread, which gives access to the objects of a file.
 ///
-/// A store holds one snapshot of its file. Reads see that version; `refresh`, a write transaction or (with
-/// `autorefresh`) a turn of the thread's event loop moves it to the newest one and notifies observers. Each thread
-/// opens its own store of a file; the stores share the file, one writer at a time, across threads and processes.
+/// A store has one snapshot of its file, and reads see that version. `refresh`, a write transaction or (with
+/// `autorefresh`) a turn of the thread's event loop moves the store to the newest version and notifies observers. Each
+/// thread opens its own store of a file. All stores of the file share it, across threads and processes, with one writer
+/// at a time.
 ///
-/// Rules: a store and everything that comes from it is used on its scheduler's thread only. Changes
-/// need an open write transaction. Closing is final; handles that outlive it refuse to be used.
+/// A store and all its objects are used on its scheduler's thread only. Changes need an open write transaction. A
+/// closed store cannot be reopened; its handles throw `closed`.
 public final class Store {
-    /// How the store was opened.
+    /// The configuration with which the store was opened.
     public let configuration: StoreConfiguration
 
-    /// The thread that the store belongs to.
+    /// The scheduler of the thread to which the store belongs.
     package let scheduler: any Scheduler
 
-    /// The schema and snapshot that reads see; the same object for the store's whole life.
+    /// The schema and the snapshot for reads; the same object for the whole life of the store.
     package let view: StoreView
 
     /// Whether a turn of the event loop moves the store to the newest version.
     ///
-    /// On by default; without it the store's observers receive that a refresh is required.
+    /// On by default; if off, the store's observers are notified that a refresh is required.
     public var autorefresh = true
 
     /// Whether the store was closed.
@@ -28,74 +29,76 @@ public final class Store {
     // Not public, so that the compiler sees all code that changes it and need not guard every read.
     private var hasClosed = false
 
-    /// The observers, and their pending reports.
+    /// The dispatcher of the store's observers.
     package private(set) lazy var notifications = NotificationDispatcher(self)
 
-    /// Knows which reaction is running; nil where nothing is tracked.
+    /// The scope that tracks reads for reactions; nil if reads are not tracked.
     package var readScope: ReadScope?
     /// The values that the store updates for its reactions.
     var liveNodes = LiveNodes()
 
-    /// Called when the schema that the store shows has become another one, on the store's thread.
+    /// Called on the store's thread after the schema of the store has changed.
     package var schemaHandler: (() -> Void)?
 
-    /// Called when the store has moved to another version or committed one, on the store's thread.
+    /// Called on the store's thread after the store has moved to another version or committed one.
     package var moveHandler: (() -> Void)?
 
-    /// Called again and again while a write waits for another writer for longer than a moment; what it throws ends
-    /// the wait, and is thrown by what would have written.
+    /// Called repeatedly while a write waits for another writer.
+    ///
+    /// An error of the handler ends the wait, and the write rethrows the error.
     let waitHandler: (() throws -> Void)?
 
-    /// The link for holders that must not keep the store alive.
+    /// A link for holders that must not keep the store alive.
     let link = StoreLink()
     let coordinator: StoreCoordinator
     private let pin: VersionRegistry.Pin
-    /// The version that was frozen last, as long as it is held.
+    /// The last frozen view, while a caller holds it.
     weak var latestFrozen: StoreView?
-    /// Older versions that were requested, as long as they are held.
+    /// The views of earlier versions that callers requested, while they hold them.
     var pastViews = PastViews()
     private var membership: UInt64 = 0
     private var wakeup: (any Wakeup)?
     private var announcedVersion: UInt64
-    /// The writes that wait for their turn.
+    /// The queued writes.
     var queue = WriteQueue()
-    /// Whether a turn of the event loop came when it could not be taken.
+    /// Whether a turn of the event loop was skipped because the store was busy.
     private var hasMissedTurn = false
-    /// The outcome of the open write, once it was requested.
+    /// The outcome of the open write, if a reference needs it.
     private(set) var outcome: WriteOutcome?
-    /// The inserter for single objects.
+    /// The cached inserter for single objects.
     var inserterCache = InserterCache()
-    /// The functions that create default values; only this store has them.
+    /// The functions that compute default values; only this store has them.
     let functionDefaults = DefaultFunctions()
-    /// The schema's bytes in the file, to notice a change.
+    /// The schema's bytes in the file, which show whether another process changed it.
     private(set) var catalog: [UInt8] = []
-    /// The schema that the open write transaction has changed; nil if it has not.
+    /// The schema before the open write transaction changed it; nil if it did not.
     private(set) var schemaBeforeWrite: Schema?
-    /// The schema of the present version, whatever an open write transaction has done to it.
+    /// The schema of the current version, without changes of an open write transaction.
     var committedSchema: Schema { schemaBeforeWrite ?? view.schema }
-    /// Whether a migration's function is running, in the write transaction that ends with it.
+    /// Whether a migration's function is running, in a write transaction that ends with it.
     private(set) var isMigrating = false
     /// The function that migrates the file when the store is opened.
     let migrationFunction: ((Migration) throws -> Void)?
 
-    /// Whether the file follows a stream, so that only its follower may write.
+    /// Whether the file follows a stream, so that only its replicating store may write.
     package internal(set) var isFollower = false
-    /// Whether this store applies the commits of the stream that the file follows.
+    /// Whether this store applies the commits of the stream.
     package var isReplicating = false
 
     /// Opens a store on the calling thread, which must be the scheduler's.
     ///
-    /// Creates the file if there is none, and classes that are missing from it. Takes about a
-    /// millisecond, whatever the number of objects. Throws `invalid_schema`, `migration_needed`,
-    /// `version_too_low`, `duplicate_key` and `missing_value` (found after a migration), `file_corrupt`,
-    /// `file_format_too_new`, `read_only`, `disk_full`, `invalid_argument` (cannot be opened or created,
-    /// or is to be migrated while this process has it open), and what a migration throws.
+    /// Creates the file if it does not exist, and adds missing classes. Takes about a millisecond, independent of the
+    /// number of objects. Throws `invalid_schema`, `migration_needed`, `version_too_low`, `duplicate_key` and
+    /// `missing_value` (found after a migration), `file_corrupt`, `file_format_too_new`, `read_only`, `disk_full`,
+    /// `invalid_argument` (the file cannot be opened or created, or needs a migration while this process has it open),
+    /// and the errors of a migration.
     ///
-    /// `migration` replaces the configuration's, for a closure that is confined to this thread.
-    /// `shouldCompact` is called with the file's bytes and those of them that are in use, when this
-    /// is the first store of the file in the process; if it says so the file is compacted, unless
-    /// another process has it open. Its errors are thrown. `whileWaiting` is called some fifty times a second while a
-    /// write, now or later, waits for another writer; what it throws ends the wait. Without it nothing does.
+    /// `migration` replaces the function of the configuration, for a closure that is confined to this thread.
+    /// `shouldCompact` is called with the number of bytes of the file and the number of used bytes, if this is the
+    /// first store of the file in the process. If it returns true, the file is compacted, unless another process has it
+    /// open. Its errors are rethrown. `whileWaiting` is called about fifty times a second while a write, now or later,
+    /// waits for another writer. An error of `whileWaiting` ends the wait; without the function, the wait cannot be
+    /// interrupted.
     public init(
         _ configuration: StoreConfiguration, scheduler: any Scheduler,
         migration: ((Migration) throws -> Void)? = nil,
@@ -122,7 +125,7 @@ public final class Store {
             try readRole()
             try SchemaOpening(self).prepare()
         } catch {
-            // A migration may have kept the store.
+            // A caller of the migration may have kept the store.
             end()
             throw error
         }
@@ -133,13 +136,13 @@ public final class Store {
         notifications.isObservingHandler = { [coordinator, membership] isObserving in
             coordinator.note(membership, isObserving: isObserving)
         }
-        // Commits of others since the file was last read did not wake this store.
+        // Commits of other stores since the file was last read did not wake this store.
         if view.snapshot.file.latestVersion() > view.version { requestTurn() }
     }
 
     deinit {
         link.store = nil
-        // Not `close()`: no observer is left, and handlers must not run in a deinit.
+        // `close()` is not called: there are no observers any more, and handlers must not run in a deinit.
         queue.turn?.withdraw()
         outcome?.didRollBack()
         coordinator.leave(membership)
@@ -147,9 +150,9 @@ public final class Store {
         if !isClosed { view.snapshot.close() }
     }
 
-    /// Ends the store: an open write is rolled back, observers are ended, the snapshot is released.
+    /// Closes the store: rolls back an open write, ends all observers, and releases the snapshot.
     ///
-    /// Calling it again does nothing.
+    /// Another call has no effect.
     public func close() {
         if !ReadOnlySection.isActive { end() }
     }
@@ -170,7 +173,7 @@ public final class Store {
         abandonQueuedWrites()
     }
 
-    /// The file's path; nil in memory.
+    /// The file's path; nil for a store in memory.
     public var path: String? {
         if case .file(let path) = configuration.location { path } else { nil }
     }
@@ -178,10 +181,10 @@ public final class Store {
     /// The store's name in messages: its path in quotes.
     package var title: String { path.map { "'\($0)'" } ?? "a store in memory" }
 
-    /// The file to watch for commits of other processes; nil in memory.
+    /// The file to watch for commits of other processes; nil for a store in memory.
     ///
-    /// Another process reads from it after every commit, and closes it when it ends, however it ends; the host calls
-    /// ``fileMayHaveChanged()`` after both.
+    /// Other processes read from it after every commit, and close it when they end or crash; after both, the host calls
+    /// ``fileMayHaveChanged()``.
     package var commitSignalPath: String? {
         path == nil || isClosed ? nil : view.snapshot.file.commitSignalPath
     }
@@ -189,16 +192,16 @@ public final class Store {
     /// Whether a write transaction is open.
     public var isInWrite: Bool { view.snapshot.write != nil }
 
-    /// Whether changes are refused.
+    /// Whether the store refuses changes.
     public var isReadOnly: Bool { configuration.isReadOnly }
 
-    /// The version that the store shows.
+    /// The version that reads see.
     public var version: UInt64 { view.version }
 
-    /// The schema that the store shows.
+    /// The current schema.
     public var schema: Schema { view.schema }
 
-    /// Throws `closed` or `wrong_thread` if the store cannot be used here and now.
+    /// Throws `closed` or `wrong_thread` if the calling thread cannot use the store now.
     package func check() throws {
         guard scheduler.isOnThread else {
             throw StoreError(
@@ -212,13 +215,13 @@ public final class Store {
 }
 
 extension Store {
-    /// Moves to the newest version and delivers what that causes, now.
+    /// Moves to the newest version and notifies observers before it returns.
     ///
-    /// True if the version moved.
+    /// Returns whether the version changed.
     ///
-    /// False, without doing anything, inside a write transaction, an observer and a default function. Throws
-    /// `closed`, `wrong_thread`, and what reading the file may throw.
-    @discardableResult  // because delivery is the point as often as the answer
+    /// Returns false without any effect inside a write transaction, an observer or a default function. Throws `closed`,
+    /// `wrong_thread`, and the errors of reading the file.
+    @discardableResult  // because many callers only need the delivery
     public func refresh() throws -> Bool {
         try check()
         guard !isInWrite, !notifications.isDelivering, !ReadOnlySection.isActive else {
@@ -229,8 +232,9 @@ extension Store {
         return hasMoved
     }
 
-    /// Serves a turn of the event loop: with autorefresh, moves on and delivers; without, delivers the pending calls of
-    /// this version and reports that there is a newer one.
+    /// Runs in a turn of the event loop: advances to the newest version with autorefresh, and delivers pending changes.
+    ///
+    /// Without autorefresh, a newer version is announced instead.
     func takeTurn() {
         guard !isClosed else { return }
         guard !isInWrite, !notifications.isDelivering else {
@@ -255,28 +259,27 @@ extension Store {
         runQueuedWrite()
     }
 
-    /// To be called by the host on the store's thread when another process may have committed.
+    /// Reads the newest version if another process may have committed; the host calls it on the store's thread.
     ///
-    /// Costs one load when none has.
+    /// Costs one load if no process has committed.
     package func fileMayHaveChanged() {
         guard !isClosed, view.snapshot.file.latestVersion() != view.version else { return }
         takeTurn()
     }
 
-    /// Asks the scheduler for a turn.
+    /// Requests a turn from the scheduler.
     func requestTurn() {
         wakeup?.wake()
     }
 
-    /// Asks for a turn in place of one that came while a write was open or a handler was waiting, or where queued writes
-    /// wait for one.
+    /// Requests a turn if one was skipped during a write or a delivery, or if queued writes wait for one.
     func requestMissedTurn() {
         guard hasMissedTurn || !queue.isEmpty else { return }
         hasMissedTurn = false
         requestTurn()
     }
 
-    /// Requests a turn of this store's thread, from any other thread.
+    /// A function that requests a turn of this store's thread, on any thread.
     var anyThreadWakeup: @Sendable () -> Void { { [wakeup] in wakeup?.wake() } }
 
     private func advance() throws -> Bool {
@@ -288,7 +291,7 @@ extension Store {
         return true
     }
 
-    /// Follows the snapshot to the version that it has moved to.
+    /// Updates the store after its snapshot has moved to another version.
     func didLeave(_ snapshot: Snapshot) throws {
         let left = StoreView(schema: view.schema, snapshot: snapshot, isFrozen: true)
         view.noteChange()
@@ -298,13 +301,13 @@ extension Store {
         notifications.didAdvance(leaving: left)
     }
 
-    /// Takes the schema of a version that a commit has moved past its own to.
+    /// Loads the schema after a commit that also moved the store beyond commits of other processes.
     func followSchema() {
-        // because: the commit is done, and its caller must not receive an error for it.
+        // because: the commit has succeeded, so its caller must not receive an error.
         do { try reloadSchema() } catch { notifications.report(error) }
     }
 
-    /// Loads the schema of the present version if another process has changed it.
+    /// Loads the schema of the current version if another process has changed it.
     private func reloadSchema() throws {
         guard view.snapshot.mayHaveNewSchema else { return }
         if let bytes = try SchemaCatalog.bytes(view.snapshot), bytes != catalog { try adopt(bytes) }
@@ -312,7 +315,7 @@ extension Store {
         view.snapshot.mayHaveNewSchema = false
     }
 
-    /// Shows the schema that the present version stores as these bytes; none for an empty one.
+    /// Adopts a schema in its stored form; no bytes mean an empty schema.
     func adopt(_ bytes: [UInt8]) throws {
         var schema: Schema =
             bytes.isEmpty ? .empty : try SchemaCatalog.decode(bytes, of: view.snapshot.file)
@@ -329,7 +332,7 @@ extension Store {
         schemaHandler?()
     }
 
-    /// Reads the schema's bytes of a store that is being opened.
+    /// Reads the schema's bytes while the store is being opened.
     func readCatalog() throws { catalog = try SchemaCatalog.bytes(view.snapshot) ?? [] }
 
     /// Writes the schema's bytes, in the open write transaction.
@@ -340,7 +343,7 @@ extension Store {
         catalog = bytes
     }
 
-    /// Shows a schema that the open write transaction has given its tables already.
+    /// Adopts a schema whose tables the open write transaction has already created.
     func adoptInWrite(_ schema: Schema) {
         schemaBeforeWrite = schemaBeforeWrite ?? view.schema
         inserterCache.didChangeSchema()
@@ -349,10 +352,10 @@ extension Store {
         schemaHandler?()
     }
 
-    /// The open write transaction was committed.
+    /// Records that the open write transaction was committed.
     func didCommitSchema() { schemaBeforeWrite = nil }
 
-    /// The outcome of the open write.
+    /// Returns the outcome of the open write, for references to its objects.
     func outcomeOfWrite() -> WriteOutcome {
         if let outcome { return outcome }
         let made = WriteOutcome()
@@ -367,18 +370,18 @@ extension Store {
         self.outcome = nil
     }
 
-    /// Runs a migration's function; the write transaction cannot be ended meanwhile.
+    /// Runs a migration's function, during which the write transaction cannot be ended.
     func keepingWriteOpen(_ body: () throws -> Void) throws {
         isMigrating = true
         defer { isMigrating = false }
         try body()
     }
 
-    /// Commits the snapshot's write and wakes the other stores of the file: other threads take a while to wake, and need
-    /// not wait until this one has moved to the new version.
+    /// Commits the snapshot's write and wakes the other stores of the file.
     ///
-    /// Returns the version that was left, if it is to be kept.
-    @discardableResult  // because: it is kept only on request
+    /// The other stores are woken before this one moves to the new version, because their threads take a while to wake.
+    /// Returns the previous version if `keepingLeft` is true.
+    @discardableResult  // because: the previous version is returned only on request
     func commitSnapshot(keepingLeft: Bool = false) throws -> Snapshot? {
         if !view.schema.classesWithUniqueIndexes.isEmpty, let session = view.snapshot.write {
             do {

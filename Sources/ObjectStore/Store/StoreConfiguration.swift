@@ -1,72 +1,72 @@
-/// How a store is opened.
+/// The options with which a store is opened.
 public struct StoreConfiguration: Sendable {
-    /// Where the data lives.
+    /// The location of the data.
     public enum Location: Hashable, Sendable {
-        /// In a file.
+        /// A file at a path.
         case file(String)
-        /// In memory, shared by name among the stores of this process while one of them is open.
+        /// Memory, shared by name among the stores of this process while one of them is open.
         case memory(String)
     }
 
-    /// When a commit counts as done.
+    /// The point at which a commit counts as done.
     public enum Durability: String, Sendable, CaseIterable {
-        /// When it is on disk: it survives a power failure.
+        /// A commit is done once it is on disk, so it survives a power failure.
         ///
-        /// Costs a flush.
+        /// Each commit takes a flush.
         case full
-        /// At once; it reaches the disk soon after, and survives a crash of the process at once.
+        /// A commit is done at once: it survives a crash of the process, and is written to disk soon after.
         ///
-        /// A power failure may take the last commits, and leaves the file as the one before them has made it.
+        /// A power failure may lose the last commits, and leaves the file in the state of the commit before them.
         case async
-        /// At once; the disk is never waited for.
+        /// A commit is done at once, and never waits for the disk.
         ///
         /// A power failure may damage the file.
         case memory
     }
 
-    /// Where the data lives.
+    /// The location of the data.
     public var location: Location
-    /// The classes the program expects; nil takes them as stored in the file.
+    /// The classes that the program declares; nil uses those stored in the file.
     public var schema: [ClassSchema]?
-    /// The version of that schema; meaningful only with one.
+    /// The schema version; used only if `schema` is set.
     public var schemaVersion: UInt64
     /// Migrates a file with a lower schema version, in one write transaction, when a store is opened.
     ///
-    /// Not called for a new file. Without it, values convert where that is exact, and new properties have their
-    /// default, or are zero, empty or nil.
+    /// It is not called for a new file. If it is nil, values are converted if the conversion is exact, and new
+    /// properties have their default, or are zero, empty or nil.
     public var migration: (@Sendable (Migration) throws -> Void)?
     /// The data that the migration may lose: `Class.property`, or the name of a class.
     ///
-    /// A property that holds values and disappears without being named here, or being deleted by the migration, is
-    /// `migration_needed`.
+    /// Opening throws `migration_needed` if a property with values is removed that is neither named here nor deleted by
+    /// the migration.
     public var drops: Set<String> = []
-    /// Whether a file that would need a migration is emptied instead, and starts again with the wanted schema.
+    /// Whether all data is deleted if the file needs a migration.
     ///
-    /// For data that can be fetched again.
+    /// The store is then created again with the new schema. Use it for data that can be fetched again.
     public var deletesIfMigrationNeeded: Bool
-    /// Whether changes are refused.
+    /// Whether the store refuses changes.
     public var isReadOnly: Bool
-    /// When a commit counts as done.
+    /// The point at which a commit counts as done.
     public var durability: Durability
-    /// How many versions the change history keeps; 0 for none.
+    /// The number of versions that the change history keeps; 0 for none.
     ///
-    /// Every writer of a file keeps as many as it was opened with: one that keeps fewer removes older ones, and what one
-    /// with 0 writes cannot be undone. Of a store in memory the first to open it decides.
+    /// Every writer of a file applies its own number: a writer with a lower number removes older versions, and the
+    /// writes of one with 0 cannot be undone. For a store in memory, the first store that opens it decides.
     public var history: Int
-    /// The largest size of the file in bytes; nil for one that no disk of today reaches, and in memory for what the machine
-    /// has, 64 GiB at most.
+    /// The maximum size of the file in bytes; nil for the default.
     ///
-    /// Address space only. Of a store in memory the first to open it decides.
+    /// The default is larger than any disk; for a store in memory it is the memory of the machine, at most 64 GiB. The
+    /// size only reserves address space. For a store in memory, the first store that opens it decides.
     public var maximumSize: Int?
 
-    /// How many versions may be kept alive at once; nil for any number.
+    /// The maximum number of versions that may be pinned at once; nil for any number.
     ///
-    /// Counted from the oldest version that is read to the newest. A write beyond it is refused.
+    /// All versions from the oldest pinned one to the newest count. A write beyond the limit is refused.
     public var maximumLiveVersions: Int?
-    /// The holder that opens the store, for reports.
+    /// The holder that opens the store, named in reports.
     package var holder = VersionHolder()
 
-    /// Makes a configuration with the usual settings.
+    /// Creates a configuration with the default settings.
     public init(
         _ location: Location, schema: [ClassSchema]? = nil, schemaVersion: UInt64 = 0,
         migration: (@Sendable (Migration) throws -> Void)? = nil,

@@ -3,12 +3,12 @@ import Synchronization
 
 /// Notifies the stores of one file in this process of each other's commits.
 ///
-/// There is one for each open file, found through a registry; stores of any thread join and leave.
+/// Each open file has one coordinator in a registry; stores of any thread join and leave it.
 final class StoreCoordinator: Sendable {
     private let file: ObjectIdentifier
-    /// The versions that this process holds, with their holders.
+    /// The versions that this process has pinned, with their holders.
     let pins = VersionRegistry()
-    /// The latest commits that scripts of this process have made or noticed.
+    /// The latest commits that scripts of this process made or that it noticed.
     let commits = CommitLog()
 
     private struct Member {
@@ -34,8 +34,8 @@ final class StoreCoordinator: Sendable {
     }
 
     deinit {
-        // Another coordinator may already exist for a file that was opened at the same address. This may be the last
-        // reference to it, and its end acquires the lock as well.
+        // A coordinator may already exist for another file at the same memory address. It is kept here, because
+        // releasing its last reference inside the lock would acquire the lock again.
         let other = Self.registry.withLock { registry in
             let other = registry[file]?.coordinator
             if other == nil { registry[file] = nil }
@@ -44,7 +44,7 @@ final class StoreCoordinator: Sendable {
         withExtendedLifetime(other) {}
     }
 
-    /// The coordinator of a file.
+    /// Returns the coordinator of a file.
     static func of(_ file: ColumnFile) -> StoreCoordinator {
         registry.withLock { registry in
             if let known = registry[file.identity]?.coordinator { return known }
@@ -71,13 +71,14 @@ final class StoreCoordinator: Sendable {
         members.withLock { $0.stores[member] = nil }
     }
 
-    /// Notes whether a store has observers.
+    /// Records whether a store has observers.
     func note(_ member: UInt64, isObserving: Bool) {
         members.withLock { $0.stores[member]?.isObserving = isObserving }
     }
 
-    /// Wakes all stores but the one that committed: first those with observers, for whom the others would take the
-    /// processors away.
+    /// Wakes all stores except the one that committed.
+    ///
+    /// Stores with observers are woken first, so the others do not delay them.
     func didCommit(_ member: UInt64) {
         let stores = members.withLock { $0.stores }
         for isObserving in [true, false] {

@@ -1,7 +1,7 @@
 import ColumnStorage
 
 extension StoreError {
-    /// Runs a call into storage and says its errors in the store's words.
+    /// Runs a call of the storage, and converts its errors to store errors.
     static func wrapping<Result>(
         _ call: () throws(StorageError) -> Result
     ) throws(StoreError) -> Result {
@@ -12,7 +12,7 @@ extension StoreError {
         }
     }
 
-    /// The store's words for a failure of storage; the message names the file.
+    /// Converts an error of the storage; the message names the file.
     package init(_ error: StorageError) {
         let code: Code
         var advice = ""

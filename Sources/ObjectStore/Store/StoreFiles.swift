@@ -1,12 +1,12 @@
 import ColumnStorage
 
-/// Work on whole files, without a store.
+/// Operations on whole files, without a store.
 package enum StoreFiles {
     /// Writes a compact copy of a file's newest version, also while other processes write.
     ///
-    /// The copy appears under its name when it is complete and on the device; `isReplacing` allows replacing another
-    /// file that is not open. Throws `invalid_argument` (no such file, it cannot be read, the copy exists or cannot be
-    /// created), `file_corrupt`, `file_format_too_new`, `disk_full`.
+    /// The copy has its final name only after it is complete and on the device; `isReplacing` allows overwriting
+    /// another file that is not open. Throws `invalid_argument` (the file does not exist or cannot be read, the copy
+    /// exists or cannot be created), `file_corrupt`, `file_format_too_new`, `disk_full`.
     package static func backup(
         _ path: String, to destination: String, isReplacing: Bool = false
     ) throws {
@@ -23,8 +23,8 @@ package enum StoreFiles {
     ///
     /// Returns the size in bytes before and after.
     ///
-    /// No process may have the file open. On an error the file is unchanged. Throws `invalid_argument` (no such file,
-    /// it is open, it may not be written), `file_corrupt`, `file_format_too_new`, `disk_full`.
+    /// No process may have the file open. After an error the file is unchanged. Throws `invalid_argument` (the file
+    /// does not exist, is open, or is not writable), `file_corrupt`, `file_format_too_new`, `disk_full`.
     package static func compact(_ path: String) throws -> (before: Int, after: Int) {
         try leavingNoLockFile(of: path) {
             try open(path).close()
@@ -46,7 +46,8 @@ package enum StoreFiles {
 
     /// Whether a file is empty, or the creation of its store did not finish: opening it for writing creates the store.
     ///
-    /// Throws `invalid_argument` (no such file, it cannot be read).
+    /// Opening such a file for writing creates the store. Throws `invalid_argument` (the file does not exist or cannot
+    /// be read).
     package static func isEmpty(_ path: String) throws -> Bool {
         try StoreError.wrapping { () throws(StorageError) in try ColumnFile.isEmpty(path: path) }
     }
@@ -59,11 +60,11 @@ package enum StoreFiles {
         }
     }
 
-    /// Looks at the pages of a file before it is opened: what is wrong with them, at most `limit` faults.
+    /// Verifies the pages of a file before it is opened, and returns at most `limit` errors.
     ///
-    /// A file whose pages are sound may be opened, and ``Store/verify(atMost:)`` looks at what is on them. Others may use
-    /// the file meanwhile, this process must not have it open. Throws `invalid_argument` (no such file, no store, it
-    /// cannot be read), `file_corrupt`, `file_format_too_new`.
+    /// A file with valid pages can be opened; ``Store/verify(atMost:)`` then verifies their contents. Other processes
+    /// may use the file meanwhile, but this process must not have it open. Throws `invalid_argument` (the file does not
+    /// exist, is not a store, or cannot be read), `file_corrupt`, `file_format_too_new`.
     package static func verifyPages(_ path: String, atMost limit: Int = 100) throws -> [StoreFault]
     {
         try StoreError.wrapping { () throws(StorageError) in
@@ -89,19 +90,19 @@ package enum StoreFiles {
 
     /// Removes the unfinished copies of this process; call it when the process ends early.
     ///
-    /// On any thread; backups and compactions in progress fail.
+    /// Any thread may call it; backups and compactions in progress fail.
     package static func removeUnfinishedCopies() { ColumnFile.removeUnfinishedCopies() }
 
-    /// Lets the process end with a message of the program, and this status, when a file that is open can no longer be read: another
-    /// program has cut it short, or its device has failed.
+    /// Ends the process with a message and an exit status if an open file can no longer be read.
     ///
-    /// Without this the process ends too, by SIGBUS and without a word. Takes over that signal, and leaves the terminal
-    /// at standard input as it is now. For programs, at their start.
+    /// This happens if another program truncates the file, or its device fails. Otherwise SIGBUS would end the process
+    /// without a message. The function handles that signal, and at the end restores the terminal at standard input to
+    /// its current state. Programs call it at their start.
     package static func explainLostPages(as program: StaticString, exitStatus: Int32) {
         ColumnFile.explainLostPages(as: program, exitStatus: exitStatus)
     }
 
-    /// Opens a file for reading, which verifies that it is a store.
+    /// Opens a file for reading, and verifies that it is a store.
     private static func open(_ path: String) throws -> ColumnFile {
         try StoreError.wrapping { () throws(StorageError) in
             try ColumnFile.open(path: path, options: FileOptions(isReadOnly: true))
@@ -112,7 +113,7 @@ package enum StoreFiles {
 extension Store {
     /// Writes a compact copy of the newest version to a file, also while others write.
     ///
-    /// Errors: as for ``StoreFiles/backup(_:to:isReplacing:)``, `closed`, `wrong_thread`.
+    /// Throws the errors of ``StoreFiles/backup(_:to:isReplacing:)``, `closed`, `wrong_thread`.
     public func backup(to destination: String, isReplacing: Bool = false) throws {
         try check()
         try StoreError.wrapping { () throws(StorageError) in

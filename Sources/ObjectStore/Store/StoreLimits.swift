@@ -12,13 +12,12 @@ package enum StoreLimits {
     ///
     /// A value is read and written as a whole, so larger ones would need several times their size in memory.
     package static let valueBytes = 256 << 20
-    /// The maximum number of objects nested in each other in one value, of objects embedded in each other, and of lists
-    /// and maps inside each other in a mixed value.
+    /// The maximum depth of nested objects in one value, of embedded objects, and of lists and maps in a mixed value.
     package static let nesting = 100
 
-    /// Throws `limit_exceeded` if the store would run out of numbers for tables or columns.
+    /// Throws `limit_exceeded` if no numbers for tables or columns are left.
     ///
-    /// These numbers are not used again: properties and classes that were removed count.
+    /// These numbers are not reused, so removed classes and properties count.
     static func check(_ classes: [ClassSchema], nextTable: UInt32) throws {
         guard nextTable < TableID.limit - 1 else {
             throw StoreError(

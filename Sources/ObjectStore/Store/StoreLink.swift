@@ -1,7 +1,7 @@
 /// A reference to a store that does not keep it alive.
 ///
-/// A weak reference to the store itself would make all others slower to count, and reads count some.
+/// A weak reference to the store itself would slow down the counting of all its references, and reads count some.
 final class StoreLink {
-    /// The store; nil before it is made and from the moment on that it goes.
+    /// The store; nil before it is created, and from the beginning of its deinitialization.
     unowned var store: Store?
 }

@@ -1,83 +1,83 @@
 import ColumnStorage
 
-/// The number of a store's objects, and the space that its parts take.
+/// The number of objects in a store, and the space that its parts use.
 ///
-/// Bytes are those of stored keys and values. Pages are filled to some part only, so the file is larger than their sum.
+/// Byte counts include stored keys and values only. Pages are partly filled, so the file is larger than the sum.
 package struct StoreStatistics: Sendable, Hashable {
-    /// One property.
+    /// The statistics of one property.
     package struct PropertyStatistics: Sendable, Hashable {
-        /// Its name.
+        /// The name of the property.
         package let name: String
-        /// Its type as a schema spells it.
+        /// The type of the property in the syntax of schemas.
         package let typeName: String
-        /// The bytes of its values, of its elements and of its indexes.
+        /// The bytes of the values, of collection elements and of the indexes.
         package let usage: ColumnUsage
     }
 
-    /// An index over several properties.
+    /// The statistics of an index over several properties.
     package struct IndexStatistics: Sendable, Hashable {
-        /// The properties, the most significant first.
+        /// The properties of the index, the most significant first.
         package let properties: [String]
-        /// Its bytes.
+        /// The bytes of the index.
         package let bytes: Int
     }
 
-    /// One class.
+    /// The statistics of one class.
     package struct ClassStatistics: Sendable, Hashable {
-        /// Its name.
+        /// The name of the class.
         package let name: String
-        /// Whether its objects belong to a parent each.
+        /// Whether each object of the class belongs to a parent.
         package let isEmbedded: Bool
-        /// How many objects there are.
+        /// The number of objects.
         package let objects: Int
-        /// The properties that are stored, in schema order.
+        /// The stored properties, in schema order.
         package let properties: [PropertyStatistics]
         /// The indexes over several properties.
         package let indexes: [IndexStatistics]
-        /// The bytes of the newest objects, which wait to be packed into columns.
+        /// The bytes of the newest objects in the tail, which are not yet packed into columns.
         package let waitingBytes: Int
-        /// All bytes of the class: values, indexes, which rows exist, what removed properties have left.
+        /// All bytes of the class: values, indexes, the set of existing rows, and the remains of removed properties.
         package let bytes: Int
 
-        /// The bytes of all indexes, those of links backwards and of full text included.
+        /// The bytes of all indexes, including link indexes and full-text indexes.
         package var indexBytes: Int {
             properties.reduce(0) { $0 + $1.usage.index + $1.usage.fullText }
                 + indexes.reduce(0) { $0 + $1.bytes }
         }
     }
 
-    /// The version that is described.
+    /// The described version.
     package let version: UInt64
-    /// The number that migrations count.
+    /// The schema version.
     package let schemaVersion: UInt64
     /// The classes in the order of their names.
     package let classes: [ClassStatistics]
-    /// The versions whose changes the file still knows; nil where there is none.
+    /// The versions in the change history; nil if it is empty.
     package let historyVersions: ClosedRange<UInt64>?
-    /// The bytes of those changes.
+    /// The bytes of the change history.
     package let historyBytes: Int
     /// The size of the file.
     package let fileBytes: Int
-    /// The part of it that the newest version uses, in whole pages.
+    /// The bytes of the file that the newest version uses, in whole pages.
     package let usedBytes: Int
-    /// The bytes of a page.
+    /// The size of a page in bytes.
     package let pageBytes: Int
-    /// The pages that nothing uses; the next writes take them, and `compact` gives them back to the disk.
+    /// The number of free pages, which later writes reuse and `compact` removes.
     package let freePages: Int
-    /// The holders of old versions, and with them of pages that cannot be reused.
+    /// The holders of old versions, whose pages cannot be reused.
     package let pins: [VersionPin]
 
-    /// The objects of all classes.
+    /// The number of objects in all classes.
     package var objects: Int { classes.reduce(0) { $0 + $1.objects } }
 }
 
 extension Store {
-    /// The store in numbers.
+    /// Returns the statistics of the store.
     ///
-    /// Of the version that the store shows; inside a write transaction of the one before. Looks at the size of every
-    /// stored piece but not into it: milliseconds for a million objects.
+    /// They describe the store's version or, inside a write transaction, the version before. Only the sizes of stored
+    /// blocks are read, not their contents, so this takes milliseconds for a million objects.
     ///
-    /// Throws `closed`, `wrong_thread`, and `file_corrupt` where pages cannot be read.
+    /// Throws `closed`, `wrong_thread`, and `file_corrupt` if pages cannot be read.
     package func statistics() throws -> StoreStatistics {
         let pins = try pins()
         let usage = try StoreError.wrapping { () throws(StorageError) in

@@ -1,17 +1,17 @@
 import ColumnStorage
 
-/// A schema and a snapshot: everything that a read needs.
+/// A schema and a snapshot, which all reads use.
 ///
 /// The live view belongs to a ``Store``, moves with it and shows the changes of its open write transaction; frozen
-/// views show one version permanently. Confined to one thread.
+/// views show one version permanently. A view is confined to one thread.
 package final class StoreView {
-    /// The classes as of this version.
+    /// The classes in this version.
     package internal(set) var schema: Schema {
         get { currentSchema }
         set { currentSchema = newValue }
     }
-    // Not public, as the number of changes below, so that the compiler sees all who change them and need not guard
-    // every read.
+    // Neither this nor the number of changes below is public, so that the compiler sees all code that changes them and
+    // need not guard every read.
     private var currentSchema: Schema
 
     /// The data of this version.
@@ -20,16 +20,17 @@ package final class StoreView {
     /// Whether the view shows one version permanently.
     package let isFrozen: Bool
 
-    /// Counts the changes made inside write transactions, so that what was computed from a live
-    /// view can tell that it is out of date; 0 for a frozen view.
+    /// The number of changes inside write transactions; 0 for a frozen view.
+    ///
+    /// Values computed from a live view compare it to detect that they are out of date.
     package var generation: UInt64 { changeCount }
     private var changeCount: UInt64 = 0
 
-    /// Whether a frozen view was closed: nothing can be read any more.
+    /// Whether a frozen view was closed, so that it cannot be read any more.
     package private(set) var isClosed = false
     /// The pin that names the holder of a frozen view.
     private var pin: VersionRegistry.Pin?
-    /// The version of the file whose data this is, where the snapshot is of a copy.
+    /// The version of the original file, if the snapshot is of a copy of its data.
     let originalVersion: UInt64?
 
     init(
@@ -43,17 +44,17 @@ package final class StoreView {
         self.originalVersion = originalVersion
     }
 
-    /// To be called when something has changed inside a write transaction, or has been taken back.
+    /// Records a change, or the rollback of changes, inside a write transaction.
     func noteChange() { changeCount &+= 1 }
 
-    /// Throws `file_corrupt` if something that was read from the file was damaged.
+    /// Throws `file_corrupt` if data that was read from the file was damaged.
     ///
-    /// Damaged values read as null or empty. So this is called after reads that cannot throw themselves. Two loads.
+    /// Damaged values are read as null or empty, so this is called after reads that cannot throw. Takes two loads.
     package func requireSound() throws {
         if let damage = snapshot.damage { throw StoreError(damage) }
     }
 
-    /// Lets a frozen version go now, instead of with the last reference to anything of it.
+    /// Releases a frozen version now, instead of with the last reference to its objects.
     ///
     /// A live view is closed with its store.
     package func close() {
@@ -63,33 +64,33 @@ package final class StoreView {
         snapshot.close()
     }
 
-    /// The version that the view shows; an open write transaction adds to it.
+    /// The version of the view; an open write transaction changes data on top of it.
     package var version: UInt64 { originalVersion ?? snapshot.version }
 
-    /// The rows of a class.
+    /// Returns the reader of a class's rows.
     ///
-    /// The same reader each time; it moves with the view.
+    /// Each call returns the same reader, which follows the view.
     package func table(_ classSchema: ClassSchema) -> TableReader {
         snapshot.table(classSchema.table)
     }
 
-    /// The rows of a table.
+    /// Returns the reader of a table's rows.
     ///
-    /// The same reader each time; it moves with the view.
+    /// Each call returns the same reader, which follows the view.
     package func table(_ table: TableID) -> TableReader {
         snapshot.table(table)
     }
 
-    /// Whether the object exists in this view.
+    /// Returns whether the object exists in this view.
     package func isPresent(_ reference: ObjectReference) -> Bool {
         schema.find(table: reference.table) != nil
             && table(reference.table).isPresent(reference.key)
     }
 
-    /// The value of one property.
+    /// Returns the value of one property.
     ///
-    /// Collections are read whole, maps as `.dictionary`, lists, sets and backlinks as `.list`: use handles
-    /// and results where that matters.
+    /// Collections are read completely: maps as `.dictionary`; lists, sets and backlinks as `.list`. Use handles and
+    /// results to read only parts.
     ///
     /// Throws `invalid_object` if the object does not exist in this view.
     package func value(
@@ -120,8 +121,8 @@ package final class StoreView {
         return .null
     }
 
-    /// The objects that link to an object through the origin of a backlinks property, in the order of their creation;
-    /// an object occurs once for each of its links.
+    /// Returns the objects that link to an object through the origin of a backlinks property, in the order of their
+    /// creation; an object occurs once for each of its links.
     package func backlinks(_ property: Property, of key: ObjectKey) -> [ObjectReference] {
         guard let origin = property.origin, let source = schema.find(origin.className),
             let link = source.property(named: origin.property)
@@ -131,7 +132,7 @@ package final class StoreView {
         }
     }
 
-    /// nil for a null and for a row that is not there.
+    /// Returns a single value; nil for a null value and for a missing row.
     private func single(_ property: Property, of key: ObjectKey, in rows: TableReader) -> Value? {
         let column = property.column
         switch property.type {
@@ -157,7 +158,7 @@ package final class StoreView {
         }
     }
 
-    /// All entries of a map, in byte order of the keys.
+    /// Returns all entries of a map, in byte order of the keys.
     func mapEntries(
         _ property: Property, of key: ObjectKey, in rows: TableReader
     ) -> [(key: String, value: Value)] {
@@ -167,7 +168,7 @@ package final class StoreView {
         }
     }
 
-    /// All elements of a list or a set, in its order; of a map the values, in the order of the keys.
+    /// Returns all elements of a list or a set in its order; for a map, the values in the order of the keys.
     func listValues(_ property: Property, of key: ObjectKey, in rows: TableReader) -> [Value] {
         let target = schema.target(of: property)?.table
         return rows.listElements(property.column, key).map {
@@ -175,7 +176,7 @@ package final class StoreView {
         }
     }
 
-    /// One element of a list or a set; nil past its end.
+    /// Returns one element of a list or a set; nil past the end.
     func listElement(_ property: Property, _ list: ListReader, _ index: Int) throws -> Value? {
         let element = try StoreError.wrapping { () throws(StorageError) in
             try list.element(at: index)

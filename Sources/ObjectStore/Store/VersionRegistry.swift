@@ -1,8 +1,8 @@
 import Synchronization
 
-/// The versions of one file that this process holds, with their holders.
+/// The versions of one file that this process has pinned, with their holders.
 final class VersionRegistry: Sendable {
-    /// One holder; it is on the board while it lives.
+    /// The pin of one holder, which is registered while it exists.
     final class Pin: Sendable {
         let kind: VersionPin.Kind
         let holder: VersionHolder
@@ -29,7 +29,7 @@ final class VersionRegistry: Sendable {
         var version: UInt64 { held.load(ordering: .relaxed) }
         var since: Timestamp { Timestamp(microseconds: moved.load(ordering: .relaxed)) }
 
-        /// Notes that the holder has moved on.
+        /// Moves the pin after its holder has moved to another version.
         func move(to version: UInt64) {
             held.store(version, ordering: .relaxed)
             moved.store(Timestamp.now.microseconds, ordering: .relaxed)
@@ -47,7 +47,7 @@ final class VersionRegistry: Sendable {
 
     private let entries = Mutex(Entries())
 
-    /// Puts a holder on the board.
+    /// Registers a pin for a holder.
     func add(_ kind: VersionPin.Kind, _ holder: VersionHolder, version: UInt64) -> Pin {
         entries.withLock { entries in
             entries.next += 1
@@ -59,7 +59,7 @@ final class VersionRegistry: Sendable {
 
     /// All pins of the registry.
     var pins: [Pin] {
-        // Released outside the lock: the last reference of a pin acquires it again.
+        // The pins are released outside of the lock, because releasing the last reference of a pin acquires it again.
         entries.withLock { $0.pins.values.map { $0.pin } }.compactMap { $0 }
     }
 
