@@ -1,12 +1,12 @@
 import LMDBStorage
 
 extension ColumnFile {
-    /// The file's data as of an older version, in a file of its own that no path leads to and that lives as long as the
-    /// snapshot.
+    /// Returns a snapshot of the file's data at an older version, in a separate file without a path.
     ///
-    /// Versions since then are taken back one after the other in a copy, so that nothing is held in the original. Nil if
-    /// one of them does not keep its old values, or has changed the schema, which is that of `definitions`.
-    /// Costs copying the file's used pages and what the versions did. Throws `diskFull`, `damaged`, `closed`.
+    /// The file exists as long as the snapshot. Later versions are reverted one after the other in the copy, so the
+    /// original keeps no pages for it. Returns nil if one of them does not keep its old values, or has changed the
+    /// schema, which is that of `definitions`. Copies the file's used pages and reverts the changes of the versions.
+    /// Throws `diskFull`, `damaged`, `closed`.
     package func copy(
         asOf version: UInt64, _ definitions: [TableDefinition]
     ) throws(StorageError) -> Snapshot? {

@@ -9,12 +9,11 @@ import Synchronization
 
 // ColumnStorage: tables of typed columns in clusters on LMDB.
 //
-// A ColumnFile is one open file, shared by all threads. A Snapshot is one version of it as one thread
-// sees it; it lends a TableReader per table and, between beginWrite and commit, a WriteSession.
-// The layout of the file is described at FileTables and LeafFormat.
+// A ColumnFile is one open file, shared by all threads. A Snapshot is one version of it on one thread; it has a
+// TableReader for each table and, between beginWrite and commit, a WriteSession. The layout of the file is described at
+// FileTables and LeafFormat.
 //
-// Reads go straight to the map through a directory of leaf addresses per table. Rules that keep those
-// addresses right:
+// Reads access the map directly through a directory of leaf addresses per table. These rules keep the addresses valid:
 //
 // * An address points into a committed page, which the snapshot's read transaction protects, or into memory of the open
 //   write. Addresses of pages that the write has created are never kept: these pages move.
@@ -24,31 +23,31 @@ import Synchronization
 // * Reads inside a write read committed pages of the version before the write, unpacked leaves, and copies of the
 //   leaves that the write has flushed.
 //
-// A snapshot and all that belongs to it are confined to one thread, and nothing calls back into them while
-// a property is changed. Their stored properties say `@exclusivity(unchecked)`, because the checks at run
-// time cost a small commit a tenth of its instructions.
+// A snapshot and its parts are confined to one thread, and no callback enters them while a property is changed. Their
+// stored properties are `@exclusivity(unchecked)`, because the checks at run time would be a tenth of the instructions
+// of a small commit.
 //
-// Nothing here crashes on what a file contains: leaves are checked when their address is taken; what
-// is damaged reads as empty and is noted in `Snapshot.damage`.
+// No contents of a file can crash this code: leaves are checked when their address is stored; damaged data is read as
+// empty and recorded in `Snapshot.damage`.
 
-/// How a file of columns is opened.
+/// The options with which a file of columns is opened.
 package struct FileOptions: Sendable {
-    /// When commits reach the device.
+    /// The point at which commits reach the device.
     package var durability: Durability
-    /// Refuse writes.
+    /// Whether writes are refused.
     package var isReadOnly: Bool
-    /// The largest size of the file; address space only.
+    /// The maximum size of the file; it only reserves address space.
     package var mapSize: Int
-    /// Snapshots that may exist at once, over all processes.
+    /// The maximum number of simultaneous snapshots of all processes.
     package var maxReaders: Int
-    /// For how many versions the change sets, and the values before them, are kept at least.
+    /// The minimum number of versions whose change sets and replaced values are kept.
     ///
-    /// With 0 no values are kept, which makes commits a little cheaper.
+    /// With 0, no replaced values are kept, which makes commits slightly faster.
     package var historyLimit: Int
-    /// Whether writes are added to the history in full, and old entries removed; not for copies that go back in it.
+    /// Whether writes are recorded in the history and old entries are removed; false for copies that revert versions.
     var keepsHistory = true
 
-    /// The defaults: durable, writable, 1 TiB, 4096 readers, 100 versions.
+    /// Creates options; the defaults are durable, writable, 1 TiB, 4096 readers and 100 versions.
     package init(
         durability: Durability = .full, isReadOnly: Bool = false,
         mapSize: Int = EnvironmentOptions.usualMapSize, maxReaders: Int = 4096,
@@ -64,18 +63,18 @@ package struct FileOptions: Sendable {
 
 /// One open file.
 ///
-/// Safe to share between threads. The file is released by ``close()`` or with the last reference; snapshots that are
-/// still open keep what they read.
+/// It can be shared between threads. The file is released by ``close()`` or with the last reference; open snapshots
+/// keep the data that they read.
 package final class ColumnFile: Sendable {
     /// The path, or the name of an in-memory file.
     package let path: String
-    /// Whether it lives in memory only.
+    /// Whether the file exists only in memory.
     package let isInMemory: Bool
-    /// How it was opened.
+    /// The options with which the file was opened.
     package let options: FileOptions
     /// Whether this process cannot write to the file.
     package let isReadOnly: Bool
-    /// The same for all openings of one file in this process, while one of them lives.
+    /// The identity of the open file, which all openings of it in this process share.
     package let identity: ObjectIdentifier
     package let tables: FileTables
     private let held: Mutex<EnvironmentLease?>
@@ -93,9 +92,9 @@ package final class ColumnFile: Sendable {
         try FileFormat.check(self)
     }
 
-    /// Opens a file, or creates it.
+    /// Opens a file, or creates it if it does not exist.
     ///
-    /// A file that is open already in this process is shared.
+    /// A file that is already open in this process is shared.
     ///
     /// Throws `notAStore`, `newerFormat`, `damaged`, `permission`, `notFound`.
     package static func open(
@@ -107,9 +106,9 @@ package final class ColumnFile: Sendable {
         return try ColumnFile(path, options, lease, isInMemory: false)
     }
 
-    /// Opens a file without a path.
+    /// Opens a file in memory.
     ///
-    /// It exists while this process has it open.
+    /// The file exists while this process has it open.
     ///
     /// The same name means the same file, with the history limit and size of the first open.
     package static func openInMemory(
@@ -118,7 +117,7 @@ package final class ColumnFile: Sendable {
         try InMemoryFiles.open(name, historyLimit, size)
     }
 
-    /// Opens a file that no path leads to.
+    /// Opens a file without a path.
     static func open(
         _ file: borrowing AnonymousFile, named name: String,
         options: FileOptions = FileOptions(durability: .memory)
@@ -146,35 +145,37 @@ package final class ColumnFile: Sendable {
 
     /// Releases the file.
     ///
-    /// It is unmapped once no snapshot and no other handle in this process uses it; a file in memory is removed then.
+    /// The file is unmapped once no snapshot and no other handle in this process uses it; a file in memory is then
+    /// deleted.
     package func close() { held.withLock { $0 = nil } }
 
     /// Whether a thread of this process, or another process, seems to hold the write lock.
     ///
-    /// A hint: a write that finds the lock free may still have to wait.
+    /// This is a hint: a write may have to wait even if the lock seems to be free.
     package var isLocked: Bool { environment?.isLocked ?? false }
 
     /// Whether another thread or process has held the write lock for longer than most writes take.
     ///
-    /// A hint. Costs a few loads if the lock is free, otherwise a millisecond or two.
+    /// This is a hint. It costs a few loads if the lock is free, otherwise a millisecond or two.
     package var isLockedForLong: Bool {
         guard let environment, environment.isLockedByOthers else { return false }
         return environment.isLockedForLong()
     }
 
-    /// Whether the calling thread has the write lock.
+    /// Whether the calling thread holds the write lock.
     package var isLockedHere: Bool { environment?.isLockedHere ?? false }
 
-    /// Lines up for the write lock without waiting; `notify` is called on another thread when the turn has come.
+    /// Joins the queue for the write lock without waiting.
     ///
-    /// It lapses, with another call, when no write is begun with it within `patience` nanoseconds. Throws `closed`.
+    /// `notify` is called on another thread when the ticket is ready. The ticket lapses, with another call, if no write
+    /// begins with it within `patience` nanoseconds. Throws `closed`.
     package func lineUp(
         patience: Int, notify: @escaping @Sendable () -> Void
     ) throws(StorageError) -> WriteLockTicket {
         try lease().lineUp(patience: patience, notify: notify)
     }
 
-    /// The share of the open file.
+    /// Returns a lease of the open file, which keeps it open.
     ///
     /// Throws `closed`.
     package func lease() throws(StorageError) -> EnvironmentLease {
@@ -186,30 +187,30 @@ package final class ColumnFile: Sendable {
 
     private var environment: Environment? { held.withLock { $0?.environment } }
 
-    /// The version of the newest commit of any process; 0 once closed.
+    /// Returns the version of the newest commit of any process; 0 after the file was closed.
     ///
-    /// A few loads from the map.
+    /// Takes a few loads from the map.
     package func latestVersion() -> UInt64 {
-        // The lease keeps the map, also where another thread closes the file now.
+        // The lease keeps the map, even if another thread closes the file now.
         let lease = held.withLock { $0 }
         return withExtendedLifetime(lease) { lease?.environment.latestVersion() ?? 0 }
     }
 
     /// The file that another process reads from after every commit, and closes when it ends.
     ///
-    /// A watch on accesses to this path reports every commit. An access is a hint: the version may be the same.
+    /// A watch on accesses to this path reports every commit. An access is only a hint: the version may be unchanged.
     package var commitSignalPath: String { environment?.commitSignalPath ?? path }
 
-    /// How many bytes the file uses, and how many it may; zeros once closed.
+    /// Returns the number of used bytes and the maximum; zeros after the file was closed.
     package func size() -> (used: Int, limit: Int) { environment?.size() ?? (0, 0) }
 
     /// Waits until every commit so far is on the device.
     package func sync() throws(StorageError) { try lease().environment.sync() }
 
-    /// Writes a compact copy of the newest version, also while others write; it appears when it is whole.
+    /// Writes a compact copy of the newest version, even while other processes write.
     ///
-    /// `isReplacing` allows replacing another file that is not open. Throws `exists`, `inUse`, `diskFull`,
-    /// `permission`, `notFound`.
+    /// The copy has its final name only when it is complete. `isReplacing` allows overwriting another file that is not
+    /// open. Throws `exists`, `inUse`, `diskFull`, `permission`, `notFound`.
     package func copyCompacted(
         to destination: String, isReplacing: Bool = false
     ) throws(StorageError) {
@@ -233,13 +234,13 @@ package final class ColumnFile: Sendable {
 
     /// Puts a compact copy in a file's place; its size in bytes before and after.
     ///
-    /// Throws `inUse` if anybody has it open, `diskFull`, `permission`, `notFound`, `notAStore`; the
-    /// file is as it was then.
+    /// Throws `inUse` if any process has the file open, `diskFull`, `permission`, `notFound`, `notAStore`; the file is
+    /// then unchanged.
     package static func compact(path: String) throws(StorageError) -> (before: Int, after: Int) {
         try FileCompaction.compact(path: path, versions: FileTables.versions)
     }
 
-    /// Whether a file is empty, or the creation of its tables did not finish.
+    /// Returns whether a file is empty, or the creation of its tables did not finish.
     package static func isEmpty(path: String) throws(StorageError) -> Bool {
         let (size, isUnfinished) = try EnvironmentRegistry.look(path)
         if isUnfinished { return true }
@@ -253,17 +254,17 @@ package final class ColumnFile: Sendable {
         return false
     }
 
-    /// Lets the process end with a message when pages of an open file can no longer be read.
+    /// Ends the process with a message if pages of an open file can no longer be read.
     package static func explainLostPages(as program: StaticString, exitStatus: Int32) {
         LostPages.explain(as: program, status: exitStatus)
     }
 
-    /// Removes the copies that this process, which is about to end, has begun and not finished.
+    /// Removes the unfinished copies of this process, which is about to end.
     package static func removeUnfinishedCopies() { FileCompaction.removeUnfinishedCopies() }
 
-    /// How many bytes the file has, and how many of them its newest version uses.
+    /// Returns the number of bytes of the file, and the number that its newest version uses.
     ///
-    /// Costs a look at the list of free pages.
+    /// Reads the list of free pages.
     package func space() throws(StorageError) -> (total: Int, used: Int) {
         try lease().environment.space()
     }
@@ -271,7 +272,7 @@ package final class ColumnFile: Sendable {
     /// Whether this is the only handle of the file in this process.
     package var isOnlyUse: Bool { held.withLock { $0?.isOnlyOne ?? false } }
 
-    /// The versions that are held: by this process, and by others with the number of the process.
+    /// Returns the versions in use: by this process, and by other processes with their ids.
     package func heldVersions() throws(StorageError) -> (
         own: [UInt64], foreign: [(process: Int32, version: UInt64)]
     ) {
@@ -282,14 +283,14 @@ package final class ColumnFile: Sendable {
         )
     }
 
-    /// For each version: the bytes of the file that cannot be reused while that version is read.
+    /// Returns for each version the number of bytes of the file that cannot be reused while the version is in use.
     ///
-    /// Costs a look at the list of free pages.
+    /// Reads the list of free pages.
     package func bytesKept(by versions: [UInt64]) throws(StorageError) -> [Int] {
         try lease().environment.freedBytes(after: versions)
     }
 
-    /// The oldest version that a snapshot of this process reads.
+    /// Returns the oldest version that a snapshot of this process reads.
     func oldestVersion() -> UInt64? { environment?.oldestVersion() }
 }
 

@@ -1,14 +1,14 @@
 import LMDBStorage
 
-/// The newest nodes of the history and of the tails, together in one node beside the names of the tables.
+/// The newest nodes of the history and of the tails, in one node next to the names of the tables.
 ///
 /// Every commit writes the page of the names anyway. With the entry of the history and the rows of the tail there, a
 /// commit of one row dirties no page of their own tables, until the space is full and all rows move to their tables
-/// together. A node here replaces the one with the same key in its table.
+/// together. A node in the buffer replaces the one with the same key in its table.
 ///
-///     u8   its table
-///     u64  its key
-///     u16  its size, then its bytes; and so on for the next node
+///     u8   the node's table
+///     u64  the node's key
+///     u16  the node's size, then its bytes; and so on for the next node
 struct DeltaBuffer {
     /// The table that a node belongs to.
     enum Home: UInt8 {
@@ -17,7 +17,7 @@ struct DeltaBuffer {
     }
 
     static let name: StaticString = "recent"
-    /// The bytes of all nodes: what fits on the page beside the names.
+    /// The maximum size of all nodes in bytes, which fits on the page with the names.
     static let limit = 696
     static let headSize = 11
 
@@ -27,10 +27,10 @@ struct DeltaBuffer {
         DeltaBuffer(unchecked: UnsafeRawBufferPointer(start: nil, count: 0))
     }
 
-    /// Of bytes that were checked before.
+    /// Creates a buffer of bytes that were validated before.
     init(unchecked bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-    /// Nil when the bytes are not valid.
+    /// Creates a buffer of bytes; nil if they are not valid.
     init?(_ bytes: UnsafeRawBufferPointer) {
         var offset = 0
         while offset < bytes.count {
@@ -42,7 +42,7 @@ struct DeltaBuffer {
         self.bytes = bytes
     }
 
-    /// The nodes as of a transaction; none when there are none yet.
+    /// Reads the buffer of a transaction; it is empty if none was stored yet.
     static func read(_ transaction: TransactionHandle) throws(StorageError) -> DeltaBuffer {
         let key = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
         guard let bytes = try transaction.get(.names, key) else { return .none }
@@ -62,7 +62,7 @@ struct DeltaBuffer {
         Int(bytes.loadUnaligned(fromByteOffset: offset + 9, as: UInt16.self))
     }
 
-    /// Where a node begins; nil when it is not here.
+    /// Returns the offset of a node; nil if the buffer does not have it.
     func offset(_ home: Home, _ key: UInt64) -> Int? {
         var offset = 0
         while offset < bytes.count {
@@ -86,7 +86,7 @@ struct DeltaBuffer {
     ) throws(Failure) {
         var offset = 0
         while offset < bytes.count {
-            // because: the homes were checked when this was made.
+            // because: the initializer has validated the homes.
             try body(Home(rawValue: bytes[offset])!, Self.key(bytes, offset), node(at: offset))
             offset += Self.headSize + Self.size(bytes, offset)
         }

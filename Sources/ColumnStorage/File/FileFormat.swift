@@ -1,13 +1,13 @@
 import LMDBStorage
 
-/// The number of the layout that a file was written with.
+/// The number of the file format.
 enum FileFormat {
     /// The format that this version writes, and the newest one that it reads.
     static let current: UInt32 = 2
     static let name = "format"
     static let magic: UInt32 = 0x4C4F_4F50
 
-    /// Throws unless the file has this layout; marks a new file as having it.
+    /// Throws unless the file has this format; writes the number to a new file.
     static func check(_ file: ColumnFile) throws(StorageError) {
         let reader = try ReadTransaction(file.lease())
         let bytes = try stored(reader.handle, file)
@@ -33,7 +33,7 @@ enum FileFormat {
         }
     }
 
-    /// The number without its checksum, which earlier layouts did not have.
+    /// Returns the number without its checksum, which earlier formats did not have.
     private static func stored(
         _ handle: TransactionHandle, _ file: ColumnFile
     ) throws(StorageError) -> [UInt8]? {
@@ -81,7 +81,7 @@ enum FileFormat {
     }
 }
 
-/// Small named blobs.
+/// Small named blobs in the file.
 enum Metadata {
     static func read(
         _ name: String, in transaction: TransactionHandle, _ table: Table

@@ -2,31 +2,30 @@ import LMDBStorage
 
 /// The tables of the file's own layout, opened once with the file.
 ///
-/// Classes do not have tables of their own: LMDB's handles cannot be opened safely while other
-/// transactions run, and a transaction's begin would grow with the number of classes. Instead leaves
-/// and index blocks are spread over a fixed number of tables by table id (so that filling one
-/// class is a pure append as long as there are few classes), and the table id leads every key.
-/// All names fit on one page of LMDB's directory.
+/// Classes do not have tables of their own: LMDB's handles cannot be opened safely while other transactions run, and
+/// beginning a transaction would take longer with more classes. Instead, leaves and index blocks are spread over a
+/// fixed number of tables by table id (so that filling one class is a pure append as long as there are few classes),
+/// and every key begins with the table id. All names fit on one page of LMDB's directory.
 package struct FileTables: Sendable {
-    /// How many tables leaves, and index blocks, are spread over.
+    /// The number of LMDB tables for leaves, and for index blocks.
     package static let shards = 24
 
-    /// Small named blobs: the file's format, the schema.
+    /// Small named blobs: the file's format and the schema.
     package let meta: Table
-    /// One change set per version, by version.
+    /// The change sets, one for each version.
     package let history: Table
-    /// Row-shaped newest rows and the heads of tables.
+    /// The newest rows in row format, and the heads of tables.
     package let tail: Table
     /// Chunks of lists, of sets and of the values of maps; keys are bytes.
     package let lists: Table
-    /// Chunks of the keys of maps; keys are bytes.
+    /// Chunks of map keys; keys are bytes.
     package let mapKeys: Table
     /// Long values; keys are bytes.
     package let values: Table
     private let leafShards: [Table]
     private let indexShards: [Table]
 
-    /// Where a recent node belongs.
+    /// Returns the table to which a node of the delta buffer belongs.
     subscript(home: DeltaBuffer.Home) -> Table {
         switch home {
         case .history: history
@@ -34,18 +33,19 @@ package struct FileTables: Sendable {
         }
     }
 
-    /// The leaves of a table: key = table (16 bits) | cluster (32) | column + 1 (16).
+    /// Returns the LMDB table with the leaves of a table; its keys are table (16 bits) | cluster (32) | column + 1
+    /// (16).
     package func leaves(of table: TableID) -> Table { leafShards[Self.shard(of: table)] }
 
-    /// The index blocks of a table; keys are bytes and begin with the table's id.
+    /// Returns the LMDB table with the index blocks of a table; its keys are bytes and begin with the table's id.
     package func indexes(of table: TableID) -> Table { indexShards[Self.shard(of: table)] }
 
     package static func shard(of table: TableID) -> Int { Int(table.rawValue) % shards }
 
-    /// The table whose greatest key is the newest version.
+    /// The LMDB table whose greatest key is the newest version.
     static let history = TableName("history", .integers)
 
-    /// Where a file says what its newest version is.
+    /// The place in a file that has the number of its newest version.
     static let versions = VersionPlace(table: history, name: "\(DeltaBuffer.name)") { bytes in
         var newest: UInt64?
         DeltaBuffer(bytes)?.forEach { home, key, _ in

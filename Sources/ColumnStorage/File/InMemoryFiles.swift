@@ -9,7 +9,7 @@ import Synchronization
 
 /// The in-memory files of this process by name.
 enum InMemoryFiles {
-    /// A file that is open as long as a share of it exists.
+    /// An open file, which exists as long as a handle of it.
     private struct Known: Sendable {
         weak let environment: Environment?
         let identity: EnvironmentRegistry.Identity
@@ -22,13 +22,13 @@ enum InMemoryFiles {
 
     private static let files = Mutex<[String: Known]>([:])
 
-    /// The address space of one file, which is its largest size.
+    /// The address space of one file, which is its maximum size.
     ///
-    /// A process has address space for some thousand files.
+    /// A process has address space for about a thousand files.
     private static let largest = min(64 << 30, EnvironmentOptions.usualMapSize)
     private static let least = 1 << 30
 
-    /// As large as the machine's memory may become for one file.
+    /// The default size, which is the memory of the machine.
     private static var usualSize: Int {
         let pages = sysconf(Int32(_SC_PHYS_PAGES))
         return max(least, min(largest, pages * sysconf(Int32(_SC_PAGESIZE))))

@@ -1,23 +1,25 @@
-/// Full case folding of Unicode: what makes texts alike that differ in case only.
+/// Full case folding of Unicode, which makes texts equal that differ only in case.
 ///
-/// `CaseFolding.txt` of the Unicode Character Database, statuses C and F, as the standard library's case mappings give it:
-/// upper case, then lower case, except for a few characters below. So the data is that of the Swift that compiles the
-/// program, and no table or library has to be kept up to date. (The rule was compared with the file for every character.)
+/// `CaseFolding.txt` of the Unicode Character Database, statuses C and F, computed with the case mappings of the
+/// standard library: upper case, then lower case, except for a few characters below. So the data is that of the Swift
+/// version that compiles the program, and no table or library has to be updated. (The rule was compared with the file
+/// for every character.)
 ///
-/// "Ὀδυσσεύς" and "ὈΔΥΣΣΕΎΣ" fold alike, also "straße", "STRASSE" and "STRAẞE", "ſ" and "s", "ﬁ" and "fi". "İ" folds to
-/// "i" with a dot above, and "ı" to itself: Turkish has rules of its own, which would depend on the language of a text.
+/// "Ὀδυσσεύς" and "ὈΔΥΣΣΕΎΣ" fold to equal texts, and so do "straße", "STRASSE" and "STRAẞE", "ſ" and "s", "ﬁ" and
+/// "fi". "İ" folds to "i" with a dot above, and "ı" to itself: Turkish has different rules, which would depend on the
+/// language of a text.
 package enum CaseFolding {
-    /// Calls `body` with the scalars, one to three, that a scalar folds to.
+    /// Calls `body` with the one to three scalars to which a scalar folds.
     package static func fold(_ scalar: Unicode.Scalar, _ body: (Unicode.Scalar) -> Void) {
         let value = scalar.value
         if value < 0x80 {
             return body(value &- 0x41 < 26 ? Unicode.Scalar(UInt8(value) | 0x20) : scalar)
         }
         switch value {
-        // Lower case without a dot is no "i".
+        // A lowercase i without a dot is not an "i".
         case 0x131: body(scalar)
         case 0x1E9E: "ss".unicodeScalars.forEach(body)
-        // Cherokee folds to the older capital letters.
+        // Cherokee folds to its older capital letters.
         case 0x13A0...0x13F5: body(scalar)
         case 0x13F8...0x13FD: body(Unicode.Scalar(value - 8) ?? scalar)
         case 0xAB70...0xABBF: body(Unicode.Scalar(value - 0x97D0) ?? scalar)

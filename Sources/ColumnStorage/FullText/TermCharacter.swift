@@ -5,9 +5,9 @@ enum TermCharacter: UInt8 {
     case digit
     case apostrophe
     case point
-    /// A diacritic, which is left out.
+    /// A diacritic, which is removed.
     case mark
-    /// A mark that belongs to the character before it: vowel signs, voicing marks.
+    /// A mark that extends the previous character, such as a vowel sign or a voicing mark.
     case extending
     /// A character of a script without spaces between words.
     case single
@@ -25,7 +25,7 @@ enum TermCharacter: UInt8 {
         }
     }
 
-    /// The meaning of a scalar of decomposed text.
+    /// Returns the role of a scalar of decomposed text.
     static func of(_ scalar: Unicode.Scalar) -> TermCharacter {
         if scalar.isASCII {
             // because: the table has the raw values of this type.
@@ -51,7 +51,7 @@ enum TermCharacter: UInt8 {
         }
     }
 
-    /// Whether the scalar's script is written without spaces between words.
+    /// Returns whether the scalar's script is written without spaces between words.
     private static func isUnspaced(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x0E00...0x0EFF, 0x1000...0x109F, 0x1780...0x17FF, 0x3040...0x30FF, 0x31F0...0x31FF,
@@ -61,7 +61,8 @@ enum TermCharacter: UInt8 {
         }
     }
 
-    /// Folds case (``CaseFolding``), and gives the plain letters that people type for those which do not decompose.
+    /// Folds case (``CaseFolding``), and replaces letters without a decomposition by the plain letters that people
+    /// type.
     static func fold(_ scalar: Unicode.Scalar, _ body: (Unicode.Scalar) -> Void) {
         CaseFolding.fold(scalar) { folded in
             switch folded {

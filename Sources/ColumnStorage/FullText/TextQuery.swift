@@ -1,15 +1,15 @@
-/// A full-text search: what a text must hold, and must not.
+/// A full-text search: the terms that a text must contain, and those that it must not contain.
 ///
-/// Written as `red -blue phrase*`: the text must contain every word, must not contain a word after `-`, and may
-/// continue a word before `*`. A word is cut into terms like the text (``TextTerms``), so that `-well-known` excludes
-/// texts that contain both `well` and `known`. A search without any term matches nothing; one that only excludes
-/// matches every other text.
+/// In `red -blue phrase*`, the text must contain every word but not the word after `-`, and the word before `*` may be
+/// the beginning of a longer one. A word is divided into terms in the same way as the text (``TextTerms``), so
+/// `-well-known` excludes texts that contain both `well` and `known`. A search without any term matches no text; one
+/// that only excludes terms matches every other text.
 package struct TextQuery: Hashable, Sendable {
-    /// One term, or the beginning of one.
+    /// One term, or the prefix of terms.
     package struct Term: Hashable, Sendable {
         /// The folded bytes.
         package let bytes: [UInt8]
-        /// Whether a longer term will do.
+        /// Whether longer terms with these bytes as a prefix match too.
         package let isPrefix: Bool
 
         func matches(_ term: Span<UInt8>) -> Bool {
@@ -25,19 +25,19 @@ package struct TextQuery: Hashable, Sendable {
         }
     }
 
-    /// The most terms that a search may have.
+    /// The maximum number of terms in a search.
     package static let mostTerms = 64
 
-    /// The terms that must all occur, each once.
+    /// The terms that must all occur, without duplicates.
     package let required: [Term]
-    /// Groups of which none may be there as a whole.
+    /// Groups of terms; a text that contains all terms of a group is excluded.
     package let excluded: [[Term]]
 
     private let terms: [Term]
     private let requiredMask: UInt64
     private let excludedMasks: [UInt64]
 
-    /// Reads a search; nil if it has more than ``mostTerms`` terms.
+    /// Parses a search; nil if it has more than ``mostTerms`` terms.
     package init?(_ text: String) {
         var required: [Term] = []
         var excluded: [[Term]] = []
@@ -71,10 +71,10 @@ package struct TextQuery: Hashable, Sendable {
         }
     }
 
-    /// Whether there is no term at all.
+    /// Whether the search has no terms.
     package var isEmpty: Bool { terms.isEmpty }
 
-    /// Whether a text matches.
+    /// Returns whether a text matches.
     package func matches(_ text: Span<UInt8>) -> Bool {
         if terms.isEmpty { return false }
         var found: UInt64 = 0
@@ -86,18 +86,18 @@ package struct TextQuery: Hashable, Sendable {
                 }
                 place &+= 1
             }
-            // Without exclusions the last required term decides.
+            // Without exclusions, the text matches as soon as the last required term is found.
             return !excludedMasks.isEmpty || found != requiredMask
         }
         return found & requiredMask == requiredMask
             && excludedMasks.allSatisfy { found & $0 != $0 }
     }
 
-    /// How well a text matches: more for terms that occur often and for short texts.
+    /// Returns the score of a text, which is higher for frequent terms and for short texts.
     ///
-    /// Each required term adds `n / (n + 1.2 * (0.25 + 0.75 * length / 16))`, where `n` is how often
-    /// it occurs and the length is in terms: BM25 without the statistics of the other rows, so that
-    /// a row's score depends on nothing but its own text. 0 for a text without any of the terms.
+    /// Each required term adds `n / (n + 1.2 * (0.25 + 0.75 * length / 16))`, where `n` is the number of its
+    /// occurrences and the length is in terms. This is BM25 without the statistics of the other rows, so a row's score
+    /// depends only on its own text. The score of a text without any of the terms is 0.
     package func score(_ text: Span<UInt8>) -> Double {
         var counts = [Int](repeating: 0, count: required.count)
         var length = 0

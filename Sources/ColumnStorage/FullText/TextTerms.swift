@@ -2,20 +2,19 @@
 // time; the symbol is the one that Foundation itself uses.
 @_spi(_Unicode) import Swift
 
-/// Cuts text into the terms that a full-text index holds and that a search looks up.
+/// Divides text into the terms that a full-text index contains and that a search looks up.
 ///
-/// A term is a run of letters, digits and `_`, in lower case and without diacritics: `Čeština` is
-/// `cestina`. An apostrophe between letters is left out (`don't` is `dont`), a point or comma
-/// between digits stays (`3.14`); everything else separates. Scripts that are written without spaces
-/// (Chinese, Japanese, Thai, Lao, Khmer, Burmese) give one term per character. A term longer than
-/// ``longest`` bytes is cut off there.
+/// A term is a run of letters, digits and `_`, in lower case and without diacritics: `Čeština` is `cestina`. An
+/// apostrophe between letters is removed (`don't` is `dont`), and a point or comma between digits is kept (`3.14`); all
+/// other characters separate terms. Scripts that are written without spaces (Chinese, Japanese, Thai, Lao, Khmer,
+/// Burmese) have one term for each character. A term is truncated to ``longest`` bytes.
 package enum TextTerms {
-    /// The most bytes that a term has.
+    /// The maximum length of a term in bytes.
     package static let longest = 96
 
     /// Calls `body` with the folded UTF-8 bytes of every term in order until it returns false.
     ///
-    /// Bytes that are no UTF-8 separate. Linear in the text; ASCII is fastest.
+    /// Invalid UTF-8 bytes separate terms. Takes linear time; ASCII is fastest.
     package static func forEach(in text: Span<UInt8>, _ body: (Span<UInt8>) -> Bool) {
         var builder = TermBuilder()
         var index = 0
@@ -37,7 +36,7 @@ package enum TextTerms {
         _ = builder.finish(body)
     }
 
-    /// The same for text that is not ASCII: `start` is the offset of the first other byte.
+    /// Calls `body` with the terms of a text with other characters than ASCII, the first of them at `start`.
     private static func forEachInUnicode(
         _ text: Span<UInt8>, from start: Int, _ builder: inout TermBuilder,
         _ body: (Span<UInt8>) -> Bool
@@ -74,7 +73,7 @@ package enum TextTerms {
         _ = builder.finish(body)
     }
 
-    /// All terms of a text in order, repeated ones too.
+    /// Returns all terms of a text in order, including repeated ones.
     package static func all(in text: Span<UInt8>) -> [[UInt8]] {
         var terms: [[UInt8]] = []
         forEach(in: text) { term in
@@ -88,20 +87,20 @@ package enum TextTerms {
     }
 }
 
-/// The term that is being read.
+/// The term that is being built.
 private struct TermBuilder {
     private var bytes: [UInt8] = []
     /// The kind of the term's last character.
     private var last: UInt8 = 0
-    /// An apostrophe, point or comma that belongs to the term only if the right thing follows.
+    /// An apostrophe, point or comma that is a part of the term only if a suitable character follows.
     private var held: UInt8 = 0
     private var heldByte: UInt8 = 0
-    /// Whether the term is one character of a script without spaces, and takes nothing but marks.
+    /// Whether the term is one character of a script without spaces, which only marks can extend.
     var isSingle = false
 
     var isEmpty: Bool { bytes.isEmpty }
 
-    /// Prepares for a letter or digit: ends a term that it does not belong to.
+    /// Prepares for a letter or digit: ends a term that the character cannot extend.
     @inline(__always)
     mutating func makeSpace(for form: UInt8, _ body: (Span<UInt8>) -> Bool) -> Bool {
         if held != 0 || isSingle { return resolve(form, body) }
@@ -124,7 +123,7 @@ private struct TermBuilder {
         return true
     }
 
-    /// Keeps a character that joins two halves of a term, if there is a term.
+    /// Keeps a character that joins two parts of a term, if a term has begun.
     mutating func hold(_ form: UInt8, _ byte: UInt8, _ body: (Span<UInt8>) -> Bool) -> Bool {
         if bytes.isEmpty || held != 0 || isSingle { return finish(body) }
         held = form
@@ -144,7 +143,7 @@ private struct TermBuilder {
         }
     }
 
-    /// Gives the term to `body`, if there is one; false when it wants no more.
+    /// Passes the term to `body`, if there is one, and returns the result of `body`.
     mutating func finish(_ body: (Span<UInt8>) -> Bool) -> Bool {
         held = 0
         isSingle = false

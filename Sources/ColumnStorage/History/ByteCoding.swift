@@ -1,10 +1,10 @@
-/// Bytes that cannot have been written by this library: a damaged file, or one of another format.
+/// The error for bytes that this library cannot have written: a damaged file, or one of another format.
 struct DamagedEncoding: Error, Equatable {
-    /// The decoded value, as part of a sentence: "a change set".
+    /// The description of the decoded value as part of a sentence, such as "a change set".
     let what: String
 }
 
-/// Appends little-endian base-128 numbers to a byte array.
+/// Encodes numbers as little-endian base-128 varints in a byte array.
 struct ByteWriter {
     private(set) var bytes: [UInt8] = []
 
@@ -12,21 +12,21 @@ struct ByteWriter {
         bytes.reserveCapacity(capacity)
     }
 
-    /// Appends to existing bytes.
+    /// Creates a writer that appends to existing bytes.
     init(continuing bytes: consuming [UInt8]) { self.bytes = bytes }
 
-    /// Takes back everything behind a position.
+    /// Removes the bytes after a position.
     mutating func truncate(to count: Int) { bytes.removeLast(bytes.count - count) }
 
-    /// Sets a byte that is there already.
+    /// Replaces an existing byte.
     mutating func replace(at position: Int, _ value: UInt8) { bytes[position] = value }
 
-    /// A number whose sign counts: small ones take few bytes either way.
+    /// Appends a signed number; numbers near zero take few bytes.
     mutating func signed(_ value: Int64) {
         number(UInt64(bitPattern: value << 1 ^ value >> 63))
     }
 
-    /// The lowest `count` bytes of a word, least significant first.
+    /// Appends the lowest `count` bytes of a word, least significant first.
     mutating func word(_ value: UInt64, bytes count: Int) {
         withUnsafeBytes(of: value.littleEndian) {
             bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: $0[..<count]))
@@ -49,9 +49,9 @@ struct ByteWriter {
     }
 }
 
-/// Decodes what ``ByteWriter`` wrote.
+/// Decodes the bytes of ``ByteWriter``.
 ///
-/// Every read is checked, so that any bytes are safe to read.
+/// Every read is checked, so any bytes are safe to read.
 struct ByteReader {
     private let bytes: UnsafeRawBufferPointer
     private var position = 0
@@ -102,7 +102,7 @@ struct ByteReader {
         return UnsafeRawBufferPointer(rebasing: bytes[position..<position + count])
     }
 
-    /// A number of things that follow, each at least one byte long.
+    /// Reads a count of elements of at least one byte each.
     mutating func count() throws(DamagedEncoding) -> Int {
         let value = try number()
         guard value <= UInt64(remaining) else { throw damaged }

@@ -1,25 +1,26 @@
-/// The stored form, version 1: a byte `1 | schemaChanged << 4 | more << 5`, the number of tables, and for each,
-/// by ascending id: the distance to the id before, a byte of flags (1 inserted, 2 deleted, 4
-/// modified, 8 edits) and the parts flagged; `modified` is a number of columns and, by ascending id,
-/// the distance to the id before and the keys; `edits` the same with, for each column, a number of
-/// rows and, by ascending key, the distance to the key before and the edits.
+/// The stored form of a change set, version 1.
+///
+/// It is a byte `1 | schemaChanged << 4 | more << 5`, the number of tables, and for each table, by ascending id: the
+/// distance to the previous id, a byte of flags (1 inserted, 2 deleted, 4 modified, 8 edits) and the flagged parts.
+/// `modified` is a number of columns and, by ascending id, the distance to the previous id and the keys. `edits` is the
+/// same with, for each column, a number of rows and, by ascending key, the distance to the previous key and the edits.
 extension ChangeSet {
     private static let format: UInt8 = 1
     private static let schemaBit: UInt8 = 0x10
-    /// In the first byte: something else follows the change set.
+    /// The bit in the first byte that is set if more data follows the change set.
     static let isFollowed: UInt8 = 0x20
 
-    /// Whether the first byte of a stored change set has the bit for a changed schema.
+    /// Returns whether the first byte of a stored change set has the bit for a changed schema.
     static func isSchemaChanged(_ header: UInt8) -> Bool { header & schemaBit != 0 }
 
-    /// The stored form of this change set; tables and columns without changes are left out.
+    /// Returns the stored form of this change set, without tables and columns that have no changes.
     package func encode() -> [UInt8] {
         var writer = ByteWriter()
         encode(into: &writer)
         return writer.bytes
     }
 
-    /// The four bytes of a word, least significant first, and the stored form.
+    /// Returns the stored form after the four bytes of a word, least significant first.
     func encode(after word: UInt32) -> [UInt8] {
         var writer = ByteWriter()
         for shift in [UInt32(0), 8, 16, 24] {
@@ -42,14 +43,13 @@ extension ChangeSet {
         }
     }
 
-    /// Reads a stored change set; throws ``DamagedEncoding`` for bytes that ``encode()`` cannot
-    /// have made.
+    /// Decodes a stored change set; throws ``DamagedEncoding`` for bytes that ``encode()`` cannot have written.
     init(decoding bytes: UnsafeRawBufferPointer) throws(DamagedEncoding) {
         var reader = ByteReader(bytes, of: "a change set")
         try self.init(from: &reader)
     }
 
-    /// Reads a stored change set and stops behind it, where there may be more only if it says so.
+    /// Decodes a stored change set and stops after it; more bytes may follow only if the header has the bit for it.
     init(from reader: inout ByteReader) throws(DamagedEncoding) {
         self.init()
         let header = try reader.byte()
@@ -125,13 +125,13 @@ extension TableChanges {
         _ reader: inout ByteReader
     ) throws(DamagedEncoding) {
         var expected: UInt64 = 0
-        // Far above any real column, far below what could overflow.
+        // This bound is far above any real column, and far below an overflow.
         let bound = UInt64(UInt32.max)
         for _ in 0..<(try reader.count()) {
             let distance = try reader.number()
             guard distance <= bound, expected + distance <= bound else { throw reader.damaged }
             let keys = try KeySet(from: &reader)
-            // Readers rely on the parts being disjoint, so damage must not break that either.
+            // Readers rely on disjoint parts, so this must hold for damaged bytes too.
             guard !keys.intersects(inserted), !keys.intersects(deleted) else {
                 throw reader.damaged
             }
@@ -153,7 +153,7 @@ extension TableChanges {
                 guard gap < 1 << 62, next + gap < 1 << 62 else { throw reader.damaged }
                 let key = ObjectKey(rawValue: Int64(next + gap))
                 next += gap + 1
-                // Edits belong to modified rows; no reader would find others.
+                // Edits belong to modified rows; readers would not find any others.
                 guard modified[column]?.contains(key) == true else { throw reader.damaged }
                 edits[column, default: [:]][key] = try CollectionEdits(from: &reader)
             }

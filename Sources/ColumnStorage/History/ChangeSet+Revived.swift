@@ -1,7 +1,8 @@
 extension ChangeSet {
-    /// After a merge, rows that were deleted and restored are among the deleted and the inserted rows.
+    /// Reports rows that were deleted and restored as modified, after change sets were merged.
     ///
-    /// They exist in both versions, so they count as modified, in every column.
+    /// The merged sets have them as deleted and as inserted. They exist in both versions, so every column of them
+    /// counts as modified.
     mutating func settleRevived(_ definitions: [TableID: TableDefinition]) {
         for (id, changes) in tables
         where !changes.inserted.isEmpty && !changes.deleted.isEmpty

@@ -1,19 +1,18 @@
 /// The changes of one table between two versions.
 ///
-/// The three parts are disjoint: a row that was inserted or deleted is never named as modified, and
-/// a row that was inserted and deleted between the two versions is not named at all (keys are never
-/// used again, so nothing can be confused).
+/// The three parts are disjoint: an inserted or deleted row is never listed as modified, and a row that was both
+/// inserted and deleted between the versions is not listed (keys are never reused, so this is unambiguous).
 package struct TableChanges: Sendable, Hashable {
-    /// Rows that the newer version has and the older has not.
+    /// The rows that only the newer version has.
     package var inserted: KeySet
-    /// Rows that the older version has and the newer has not.
+    /// The rows that only the older version has.
     package var deleted: KeySet
-    /// Rows that both versions have, by the column that was set; setting an equal value counts.
+    /// The modified rows of both versions, by the column that was set; setting an equal value counts.
     package var modified: SortedMap<ColumnID, KeySet>
-    /// The known edits of the collections of modified rows; without an entry the two versions must be compared.
+    /// The known edits of the collections of modified rows; if there is no entry, the two versions must be compared.
     package var edits: SortedMap<ColumnID, [ObjectKey: CollectionEdits]>
 
-    /// Changes of a table, by default none.
+    /// Creates the changes of a table, by default none.
     package init(
         inserted: KeySet = KeySet(), deleted: KeySet = KeySet(),
         modified: SortedMap<ColumnID, KeySet> = SortedMap(),
@@ -25,7 +24,7 @@ package struct TableChanges: Sendable, Hashable {
         self.edits = edits
     }
 
-    /// Whether nothing happened.
+    /// Whether there are no changes.
     package var isEmpty: Bool {
         inserted.isEmpty && deleted.isEmpty && modified.values.allSatisfy(\.isEmpty)
     }
@@ -37,9 +36,9 @@ package struct TableChanges: Sendable, Hashable {
         return all
     }
 
-    /// Adds what happened to the same table after this.
+    /// Adds later changes of the same table.
     package mutating func merge(later: TableChanges) {
-        // Rows that were inserted in the earlier part stay insertions whatever was set in them later.
+        // Rows that were inserted earlier remain insertions, regardless of later changes.
         let earlierInserted = inserted
         let earlierModified = modified
         modified.removeAll()
@@ -89,16 +88,15 @@ package struct TableChanges: Sendable, Hashable {
 /// The changes of a file between two versions: by table, the rows that were inserted, deleted and modified, and the
 /// modified columns.
 ///
-/// A value like any other: copy it, send it to another thread, merge it with what came after. Its
-/// size follows what happened, not the size of the tables.
+/// A change set is a value: it can be copied, sent to another thread, and merged with later changes. Its size depends
+/// on the changes, not on the size of the tables.
 package struct ChangeSet: Sendable, Hashable {
-    /// The tables with changes; one without changes is not named.
+    /// The tables with changes.
     package var tables: SortedMap<TableID, TableChanges>
-    /// Whether the schema was changed, so that everything known about the tables must be read
-    /// again.
+    /// Whether the schema was changed, so that all information about the tables must be read again.
     package var schemaChanged: Bool
 
-    /// A change set, by default an empty one.
+    /// Creates a change set, by default an empty one.
     package init(
         tables: SortedMap<TableID, TableChanges> = SortedMap(), schemaChanged: Bool = false
     ) {
@@ -106,13 +104,13 @@ package struct ChangeSet: Sendable, Hashable {
         self.schemaChanged = schemaChanged
     }
 
-    /// Whether nothing happened.
+    /// Whether there are no changes.
     package var isEmpty: Bool { !schemaChanged && tables.values.allSatisfy(\.isEmpty) }
 
-    /// Adds what happened between the newer version of this change set and a still newer one.
+    /// Adds the changes from the newer version of this change set to an even newer version.
     ///
-    /// Insertion and deletion cancel out, insertion and modification are an insertion, modification
-    /// and deletion are a deletion.
+    /// Insertion and deletion cancel out, insertion and modification are an insertion, modification and deletion are a
+    /// deletion.
     package mutating func merge(later: ChangeSet) {
         schemaChanged = schemaChanged || later.schemaChanged
         for (table, changes) in later.tables {

@@ -1,38 +1,38 @@
 /// The edits of one list, set or map between two versions, by position, in order.
 ///
-/// Neighbouring edits of one kind are one edit, so that filling or emptying a collection stays
-/// small. Positions count as they were when the edit was made.
+/// Adjacent edits of one kind are combined, so filling or emptying a collection takes little space. The positions of an
+/// edit are those at the time of the edit.
 package struct CollectionEdits: Sendable, Hashable {
     /// One edit.
     package enum Edit: Sendable, Hashable {
-        /// New elements, the first of them at `at`.
+        /// An insertion of elements; `at` is the position of the first one.
         case insert(at: Int, count: Int)
-        /// Elements that are gone, the first of them from `at`.
+        /// A removal of elements; `at` was the position of the first one.
         case remove(at: Int, count: Int)
-        /// An element that was replaced, perhaps by an equal one.
+        /// An element that was replaced, possibly by an equal one.
         case set(at: Int)
         /// An element that was removed at `from` and inserted at `to`.
         case move(from: Int, to: Int)
     }
 
-    /// More edits than this are forgotten: comparing the two versions is cheaper then.
+    /// The maximum number of edits; with more, they are dropped, because comparing the two versions costs less.
     package static let limit = 1024
 
-    /// The edits, the first one made first; empty if they were forgotten.
+    /// The edits in the order in which they were made; empty if they were dropped.
     package private(set) var edits: [Edit] = []
 
-    /// False if there were too many edits; compare the two versions instead.
+    /// Whether the edits are known; if not, compare the two versions instead.
     package private(set) var isComplete = true
 
-    /// No edits.
+    /// Creates a list of no edits.
     package init() {}
 
-    /// These edits.
+    /// Creates a list of edits.
     package init(_ edits: some Sequence<Edit>) {
         for edit in edits { append(edit) }
     }
 
-    /// Whether nothing was done.
+    /// Whether there are no edits.
     package var isEmpty: Bool { isComplete && edits.isEmpty }
 
     /// Adds an edit.
@@ -46,7 +46,7 @@ package struct CollectionEdits: Sendable, Hashable {
         edits.append(edit)
     }
 
-    /// Adds what was done later.
+    /// Adds later edits.
     package mutating func append(later: CollectionEdits) {
         guard later.isComplete else { return forget() }
         if edits.isEmpty, isComplete {
@@ -78,9 +78,9 @@ package struct CollectionEdits: Sendable, Hashable {
     }
 }
 
-/// The stored form: a number, 0 for edits that were forgotten, else one more than there are; for
-/// each edit a number whose two lowest bits tell its kind and the others its first position, and
-/// the count or the other position where there is one.
+/// The stored form: a number, 0 for dropped edits, otherwise the number of edits plus one. Then for each edit a number
+/// whose two lowest bits are its kind and whose other bits are its first position, and the count or the second position
+/// if the kind has one.
 extension CollectionEdits {
     func encode(into writer: inout ByteWriter) {
         guard isComplete else {
@@ -127,7 +127,7 @@ extension CollectionEdits {
         }
     }
 
-    /// Small enough that sums of positions cannot overflow.
+    /// Reads a position that is small enough that sums of positions cannot overflow.
     private static func position(
         _ number: UInt64, _ reader: ByteReader
     ) throws(DamagedEncoding) -> Int {

@@ -1,22 +1,22 @@
-/// The replaced parts of a collection, from its beginning to its end: the old elements and the new ones in their place,
-/// with the number of unchanged elements before each part.
+/// The replaced parts of a collection in order: the numbers of old and new elements, and of unchanged elements before
+/// each part.
 ///
 /// A moved element is removed at its old index and inserted at its new one.
 struct CollectionHunks: Equatable {
     struct Hunk: Equatable {
-        /// How many elements since the last hunk are what they were.
+        /// The number of unchanged elements since the previous hunk.
         var kept: Int
-        /// How many new elements follow these now.
+        /// The number of new elements at this position.
         var new: Int
-        /// How many elements followed them before.
+        /// The number of old elements that they replace.
         var old: Int
     }
 
     let hunks: [Hunk]
 
-    /// The replaced parts of a collection of `count` elements; nil if the edits are unknown or do not fit.
+    /// Computes the replaced parts of a collection of `count` elements; nil if the edits are unknown or do not fit.
     ///
-    /// Costs the square of their number, or of few elements, the number of elements.
+    /// Takes time in proportion to the square of the number of edits or, for few elements, to the number of elements.
     init?(_ edits: CollectionEdits, of count: Int) {
         guard let ends = edits.untouchedEnds(of: count) else { return nil }
         let number = edits.edits.count
@@ -35,10 +35,10 @@ struct CollectionHunks: Equatable {
     }
 }
 
-/// The elements of an edited collection in order: stretches of old ones, and of new ones.
+/// The elements of an edited collection in order, as runs of old elements and of new ones.
 private struct Stretches {
     private struct Stretch {
-        /// Where the first element was; nil for new elements.
+        /// The old position of the first element; nil for new elements.
         var start: Int?
         var count: Int
     }
@@ -47,7 +47,7 @@ private struct Stretches {
 
     init(_ count: Int) { stretches = [Stretch(start: 0, count: count)] }
 
-    /// Returns false for an edit that is outside.
+    /// Applies an edit; returns false if it is out of range.
     mutating func apply(_ edit: CollectionEdits.Edit) -> Bool {
         switch edit {
         case .insert(let at, let count): return insert(count, at: at)
@@ -57,7 +57,7 @@ private struct Stretches {
         }
     }
 
-    /// Lets a stretch begin at a position, and gives its place; nil outside.
+    /// Splits a run so that one begins at a position, and returns its index; nil if the position is out of range.
     private mutating func cut(at position: Int) -> Int? {
         var rest = position
         for index in stretches.indices {
@@ -92,7 +92,7 @@ private struct Stretches {
     func hunks(of count: Int) -> [CollectionHunks.Hunk] {
         var hunks: [CollectionHunks.Hunk] = []
         var hunk = CollectionHunks.Hunk(kept: 0, new: 0, old: 0)
-        // Up to where the old elements have been seen.
+        // The old position up to which elements have been processed.
         var seen = 0
         func close(at start: Int) {
             hunk.old = start - seen
@@ -116,7 +116,7 @@ private struct Stretches {
 }
 
 extension CollectionEdits {
-    /// By how many elements a collection has become longer.
+    /// The number of elements by which the collection grew.
     fileprivate var growth: Int {
         edits.reduce(0) { growth, edit in
             switch edit {
@@ -127,8 +127,10 @@ extension CollectionEdits {
         }
     }
 
-    /// How many elements at the beginning and at the end of a collection of `count` the edits have left alone; nil if they
-    /// are not known.
+    /// Returns the numbers of elements at the beginning and at the end of a collection of `count` that the edits did
+    /// not touch.
+    ///
+    /// Returns nil if the edits are unknown.
     fileprivate func untouchedEnds(of count: Int) -> (first: Int, last: Int)? {
         guard isComplete else { return nil }
         var (first, last, size) = (count, count, count)

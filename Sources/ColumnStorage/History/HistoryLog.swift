@@ -1,31 +1,31 @@
 import LMDBStorage
 
-/// The change sets of the newest versions, one entry per version in the file's `history` table or among the
-/// recent nodes.
+/// The change sets of the newest versions, with one entry for each version in the file's `history` table or in the
+/// delta buffer.
 ///
-/// Every commit appends its own entry in its own write transaction, also when nothing changed, so a
-/// gap always means that older versions have been trimmed, never that something was forgotten.
-/// An entry is a bit for each shard of leaves that the commit has written to, the change set, and perhaps a
-/// ``HistoryTrailer`` with the values before it.
+/// Every commit appends its own entry in its own write transaction, even without changes, so a missing entry always
+/// means that older versions were trimmed. An entry is a bit for each shard of leaves that the commit has written to,
+/// the change set, and optionally a ``HistoryTrailer`` with the replaced values.
 ///
-/// Works on whatever transaction it is given and keeps no state.
+/// The functions use the given transaction and keep no state.
 package enum HistoryLog {
-    /// The entry of a version, to be stored under its number.
+    /// Returns the entry of a version, to be stored under its number.
     static func entry(_ changes: ChangeSet, shards: UInt32 = 0) -> [UInt8] {
         changes.encode(after: shards)
     }
 
     /// The changes that a reader must check when it skips versions.
     struct Traces {
-        /// The shards of leaves that were written to, a bit for each.
+        /// The shards of leaves that were written to, one bit for each.
         var shards: UInt32
         var schemaChanged: Bool
 
         static let all = Traces(shards: .max, schemaChanged: true)
     }
 
-    /// The changes of the versions after `from`, up to and including `to`; everything if the log does not have them or
-    /// reading them would take long.
+    /// Returns the changes of the versions after `from`, up to and including `to`.
+    ///
+    /// The result covers all shards if the log does not have the versions or reading them would take long.
     static func traces(
         after from: UInt64, through to: UInt64, in table: Table, _ recent: DeltaBuffer,
         _ transaction: TransactionHandle
@@ -45,15 +45,15 @@ package enum HistoryLog {
     }
 
     static let shardBytes = 4
-    /// The space that entries may take before old ones are removed although they are wanted.
+    /// The maximum space of entries; with more, old ones are removed even within the limit of versions.
     private static let sizeLimit = 64 << 20
-    /// A commit that records more than this looks whether that is too much at once.
+    /// The size of a commit's entry from which the total size is checked.
     static let largeEntry = 1 << 20
 
-    /// The changes after version `from`, up to and including version `to`, as one change set.
+    /// Returns the changes after version `from`, up to and including version `to`, as one change set.
     ///
-    /// Nil when the log does not reach back to `from`. Throws `damaged` when an entry cannot be
-    /// read. Costs the size of the entries times the logarithm of their number.
+    /// Returns nil if the log does not reach back to `from`. Throws `damaged` if an entry cannot be read. Takes time in
+    /// proportion to the size of the entries, times the logarithm of their number.
     static func changes(
         after from: UInt64, through to: UInt64, in table: Table, _ recent: DeltaBuffer,
         _ transaction: TransactionHandle
@@ -61,7 +61,7 @@ package enum HistoryLog {
         guard from < to else { return ChangeSet() }
         var pending = PendingMerge()
         var expected = from + 1
-        // The newest entries are among the recent nodes, and most often all that is wanted.
+        // The newest entries are in the delta buffer, and mostly these are all that is needed.
         if recent.find(.history, expected) == nil {
             let cursor = try transaction.cursor(table)
             var stored = try cursor.setRange(expected)
@@ -79,9 +79,9 @@ package enum HistoryLog {
         return pending.merged()
     }
 
-    /// The change sets of consecutive versions on their way to one.
+    /// The change sets of consecutive versions while they are merged.
     ///
-    /// Neighbors of similar size are merged first, as in a binary counter, so that a long range of small entries is not
+    /// Neighbors of similar size are merged first, as in a binary counter, so a long range of small entries is not
     /// merged into one growing set repeatedly.
     private struct PendingMerge {
         private var parts: [(changes: ChangeSet, versions: UInt64)] = []
@@ -95,7 +95,7 @@ package enum HistoryLog {
             }
         }
 
-        /// All of them; there must be one.
+        /// Returns all change sets merged into one; there must be at least one.
         mutating func merged() -> ChangeSet {
             while parts.count > 1 { mergeLastTwo() }
             return parts[0].changes
@@ -108,11 +108,10 @@ package enum HistoryLog {
         }
     }
 
-    /// Removes old entries so that about `limit` remain, but none after version `needed`, which the
-    /// oldest live snapshot reads.
+    /// Removes old entries so that about `limit` remain, but no entry after version `needed`, the oldest one in use.
     ///
-    /// Lets a few more than `limit` collect before it removes them together: removing one per
-    /// commit would dirty another page each time.
+    /// Entries beyond `limit` are removed several at a time, because removing one in each commit would dirty another
+    /// page each time.
     package static func trim(
         _ table: Table, limit: Int, needed: UInt64, in transaction: TransactionHandle
     ) throws(StorageError) {
@@ -129,7 +128,7 @@ package enum HistoryLog {
         }
     }
 
-    /// Removes the oldest entries until the others are small enough.
+    /// Removes the oldest entries until the remaining ones are small enough.
     private static func trimToSize(
         _ table: Table, _ needed: UInt64, _ transaction: TransactionHandle
     ) throws(StorageError) {

@@ -1,5 +1,5 @@
-/// Union, difference and intersection: one pass over the runs of both sides, and where one side is
-/// far smaller, a binary search in the larger for each run of the smaller.
+/// Union, difference and intersection in one pass over the runs of both sets or, if one set is much smaller, with a
+/// binary search in the larger set for each run of the smaller one.
 extension KeySet {
     /// Adds all keys of another set.
     package mutating func formUnion(_ other: KeySet) {
@@ -15,7 +15,7 @@ extension KeySet {
         self = union(other)
     }
 
-    /// The keys that are in this set, the other, or both.
+    /// Returns the keys that are in this set, the other, or both.
     package func union(_ other: KeySet) -> KeySet {
         if runs.isEmpty { return other }
         if other.runs.isEmpty { return self }
@@ -40,7 +40,7 @@ extension KeySet {
         self = subtracting(other)
     }
 
-    /// The keys of this set that the other does not have.
+    /// Returns the keys of this set that the other does not have.
     package func subtracting(_ other: KeySet) -> KeySet {
         if runs.isEmpty || other.runs.isEmpty { return self }
         var result = KeySet()
@@ -60,7 +60,7 @@ extension KeySet {
         return result
     }
 
-    /// The keys that are in both sets.
+    /// Returns the keys that are in both sets.
     package func intersection(_ other: KeySet) -> KeySet {
         if runs.count > other.runs.count { return other.intersection(self) }
         var result = KeySet()
@@ -85,7 +85,7 @@ extension KeySet {
         self = intersection(other)
     }
 
-    /// Whether the sets have a key in common; finds out without building anything.
+    /// Returns whether the sets have a key in common, without building a set.
     package func intersects(_ other: KeySet) -> Bool {
         if runs.count > other.runs.count { return other.intersects(self) }
         var right = 0
@@ -97,7 +97,7 @@ extension KeySet {
         return false
     }
 
-    /// Whether every key of this set is in the other.
+    /// Returns whether every key of this set is in the other.
     package func isSubset(of other: KeySet) -> Bool {
         var right = 0
         for run in runs {
@@ -109,9 +109,9 @@ extension KeySet {
         return true
     }
 
-    /// The first run at or after `start` that ends at or after `raw`: doubling steps, then
-    /// bisection, so that a walk over a long set costs a little for each step and a jump over it
-    /// costs a logarithm.
+    /// Returns the first run at or after `start` that ends at or after `raw`.
+    ///
+    /// Exponential search makes short steps cheap and long ones logarithmic.
     private func seek(_ raw: Int64, from start: Int) -> Int {
         var step = 1
         var low = start

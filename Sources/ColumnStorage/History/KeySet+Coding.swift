@@ -1,5 +1,5 @@
-/// The stored form: `number of runs * 2 + (1 if a run is longer than one key)`, then for every run
-/// its distance from the one before and, if such a run exists, its length; all as base-128 numbers.
+/// The stored form: `number of runs * 2 + (1 if a run is longer than one key)`, then for every run its distance from
+/// the previous one and, if any run is longer than one key, its length; all as base-128 numbers.
 ///
 /// Scattered keys take a byte or two each.
 extension KeySet {
@@ -10,7 +10,7 @@ extension KeySet {
         for run in runs {
             writer.number(UInt64(run.first - expected))
             if !allSingle { writer.number(UInt64(run.last - run.first)) }
-            // The key right behind a run cannot start the next one.
+            // The key right after a run cannot begin the next one.
             expected = run.last + 2
         }
     }
@@ -22,7 +22,7 @@ extension KeySet {
         guard header >> 1 <= UInt64(reader.remaining) else { throw reader.damaged }
         let count = Int(header >> 1)
         runs.reserveCapacity(count)
-        // The largest key that leaves space for the step to the next run.
+        // The largest key that leaves space for the distance to the next run.
         let bound = UInt64(Int64.max) - 2
         var expected: UInt64 = 0
         var total = 0

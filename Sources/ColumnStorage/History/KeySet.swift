@@ -1,12 +1,12 @@
-/// A set of object keys, held as sorted, disjoint, non-adjacent runs.
+/// A set of object keys, stored as sorted, disjoint, non-adjacent runs.
 ///
-/// The parts of change sets: a commit mostly changes a few single keys or a few long runs, and both are small here.
-/// Keys are the raw values of ``ObjectKey``, in `0 ..< Int64.max`.
+/// Change sets consist of key sets: a commit mostly changes a few single keys or a few long runs, and both take little
+/// space. Keys are the raw values of ``ObjectKey``, in `0 ..< Int64.max`.
 ///
-/// Every run carries the number of keys before it, so ``rank(of:)``, ``subscript(_:)`` and
-/// ``contains(_:)`` cost the logarithm of the number of runs, and ``count`` is one addition. Adding
-/// keys in ascending order is constant time; adding one in the middle moves the runs behind it, so
-/// a caller with unordered keys should use ``init(unordered:)``, which sorts once.
+/// Every run stores the number of keys before it, so ``rank(of:)``, ``subscript(_:)`` and ``contains(_:)`` take
+/// logarithmic time in the number of runs, and ``count`` is one addition. Adding a greatest key takes constant time;
+/// adding one in the middle moves the runs after it, so a caller with unordered keys should use ``init(unordered:)``,
+/// which sorts once.
 package struct KeySet: Sendable, Hashable {
     @usableFromInline
     struct Run: Sendable, Hashable {
@@ -26,24 +26,24 @@ package struct KeySet: Sendable, Hashable {
 
     @usableFromInline var runs: [Run]
 
-    /// An empty set; allocates nothing.
+    /// Creates an empty set without an allocation.
     @inlinable
     package init() {
         runs = []
     }
 
-    /// The set of one key.
+    /// Creates a set of one key.
     @inlinable
     package init(_ key: ObjectKey) {
         runs = [Run(first: key.rawValue, last: key.rawValue, before: 0)]
     }
 
-    /// The set of all keys of a range of raw values.
+    /// Creates a set of all keys in a range of raw values.
     package init(rawRange: ClosedRange<Int64>) {
         runs = [Run(first: rawRange.lowerBound, last: rawRange.upperBound, before: 0)]
     }
 
-    /// The set of some keys in any order, repeats allowed; sorts them once.
+    /// Creates a set of keys in any order, possibly repeated, and sorts them once.
     package init(unordered keys: [ObjectKey]) {
         if keys.count == 1 {
             self.init(keys[0])
@@ -69,14 +69,14 @@ package struct KeySet: Sendable, Hashable {
     /// The runs as ranges of raw keys, ascending.
     package var ranges: [ClosedRange<Int64>] { runs.map { $0.first...$0.last } }
 
-    /// Whether a key is in the set.
+    /// Returns whether a key is in the set.
     @inlinable
     package func contains(_ key: ObjectKey) -> Bool {
         let index = runIndex(endingAtOrAfter: key.rawValue)
         return index < runs.count && runs[index].first <= key.rawValue
     }
 
-    /// How many keys of the set are smaller than `key`, which need not be in it.
+    /// Returns the number of keys in the set that are smaller than `key`, which need not be in the set.
     @inlinable
     package func rank(of key: ObjectKey) -> Int {
         let index = runIndex(endingAtOrAfter: key.rawValue)
@@ -85,7 +85,7 @@ package struct KeySet: Sendable, Hashable {
         return run.before &+ Int(Swift.max(0, key.rawValue &- run.first))
     }
 
-    /// The key at a position in ascending order; the position must be in `0 ..< count`.
+    /// Returns the key at a position in ascending order; the position must be in `0 ..< count`.
     package subscript(_ position: Int) -> ObjectKey {
         precondition(position >= 0 && position < count, "position outside of the key set")
         var low = 0
@@ -100,7 +100,7 @@ package struct KeySet: Sendable, Hashable {
 
     /// Adds a key.
     ///
-    /// Constant time when it is larger than all others.
+    /// Takes constant time if the key is greater than all others.
     @inlinable
     package mutating func insert(_ key: ObjectKey) {
         if let last = runs.last, key.rawValue <= last.last {
@@ -115,7 +115,7 @@ package struct KeySet: Sendable, Hashable {
         insertRange(first: rawRange.lowerBound, last: rawRange.upperBound)
     }
 
-    /// Removes a key if it is there.
+    /// Removes a key, if the set contains it.
     package mutating func remove(_ key: ObjectKey) {
         let raw = key.rawValue
         let index = runIndex(endingAtOrAfter: raw)
@@ -134,10 +134,10 @@ package struct KeySet: Sendable, Hashable {
         recount(from: index)
     }
 
-    /// Adds the keys of one cluster: bit `i` of `bits` means the key `base + i`.
+    /// Adds the keys of one cluster: bit `i` of `bits` represents the key `base + i`.
     ///
-    /// Made for commits, which have their changes as bitmaps; constant time per run when clusters
-    /// are in ascending order.
+    /// Commits use it because they have their changes as bitmaps. Takes constant time for each run if the clusters
+    /// ascend.
     package mutating func insert(base: Int64, bits: SIMD8<UInt64>) {
         for word in 0..<8 {
             var rest = bits[word]
@@ -149,13 +149,13 @@ package struct KeySet: Sendable, Hashable {
                 let ones = (~rest).trailingZeroBitCount
                 insertRange(first: offset, last: offset + Int64(ones) - 1)
                 offset += Int64(ones)
-                // A shift by 64 gives zero in Swift, which is what a whole word of ones needs.
+                // If all 64 bits are ones, no bits remain.
                 rest = ones == 64 ? 0 : rest >> UInt64(ones)
             }
         }
     }
 
-    /// Adds a run that starts after the first of the last run.
+    /// Adds a run that begins after the first key of the last run.
     @inlinable
     mutating func append(first: Int64, last: Int64) {
         guard let end = runs.last else {
@@ -195,7 +195,7 @@ package struct KeySet: Sendable, Hashable {
         }
     }
 
-    /// The first run whose last key is not below `raw`, or the number of runs.
+    /// Returns the first run whose last key is at least `raw`, or the number of runs.
     @inlinable
     func runIndex(endingAtOrAfter raw: Int64, from start: Int = 0) -> Int {
         var low = start
@@ -219,7 +219,7 @@ package struct KeySet: Sendable, Hashable {
 }
 
 extension KeySet: Sequence {
-    /// Walks the keys in ascending order.
+    /// An iterator over the keys in ascending order.
     package struct Iterator: IteratorProtocol {
         @usableFromInline let runs: [Run]
         @usableFromInline var index = 0
@@ -231,7 +231,7 @@ extension KeySet: Sequence {
             upcoming = runs.first?.first ?? 0
         }
 
-        /// The next key, or nil after the last.
+        /// Returns the next key; nil after the last one.
         @inlinable
         package mutating func next() -> ObjectKey? {
             guard index < runs.count else { return nil }
@@ -246,16 +246,16 @@ extension KeySet: Sequence {
         }
     }
 
-    /// An iterator over the keys in ascending order.
+    /// Returns an iterator over the keys in ascending order.
     @inlinable
     package func makeIterator() -> Iterator { Iterator(runs) }
 
-    /// The number of keys, so that collecting them reserves once.
+    /// The number of keys, so that a conversion to an array allocates once.
     @inlinable package var underestimatedCount: Int { count }
 }
 
 extension KeySet: ExpressibleByArrayLiteral {
-    /// The set of the given keys.
+    /// Creates a set of the given keys.
     package init(arrayLiteral elements: ObjectKey...) {
         self.init(unordered: elements)
     }

@@ -1,30 +1,31 @@
 import LMDBStorage
 
-// The values that a write has replaced, behind its change set. Which they are follows from that: of each table, by
-// ascending id, the number of its columns; then for every column, if rows were deleted, the values of these rows in the order of their keys;
-// then for every modified column the values of the modified rows. Values lie one behind the other:
+// The values that a write has replaced, stored after its change set, which determines what they are: for each table, by
+// ascending id, the number of its columns; then for every column, if rows were deleted, the values of these rows in the
+// order of their keys; then for every modified column the values of the modified rows. Values are stored one after the
+// other:
 //
 //     bool, int, link, date   a signed number (links as key + 1, 0 for none)
 //     float, double           4 or 8 bytes
-//     string, data            a number of bytes, and these
-//     12 or 16 bytes          themselves
-//     collections             a number, 0 where all elements are replaced, else one more than there are hunks; for each of these
-//                             how many elements since the last one are what they were, how many new ones follow, how many
-//                             old ones there were, and these, each with its kind before it; of a map also their keys. Where
-//                             all are replaced: how many old ones there were, and these
+//     string, data            the number of bytes, and the bytes
+//     12 or 16 bytes          the bytes
+//     collections             a number: 0 if all elements are replaced, otherwise the number of hunks plus one. For
+//                             each hunk: the number of unchanged elements since the previous hunk, of new elements, and
+//                             of old elements; then the old elements, each after its kind; for a map also their keys.
+//                             If all elements are replaced: the number of old elements, and these
 //
-// Older files have one hunk for each collection instead. It states how many elements at the beginning and at the end
-// are unchanged, and how many old ones are between them.
+// Older files have one hunk for each collection instead. It has the number of unchanged elements at the beginning and
+// at the end, and the number of old elements between them.
 //
-// An optional value has a byte before it: 1 for null, which is all then, else 0.
+// An optional value has a byte before it: 1 for null, which has no further bytes, otherwise 0.
 extension WriteSession {
-    /// More than this is not kept of one write.
+    /// The maximum size of the values of one write; with more, no values are kept.
     static let oldValuesLimit = 32 << 20
 
-    /// Adds what the write says about itself, and the values that it has replaced, to its entry in the history.
+    /// Appends the record of the write and the values that it has replaced to its history entry.
     ///
-    /// Costs a search for each leaf that was written, and a copy of each value. Nothing of the values is kept of a write that
-    /// changed the schema, has replaced too much, or met damage.
+    /// Takes a search for each written leaf and a copy of each value. The values are not kept if the write changed the
+    /// schema, replaced too many bytes, or found damage.
     func appendTrailer(to entry: inout [UInt8], _ changes: ChangeSet) {
         let hasValues = !changes.schemaChanged && !(changes.tables.isEmpty && restoration == nil)
         guard hasValues || author != nil else { return }
@@ -92,7 +93,7 @@ extension WriteSession {
     }
 }
 
-/// Writes values of one table as they are in one version.
+/// Encodes values of one table in one version.
 struct OldValueEncoder {
     private let reader: TableReader
     private let limit: Int
@@ -102,7 +103,7 @@ struct OldValueEncoder {
         self.limit = limit
     }
 
-    /// The values of some rows, which must exist; throws when it gets too much.
+    /// Appends the values of some rows, which must exist; throws if the values exceed the size limit.
     func append(
         _ column: ColumnDefinition, _ keys: KeySet, _ edits: [ObjectKey: CollectionEdits]?,
         to writer: inout ByteWriter
@@ -151,7 +152,8 @@ struct OldValueEncoder {
         guard let list = reader.list(column.id, key) else {
             throw StorageError(.damaged, call: "keeping old values", file: "")
         }
-        // What the owner's column says: counting itself would walk all chunks of a list of which one may have changed.
+        // The count is that of the owner's column, because counting would read all chunks of a list of which only one
+        // may have changed.
         let count = reader.listCount(column.id, key)
         let names = column.collection == .map ? reader.map(column.id, key) : nil
         func append(_ old: Range<Int>) throws(StorageError) {

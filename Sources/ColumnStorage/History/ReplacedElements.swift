@@ -1,14 +1,14 @@
-/// One hunk of a collection as ``OldValueEncoder`` has written it: where its new elements are, and the old ones that belong
-/// there.
+/// One hunk of a collection in the form of ``OldValueEncoder``: the range of the new elements, and the old elements
+/// that they replaced.
 struct ReplacedElements {
     let new: Range<Int>
-    /// The elements that were there before.
+    /// The replaced elements.
     private(set) var elements: [ListElement] = []
     /// The keys of the elements of a map.
     private(set) var names: [[UInt8]] = []
 
-    /// Reads the hunks of a collection that has `count` elements now; the one hunk that older files have, where `hasHunks` is
-    /// false.
+    /// Decodes the hunks of a collection of `count` current elements; if `hasHunks` is false, the single hunk of older
+    /// files.
     static func read(
         count: Int, isMap: Bool, hasHunks: Bool, _ reader: inout ByteReader
     ) throws(DamagedEncoding) -> [ReplacedElements] {

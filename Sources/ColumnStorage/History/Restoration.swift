@@ -1,32 +1,32 @@
 /// The history's record of a write that restored the data of an earlier version, by undo or redo.
 ///
-/// Each process that opens the file derives from this alone which change is undone or redone next.
+/// Each process that opens the file determines from this record alone which change is undone or redone next.
 package struct Restoration: Hashable, Sendable {
-    /// The version whose data this one has again.
+    /// The version whose data was restored.
     package var state: UInt64
-    /// The versions that are reversed, one each time, to redo what was undone; the next one last.
+    /// The versions to reverse, one at a time, for a redo; the next one is the last.
     package var redoable: [UInt64]
 
-    /// Describes a restoration.
+    /// Creates a restoration.
     package init(state: UInt64, redoable: [UInt64]) {
         self.state = state
         self.redoable = redoable
     }
 
-    /// More than this can be redone only from the newest on.
+    /// The maximum number of redoable versions; if there are more, only the newest ones can be redone.
     static let limit = 1000
 }
 
-/// The script that has committed a version, and when.
+/// The script that committed a version, and the time.
 package struct VersionAuthor: Hashable, Sendable {
     /// The time of the commit, in microseconds since 1970.
     package let time: Int64
-    /// The process that has committed.
+    /// The id of the process that committed.
     package let process: Int32
     /// The name of the script.
     package let script: String
 
-    /// Longer names are cut.
+    /// The maximum length of a name; longer names are truncated.
     private static let longestName = 200
 
     /// Creates an author.
@@ -59,18 +59,19 @@ package struct VersionAuthor: Hashable, Sendable {
 package struct HistoryEntry: Sendable {
     /// The changes of the version.
     package let changes: ChangeSet
-    /// Whose data the version brought back, if it did.
+    /// The version whose data was restored; nil if the version is not an undo or redo.
     package let restoration: Restoration?
-    /// Whether the values before the version are kept, so that it can be reversed.
+    /// Whether the replaced values are kept, so that the version can be reversed.
     package let keepsOldValues: Bool
-    /// The script that has committed the version; nil for a program without scripts, and for older files.
+    /// The script that committed the version; nil for a program without scripts, and in older files.
     package let author: VersionAuthor?
 }
 
 /// The part of an entry after the change set.
 ///
-/// A byte of flags: 8 = the author: time, process and name of the script; 1 = a restoration: the version whose data it
-/// has, the number of redoable versions and these; 4 = the values that the change set has replaced, as ``OldValueEncoder`` writes them; 2 = the same as older files have them.
+/// It begins with a byte of flags. 8 = the author: time, process and name of the script; 1 = a restoration: the version
+/// whose data was restored, the number of redoable versions, and their numbers; 4 = the replaced values in the form of
+/// ``OldValueEncoder``; 2 = the replaced values in the form of older files.
 struct HistoryTrailer {
     static let hasRestoration: UInt8 = 1
     static let hasSpans: UInt8 = 2
@@ -79,14 +80,14 @@ struct HistoryTrailer {
 
     private(set) var restoration: Restoration?
     private(set) var hasOldValues = false
-    /// Whether collections have any number of hunks.
+    /// Whether collections may have several hunks.
     private(set) var hasHunks = false
     private(set) var author: VersionAuthor?
 
-    /// Nothing.
+    /// Creates an empty trailer.
     init() {}
 
-    /// Reads what follows a change set and stops before the old values.
+    /// Decodes the bytes after a change set, up to the old values.
     init(from reader: inout ByteReader) throws(DamagedEncoding) {
         guard reader.remaining > 0 else { return }
         let flags = try reader.byte()

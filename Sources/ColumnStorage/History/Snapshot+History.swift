@@ -1,10 +1,10 @@
 import LMDBStorage
 
-// The history, version by version.
+// Access to single versions of the history.
 extension Snapshot {
-    /// The oldest version that the history has an entry of; nil if it is empty.
+    /// Returns the oldest version in the history; nil if the history is empty.
     ///
-    /// It has one of every version since then. Costs a search.
+    /// All later versions have an entry too. Takes a search.
     package func oldestEntry() throws(StorageError) -> UInt64? {
         guard let reader = source.reader else {
             throw StorageError(.closed, call: "reading the history", file: file.path)
@@ -20,9 +20,9 @@ extension Snapshot {
         return oldest
     }
 
-    /// The history's record of a version up to this snapshot's; nil if it is no longer kept.
+    /// Returns the history's record of a version up to that of this snapshot; nil if it is no longer kept.
     ///
-    /// Costs the size of what was changed, not of the values before. Throws `damaged`, `closed`.
+    /// Takes time in proportion to the changes, not to the replaced values. Throws `damaged`, `closed`.
     package func historyEntry(_ version: UInt64) throws(StorageError) -> HistoryEntry? {
         guard var reader = entryReader(version) else { return nil }
         do throws(DamagedEncoding) {
@@ -36,7 +36,7 @@ extension Snapshot {
         }
     }
 
-    /// The bytes of an entry behind the shards; nil if there is none.
+    /// Returns a reader of an entry after its shards; nil if there is no entry.
     func entryReader(_ version: UInt64) -> ByteReader? {
         let found =
             source.recent.find(.history, version) ?? source.get(file.tables.history, version)
