@@ -1,19 +1,18 @@
-/// A stored block of an index of bytes: entries in ascending order; what all of them begin with is
-/// stored once.
+/// A stored block of an index of bytes: entries in ascending order, with their common prefix stored once.
 ///
 ///     0  u32  number of entries
-///     4  u32  length of the common beginning
+///     4  u32  length of the common prefix
 ///     8  u8   bytes per row key
 ///     9  u8   1: no entry has bytes of its own, and no ends are stored; 10 ... 15 zero
 ///     16 i64  smallest row key
-///     24 ...  the end of each entry's own bytes as u32, the common beginning, the own bytes,
+///     24 ...  the end of each entry's own bytes as u32, the common prefix, the own bytes,
 ///             the row keys as distances from the smallest, 8 bytes of zeros
 ///
-/// The rows of one value, such as a term of a text, thus take a byte or two each.
+/// The rows of one value, such as a term of a text, thus take one or two bytes each.
 struct BytesBlock {
     static let headerBytes = 24
     static let slackBytes = 8
-    /// As for ``IntBlock``; an entry larger than it has a block of its own.
+    /// The maximum size of a block, as for ``IntBlock``; a larger entry has its own block.
     static let maximumBytes = IntBlock.maximumBytes
     static let maximumEntries = IntBlock.maximumEntries
 
@@ -29,9 +28,9 @@ struct BytesBlock {
     private let keyMask: UInt64
     private let smallestKey: Int64
 
-    /// Views stored bytes; nil when they cannot be a block.
+    /// Creates a view of stored bytes; nil if they are not a valid block.
     ///
-    /// Reading an accepted block never leaves its bytes.
+    /// Reads of a valid block are always within its bytes.
     init?(_ bytes: UnsafeRawBufferPointer) {
         guard let base = bytes.baseAddress,
             bytes.count >= Self.headerBytes + Self.slackBytes
@@ -44,7 +43,7 @@ struct BytesBlock {
         isUniform = form == 1
         let endWidth = isUniform ? 0 : 4
         ends = base + Self.headerBytes
-        // Nothing overflows: all counts are below 2^32.
+        // No overflow is possible, because all counts are below 2^32.
         let fixed =
             Self.headerBytes + Self.slackBytes + count * (endWidth + Swift.min(keyWidth, 8))
             + commonCount
@@ -68,9 +67,9 @@ struct BytesBlock {
                 bitPattern: (keys + index &* keyWidth).loadUnaligned(as: UInt64.self) & keyMask)
     }
 
-    /// The part of an entry after the common prefix.
+    /// Returns the part of an entry after the common prefix.
     ///
-    /// Damaged offsets give some bytes of the block, never others.
+    /// Damaged offsets yield wrong bytes, but only bytes of the block.
     @inline(__always)
     func ownPart(_ index: Int) -> (start: UnsafeRawPointer, count: Int) {
         let from = index == 0 ? 0 : Swift.min(end(index &- 1), ownBytes)
@@ -85,7 +84,7 @@ struct BytesBlock {
 
     func byteCount(_ index: Int) -> Int { common.count + ownPart(index).count }
 
-    /// The first entry whose bytes are not below `target`, and whether they are equal.
+    /// Returns the first entry whose bytes are at least `target`, and whether they are equal.
     func lowerBound(_ target: BytesView) -> (index: Int, isEqual: Bool) {
         let shared = Swift.min(target.count, common.count)
         let order = BytesView.compare(target.start, shared, common.start, shared)
@@ -111,8 +110,7 @@ struct BytesBlock {
 
     /// Unpacks all entries; their bytes are copied to the arena.
     ///
-    /// False when they are not in order, which only damage can cause and which nothing that writes
-    /// may take for granted.
+    /// Returns false if they are not in order, which only damage can cause; writers must not rely on the order.
     func unpack(
         into target: inout GrowableBuffer<BytesEntry>, _ arena: inout BytesArena
     ) -> Bool {
@@ -179,8 +177,10 @@ struct BytesBlock {
         (71 - UInt64(bitPattern: largest &- smallest).leadingZeroBitCount) / 8
     }
 
-    /// The longest beginning of `entries`, up to `limit`, that fits into one block and can be
-    /// separated from the rest by a key; longer than fits when nothing shorter can be separated.
+    /// Returns the number of first `entries`, up to `limit`, that fit into one block and can be separated from the rest
+    /// by a key.
+    ///
+    /// If no shorter prefix of the entries can be separated, the result is longer than what fits.
     static func longestFit(
         _ entries: UnsafeBufferPointer<BytesEntry>, limit: Int, _ separators: BytesIndexKey
     ) -> Int {

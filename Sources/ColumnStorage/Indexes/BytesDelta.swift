@@ -1,10 +1,10 @@
-/// The changes of a write to an index of bytes that are not merged into the blocks yet: a log of insertions and
-/// removals, a hash table over it for lookups, and its sums in order.
+/// The changes of a write to an index of bytes that are not merged into the blocks yet.
 ///
-/// The latter two are updated on demand.
+/// They consist of a log of insertions and removals, a hash table of the log for lookups, and its sorted sums. The
+/// latter two are updated on demand.
 ///
-/// As long as entries arrive in ascending order, as in a bulk load by ascending keys, the log is in
-/// order itself: look-ups bisect it, and one above everything ends at once.
+/// While entries are added in ascending order, as in a bulk load by ascending keys, the log is sorted: lookups use a
+/// binary search, and a lookup of a greatest value ends at once.
 struct BytesDelta {
     typealias Record = IndexChange<BytesEntry>
 
@@ -13,9 +13,9 @@ struct BytesDelta {
     private var buckets = GrowableBuffer<UInt32>()
     private var hashed = 0
     private var sums = ChangeSums<BytesEntry>()
-    /// Whether the log is nothing but insertions, each greater than the one before.
+    /// Whether the log consists of insertions only, each greater than the previous one.
     private(set) var isAscending = true
-    /// The greatest bytes of the blocks; nil when there are none, or not yet known.
+    /// The greatest bytes of the blocks; nil if there are none, or they are not known yet.
     private var greatest: BytesView?
     private(set) var knowsGreatest = false
     /// The size at which the changes are merged into the blocks, once it was found out.
@@ -49,31 +49,31 @@ struct BytesDelta {
         log.append(Record(entry: entry, change: change, previous: previous))
     }
 
-    /// Whether it is time to find out what the greatest bytes of the blocks are.
+    /// Whether the greatest bytes of the blocks should be looked up now.
     ///
-    /// A transaction of one insertion would spend as long on that as on the insertion.
+    /// For a transaction of one insertion, this would take as long as the insertion.
     var wantsGreatest: Bool { !knowsGreatest && isAscending && log.count >= 4 }
 
-    /// The greatest bytes of the blocks, of which a copy is kept; nil when there are no blocks.
+    /// Sets the greatest bytes of the blocks and keeps a copy; nil if there are no blocks.
     mutating func setGreatest(_ bytes: [UInt8]?) {
         greatest = bytes.map { BytesView(arena.copy($0)) }
         knowsGreatest = true
     }
 
-    /// Whether some bytes are known to be above all that are stored or pending.
+    /// Returns whether some bytes are known to be greater than all stored and pending ones.
     func isAboveAll(_ bytes: BytesView) -> Bool {
         guard knowsGreatest, isAscending, let last = log.last else { return false }
         return last.entry.bytes.compare(bytes) < 0
             && greatest.map { $0.compare(bytes) < 0 } ?? true
     }
 
-    /// Whether everything pending goes behind the blocks.
+    /// Whether all pending changes belong after the blocks.
     var isTail: Bool {
         guard knowsGreatest, isAscending, !log.isEmpty else { return false }
         return greatest.map { $0.compare(log[0].entry.bytes) < 0 } ?? true
     }
 
-    /// The log position + 1 of the newest record of some bytes, or 0.
+    /// Returns the log position + 1 of the newest record of some bytes, or 0.
     mutating func newestRecord(of bytes: BytesView) -> UInt32 {
         if log.isEmpty { return 0 }
         if isAscending { return lastRecord(of: bytes) }
@@ -81,7 +81,7 @@ struct BytesDelta {
         return buckets[bucket(of: bytes)]
     }
 
-    /// The same while the log is in order.
+    /// Returns the newest record of some bytes while the log is sorted.
     private func lastRecord(of bytes: BytesView) -> UInt32 {
         var low = 0
         var high = log.count
@@ -110,7 +110,7 @@ struct BytesDelta {
     }
 
     private mutating func hashLog() {
-        // At most half of the buckets are used, even if all bytes differ.
+        // At most half of the buckets are used, even if all bytes are different.
         if log.count * 2 > buckets.count {
             var size = 64
             while size < log.count * 2 { size *= 2 }
@@ -126,7 +126,7 @@ struct BytesDelta {
         }
     }
 
-    /// The log as sums in order of entries, without those that are zero.
+    /// Returns the sums of the log in order of entries, without zero sums.
     mutating func sortedSums() -> UnsafeBufferPointer<Record> { sums.of(log) }
 
     /// The same sums, in the memory of the log: nothing else may be done with the changes after it.

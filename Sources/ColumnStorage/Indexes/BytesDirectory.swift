@@ -1,6 +1,6 @@
 /// The addresses of the blocks of an index of bytes in the map, in order.
 ///
-/// Valid as long as the transaction's pages are.
+/// They are valid as long as the transaction's pages.
 struct BytesDirectory {
     private(set) var keys: [BytesView] = []
     private(set) var blocks: [UnsafeRawBufferPointer] = []
@@ -13,10 +13,10 @@ struct BytesDirectory {
         blocks.append(block)
     }
 
-    /// A block; nil when its bytes are damaged.
+    /// Returns a block; nil if its bytes are damaged.
     func block(_ index: Int) -> BytesBlock? { BytesBlock(blocks[index]) }
 
-    /// The last block whose separator is not above a position, or the first.
+    /// Returns the last block whose separator is at most a position, or the first block.
     func index(atOrBefore position: UnsafeRawBufferPointer) -> Int {
         let target = BytesView(
             UnsafeRawBufferPointer(rebasing: position.dropFirst(IndexKey.prefixBytes)))

@@ -4,13 +4,13 @@
     import Darwin
 #endif
 
-/// Bytes in another owner's memory, ordered as bytes.
+/// A view of bytes in the memory of another owner, in byte order.
 ///
 /// The first eight are stored inline because they usually decide a comparison.
 struct BytesView: BitwiseCopyable {
     let start: UnsafeRawPointer
     let count: Int
-    /// The first eight bytes as a big-endian number, filled up with zeros.
+    /// The first eight bytes as a big-endian number, padded with zeros.
     let head: UInt64
 
     @inline(__always)
@@ -22,9 +22,9 @@ struct BytesView: BitwiseCopyable {
 
     @inline(__always)
     init(_ buffer: UnsafeRawBufferPointer) {
-        // An empty buffer may have no address; any will do where nothing is read.
+        // An empty buffer may have no address; any address will do because no bytes are read.
         self.init(
-            start: buffer.baseAddress ?? UnsafeRawPointer(bitPattern: 8)!,  // because: not zero
+            start: buffer.baseAddress ?? UnsafeRawPointer(bitPattern: 8)!,  // because: not 0
             count: buffer.count)
     }
 
@@ -44,7 +44,7 @@ struct BytesView: BitwiseCopyable {
         return head
     }
 
-    /// Negative, zero or positive as this comes before, equals or follows the other.
+    /// Compares two views: negative if this one precedes, zero if they are equal, otherwise positive.
     @inline(__always)
     func compare(_ other: BytesView) -> Int {
         if head != other.head { return head < other.head ? -1 : 1 }
@@ -59,7 +59,7 @@ struct BytesView: BitwiseCopyable {
         return order != 0 ? Int(order) : leftCount &- rightCount
     }
 
-    /// How many bytes the two have in common from the start.
+    /// Returns the length of the common prefix.
     func commonPrefix(_ other: BytesView) -> Int {
         let most = Swift.min(count, other.count)
         var index = 0
@@ -87,7 +87,7 @@ struct BytesView: BitwiseCopyable {
     }
 }
 
-/// One entry of an index of bytes: ordered by bytes, then by key.
+/// One entry of an index of bytes, ordered by bytes and then by key.
 struct BytesEntry: IndexEntry {
     let bytes: BytesView
     let key: Int64
@@ -104,12 +104,12 @@ struct BytesEntry: IndexEntry {
     }
 }
 
-/// Memory for many byte strings that are freed together; addresses stay.
+/// Memory for many byte strings that are freed together; their addresses do not change.
 struct BytesArena {
     private var blocks: [UnsafeMutableRawPointer] = []
-    private var next = UnsafeMutableRawPointer(bitPattern: 8)!  // because: not zero
+    private var next = UnsafeMutableRawPointer(bitPattern: 8)!  // because: the number is not 0
     private var capacity = 0
-    /// How much has been copied in.
+    /// The number of copied bytes.
     private(set) var used = 0
 
     mutating func copy(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawPointer {

@@ -1,7 +1,7 @@
 import LMDBStorage
 import MemoryAccounts
 
-/// Changes: collected in memory, merged into the blocks once.
+/// Changes to the index, which are collected in memory and merged into the blocks once.
 extension BytesIndex {
     /// Pending changes are merged early when they take more memory than this, and more than a quarter of the stored
     /// blocks do.
@@ -10,19 +10,19 @@ extension BytesIndex {
     static let pendingLimit = 24 << 20
     private static let greatestPendingLimit = 64 << 20
 
-    /// Ascending changes after all blocks are flushed when they take more memory than this.
+    /// The memory of ascending changes after all blocks from which they are flushed.
     ///
-    /// That costs no more early than late, because no block is written a second time but the last.
+    /// An early flush costs no more than a late one, because only the last block is written twice.
     private static let tailLimit = 8 << 20
 
-    /// Adds an entry: a copy of the bytes and a record in memory.
+    /// Adds an entry, as a copy of the bytes and a record in memory.
     package func insert(
         _ bytes: UnsafeRawBufferPointer, _ key: ObjectKey, in transaction: TransactionHandle
     ) throws(StorageError) {
         try add(bytes, key, 1, transaction)
     }
 
-    /// Removes one entry, which must be there.
+    /// Removes one entry, which must exist.
     package func remove(
         _ bytes: UnsafeRawBufferPointer, _ key: ObjectKey, in transaction: TransactionHandle
     ) throws(StorageError) {
@@ -103,14 +103,14 @@ extension BytesIndex {
             + [UInt8](UnsafeRawBufferPointer(start: part.start, count: part.count))
     }
 
-    /// Forgets all changes since the last ``flush(in:)``.
+    /// Discards all changes since the last ``flush(in:)``.
     package func cancel() {
         dropDelta()
         merged?.deallocate()
         merged = nil
     }
 
-    /// Removes all entries, stored and pending.
+    /// Removes all stored and pending entries.
     package func removeAll(in transaction: TransactionHandle) throws(StorageError) {
         cancel()
         pages.invalidate()
@@ -150,7 +150,8 @@ extension BytesIndex {
                     UnsafeBufferPointer(rebasing: changes[place..<end]), to: work.old,
                     into: &work.new)
                 place = end
-                // A block that became small joins its neighbor; otherwise many deletions would leave many tiny blocks.
+                // A block that became small is joined with the next one; otherwise many deletions would leave many
+                // small blocks.
                 guard work.end != nil, work.new.count < 16, work.smallBytes else { break }
                 work.old.truncate(to: 0)
                 work.old.append(contentsOf: UnsafeBufferPointer(work.new.elements))
@@ -160,19 +161,19 @@ extension BytesIndex {
         }
     }
 
-    /// A stretch of the index that is being rewritten.
+    /// A region of the index that is being rewritten.
     private struct Work {
         var arena = BytesArena()
         var old = GrowableBuffer<BytesEntry>()
         var new = GrowableBuffer<BytesEntry>()
         var packed = GrowableBuffer<UInt8>(capacity: 4096)
-        /// The key of the stored block that the result replaces.
+        /// The key of the stored block that the result replaces; nil for a new block.
         var replaced: [UInt8]?
-        /// Whether entries may come before that key, so that the result needs the column's least.
+        /// Whether entries may precede that key, so that the result needs the least key of the column.
         var startsColumn = false
-        /// The key of the next block; nil when none follows.
+        /// The key of the next block; nil if there is none.
         var end: [UInt8]?
-        /// Whether nothing at all follows in the table, so that new blocks can be appended.
+        /// Whether the region is the last one of the table, so that new blocks can be appended.
         var isLastOfTable = false
 
         var smallBytes: Bool {
@@ -207,7 +208,7 @@ extension BytesIndex {
             if let before, IndexKey.hasPrefix(before.key, prefix) {
                 found = before
             } else {
-                // Before all blocks of this column: the first takes it.
+                // The first block of this column takes entries that precede all blocks.
                 found = try cursor.setRange(position)
                 work.startsColumn = true
             }
@@ -240,7 +241,7 @@ extension BytesIndex {
         work.isLastOfTable = next == nil
     }
 
-    /// The first change that belongs after the stretch.
+    /// Returns the index of the first change after the region.
     private func changesBelowEnd(
         _ changes: UnsafeBufferPointer<BytesDelta.Record>, from start: Int, _ work: Work
     ) -> Int {
@@ -265,8 +266,8 @@ extension BytesIndex {
         var key = replaced
         while !rest.isEmpty {
             var count = BytesBlock.longestFit(rest, limit: BytesBlock.maximumEntries, scratchKey)
-            // A block that overflows in the middle is halved, so that both halves have space. At the end, where
-            // ascending values arrive, blocks stay full.
+            // A block that overflows in the middle is halved, so both halves have space. At the end, where ascending
+            // values are added, blocks are filled.
             if work.end != nil, count < rest.count, rest.count <= count * 2 {
                 count = BytesBlock.longestFit(rest, limit: (rest.count + 1) / 2, scratchKey)
             }
@@ -276,7 +277,7 @@ extension BytesIndex {
                 pages.blocks, key ?? scratchKey.least(),
                 UnsafeRawBufferPointer(work.packed.elements), append: isNew && work.isLastOfTable)
             if count < rest.count {
-                // because: blocks are only divided where there is a separator.
+                // because: blocks are only divided at separators.
                 let separator = scratchKey.separator(rest[count - 1], rest[count])!
                 key = UnsafeRawBufferPointer(
                     start: work.arena.copy(separator), count: separator.count)

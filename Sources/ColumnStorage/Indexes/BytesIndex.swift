@@ -1,12 +1,10 @@
 import LMDBStorage
 
-/// An ordered index from bytes to rows, for columns of strings, data and fixed bytes; the order is
-/// that of the bytes.
+/// An index from bytes to rows in byte order, for columns of strings, data and fixed-size bytes.
 ///
-/// Everything said of ``IntIndex`` holds: packed sorted blocks, a directory after several look-ups
-/// at a version, a write's changes in memory until ``flush(in:)`` or ``cancel()``, a multiset,
-/// `damaged` for stored bytes that cannot be right. Values may have any length; those that agree in
-/// more than 500 bytes share a block whatever their number.
+/// It works like ``IntIndex``: it is a multiset in packed sorted blocks, with a directory after several lookups at a
+/// version, keeps a write's changes in memory until ``flush(in:)`` or ``cancel()``, and throws `damaged` for invalid
+/// stored bytes. Values may have any length; all values that share a prefix of more than 500 bytes are in one block.
 package final class BytesIndex {
     let pages: IndexPages
     let prefix: UInt32
@@ -23,7 +21,7 @@ package final class BytesIndex {
     /// The values in the blocks, as long as a write knows all of them.
     var merged: MergedEntries?
 
-    /// An index of a column, in the table where the class keeps its index blocks.
+    /// Creates an index of a column, in the table with the index blocks of the class.
     package init(table: TableID, column: ColumnID, pages: IndexPages) {
         self.pages = pages
         prefix = IndexKey.prefix(table, column)
@@ -36,7 +34,7 @@ package final class BytesIndex {
         scratchKey.deallocate()
     }
 
-    /// Whether there are changes that are not yet stored.
+    /// Whether there are changes that are not stored yet.
     package var hasChanges: Bool { delta.map { !$0.isEmpty } ?? false }
 
     func damaged(_ transaction: TransactionHandle) -> StorageError {
@@ -45,13 +43,13 @@ package final class BytesIndex {
 
     // MARK: Reading
 
-    /// The first row with a value; the only one in a unique index.
+    /// Returns the first row with a value; in a unique index, the only one.
     package func find(
         _ bytes: UnsafeRawBufferPointer, in transaction: TransactionHandle
     ) throws(StorageError) -> ObjectKey? {
         let view = BytesView(bytes)
         if delta?.isAboveAll(view) == true { return nil }
-        if delta != nil, delta!.newestRecord(of: view) != 0 {  // because: tested
+        if delta != nil, delta!.newestRecord(of: view) != 0 {  // because: checked for nil
             return try keys(equalTo: bytes, in: transaction).first
         }
         if let merged, !merged.mayContain(view) { return nil }
@@ -63,13 +61,13 @@ package final class BytesIndex {
         return found
     }
 
-    /// All rows with a value, ascending, each as often as it is in the index.
+    /// Returns all rows with a value, ascending and with the duplicates in the index.
     package func keys(
         equalTo bytes: UnsafeRawBufferPointer, in transaction: TransactionHandle
     ) throws(StorageError) -> [ObjectKey] {
         let view = BytesView(bytes)
         var sums: [Int64: Int] = [:]
-        var record = delta == nil ? 0 : delta!.newestRecord(of: view)  // because: tested
+        var record = delta == nil ? 0 : delta!.newestRecord(of: view)  // because: checked for nil
         while record != 0, let change = delta?.log[Int(record) - 1] {
             sums[change.entry.key, default: 0] += Int(change.change)
             record = change.previous
@@ -83,7 +81,7 @@ package final class BytesIndex {
                 }
                 return true
             }
-            // Equal values are neighbors, and values equal to the first have the same own part.
+            // Equal values are adjacent and have equal own parts.
             let first = block.ownPart(start)
             var place = start
             while place < block.count {
@@ -105,17 +103,16 @@ package final class BytesIndex {
         return result
     }
 
-    /// Calls `body` with the entries from some bytes on, in order of bytes, then key, until it
-    /// returns false.
+    /// Calls `body` with the entries from some bytes on until it returns false; they are ordered by bytes, then by key.
     ///
-    /// The bytes that it gets are lent for the call.
+    /// The bytes are valid only during the call.
     package func forEach(
         from lower: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0),
         in transaction: TransactionHandle,
         _ body: (_ bytes: UnsafeRawBufferPointer, _ key: ObjectKey) -> Bool
     ) throws(StorageError) {
         let view = BytesView(lower)
-        let sums = delta == nil ? nil : delta!.sortedSums()  // because: tested
+        let sums = delta == nil ? nil : delta!.sortedSums()  // because: checked for nil
         var merge = IndexMerge(sums ?? UnsafeBufferPointer(start: nil, count: 0)) {
             $0.bytes.compare(view) < 0
         }
@@ -143,7 +140,7 @@ package final class BytesIndex {
         if goesOn { merge.finish(give) }
     }
 
-    /// The rows of a range of values in order of value, then key; an open end is nil.
+    /// Returns the rows in a range of values, ordered by value, then by key; nil means an open end.
     package func keys(
         from lower: [UInt8]?, through upper: [UInt8]?, in transaction: TransactionHandle
     ) throws(StorageError) -> [ObjectKey] {
@@ -161,14 +158,15 @@ package final class BytesIndex {
         return result
     }
 
-    /// The rows whose value begins with some bytes, in order of value, then key.
+    /// Returns the rows whose values begin with some bytes, ordered by value, then by key.
     package func keys(
         withPrefix beginning: [UInt8], in transaction: TransactionHandle
     ) throws(StorageError) -> [ObjectKey] {
         try keys(withPrefix: beginning, atMost: .max, in: transaction) ?? []
     }
 
-    /// The same; nil when there are more than `most`, which are not all looked at.
+    /// Returns the rows whose values begin with some bytes; nil if there are more than `most`, without reading all of
+    /// them.
     package func keys(
         withPrefix beginning: [UInt8], atMost most: Int, in transaction: TransactionHandle
     ) throws(StorageError) -> [ObjectKey]? {
@@ -181,7 +179,7 @@ package final class BytesIndex {
         return result.count <= most ? result : nil
     }
 
-    /// The rows from some bytes on and below others, in order of value, then key.
+    /// Returns the rows with values from some bytes on and below others, ordered by value, then by key.
     package func keys(
         from lower: [UInt8], below upper: [UInt8]?, in transaction: TransactionHandle
     ) throws(StorageError) -> [ObjectKey] {
@@ -201,7 +199,7 @@ package final class BytesIndex {
         return result
     }
 
-    /// How many entries there are from some bytes on and below others; stops somewhere above `most`.
+    /// Returns the number of entries from some bytes on and below others; may stop counting above `most`.
     package func count(
         from lower: [UInt8], below upper: [UInt8]?, atMost most: Int,
         in transaction: TransactionHandle
@@ -229,7 +227,7 @@ package final class BytesIndex {
             return end == block.count && total <= most
         }
         guard hasChanges, delta != nil else { return total }
-        for record in delta!.sortedSums()  // because: tested
+        for record in delta!.sortedSums()  // because: checked for nil
         where record.entry.bytes.compare(lower) >= 0
             && upper.map({ record.entry.bytes.compare($0) < 0 }) ?? true
         {
@@ -238,8 +236,8 @@ package final class BytesIndex {
         return total
     }
 
-    /// Calls `body` with the rows whose value begins with some bytes, in no order; several values of
-    /// a row count several times.
+    /// Calls `body` with the rows whose values begin with some bytes, in any order, and once for each such value of a
+    /// row.
     package func forEachKey(
         withPrefix beginning: [UInt8], in transaction: TransactionHandle, _ body: (Int64) -> Void
     ) throws(StorageError) {
@@ -251,7 +249,7 @@ package final class BytesIndex {
             let wanted = BytesView(buffer)
             do throws(StorageError) {
                 try forEachStoredBlock(from: wanted, transaction) { block, start, _ in
-                    // Most blocks are inside or outside as a whole.
+                    // Most blocks are completely inside or outside of the range.
                     let shared = block.common.commonPrefix(wanted)
                     let isWhole = shared == wanted.count
                     guard isWhole || shared == block.common.count else { return false }
@@ -289,8 +287,8 @@ package final class BytesIndex {
 
     // MARK: Blocks
 
-    /// Calls `body` with the stored blocks, beginning with the first entry not below `view`, and
-    /// whether that one equals it.
+    /// Calls `body` with the stored blocks, beginning with the first entry that is at least `view`, and whether it
+    /// equals `view`.
     private func forEachStoredBlock(
         from view: BytesView, _ transaction: TransactionHandle,
         _ body: (_ block: BytesBlock, _ start: Int, _ isEqual: Bool) throws(StorageError) -> Bool
@@ -323,7 +321,7 @@ package final class BytesIndex {
         }
     }
 
-    /// Whether there is a directory; makes one when that pays.
+    /// Returns whether there is a directory; creates one if enough lookups would use it.
     private func considerDirectory(
         _ transaction: TransactionHandle
     ) throws(StorageError) -> Bool {
@@ -337,7 +335,7 @@ package final class BytesIndex {
         lookups += 1
         guard lookups > IntDirectory.leastLookups else { return false }
         if threshold == 0 {
-            // Visiting a block costs about a tenth of finding one without the directory.
+            // Visiting a block takes about a tenth of the time to find one without the directory.
             let entries = try transaction.statistics(pages.blocks).entries
             threshold = Swift.max(IntDirectory.leastLookups, entries / 10)
         }

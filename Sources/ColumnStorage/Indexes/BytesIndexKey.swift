@@ -1,10 +1,10 @@
 /// The keys of blocks of a bytes index: the column's prefix, then a separator.
 ///
 /// A separator is any position greater than everything in the block before and not greater than anything in its own.
-/// Between different values it is the shortest prefix of the greater one that separates them; inside equal values it is
-/// the whole value, an end mark and the row's key. Zero bytes are escaped (0 as 0 255, the end mark is 0 1), so that
-/// the order of the keys is the order of the positions. LMDB accepts 511 bytes: entries that only a longer key could
-/// separate stay in one block, and a longer position is cut off for a search, which finds the same block.
+/// Between different values, it is the shortest prefix of the greater value that separates them; between equal values,
+/// it is the whole value, an end mark and the row's key. Zero bytes are escaped (0 as 0 255, the end mark is 0 1), so
+/// that the order of the keys is the order of the positions. LMDB accepts 511 bytes: entries that only a longer key
+/// could separate are in one block, and a longer position is truncated for a search, which finds the same block.
 struct BytesIndexKey {
     static let maximumBytes = 511
     private let memory: UnsafeMutableRawPointer
@@ -16,28 +16,27 @@ struct BytesIndexKey {
 
     func deallocate() { memory.deallocate() }
 
-    /// The key of the first block of a column, below all others.
+    /// Returns the key of the first block of a column, which is less than all others.
     func least() -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: memory, count: IndexKey.prefixBytes)
     }
 
-    /// The position before all entries of some bytes, cut off to what fits.
+    /// Returns the position before all entries of some bytes, truncated to the maximum length.
     ///
-    /// Valid until the next one is made.
+    /// It is valid until the next call.
     @inline(__always)
     func position(_ bytes: BytesView) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: memory, count: Swift.min(escape(bytes), Self.maximumBytes))
     }
 
-    /// The position of an entry, cut off to what fits.
+    /// Returns the position of an entry, truncated to the maximum length.
     ///
-    /// Valid until the next one is made.
+    /// It is valid until the next call.
     func position(_ entry: BytesEntry) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: memory, count: Swift.min(whole(entry), Self.maximumBytes))
     }
 
-    /// A key between two neighbouring entries; nil when there is none that fits, or the entries are
-    /// equal.
+    /// Returns a key between two adjacent entries; nil if none is short enough, or the entries are equal.
     func separator(_ lower: BytesEntry, _ upper: BytesEntry) -> UnsafeRawBufferPointer? {
         let count: Int
         let common = lower.bytes.commonPrefix(upper.bytes)
@@ -51,7 +50,7 @@ struct BytesIndexKey {
         return UnsafeRawBufferPointer(start: memory, count: count)
     }
 
-    /// Writes the escaped bytes, stops a little after what fits, and returns the length with the
+    /// Writes the escaped bytes up to slightly more than the maximum length, and returns the length including the
     /// column's prefix.
     @inline(__always)
     private func escape(_ bytes: BytesView) -> Int {

@@ -1,16 +1,16 @@
-/// The changes of a log in order of their entries, those of an entry added up, without sums of zero.
+/// The sums of a log's changes for each entry, in the order of the entries and without zero sums.
 ///
-/// Each change is sorted once: later ones are merged with the sums so far.
+/// Each change is sorted once: later changes are merged with the existing sums.
 struct ChangeSums<Entry: IndexEntry> {
     typealias Record = IndexChange<Entry>
 
     private var sums = GrowableBuffer<Record>()
-    /// For how much of the log they are.
+    /// The number of log records that the sums include.
     private var summed = 0
 
     func deallocate() { sums.deallocate() }
 
-    /// The sums for the whole log; valid until the next call.
+    /// Returns the sums of the whole log; valid until the next call.
     mutating func of(_ log: GrowableBuffer<Record>) -> UnsafeBufferPointer<Record> {
         guard summed < log.count else { return UnsafeBufferPointer(sums.elements) }
         var fresh = GrowableBuffer<Record>(capacity: log.count - summed)
@@ -53,7 +53,7 @@ struct ChangeSums<Entry: IndexEntry> {
         return merged
     }
 
-    /// Adds up the records of equal entries, which are neighbors.
+    /// Adds the records of equal entries, which are adjacent.
     private static func combine(_ records: inout GrowableBuffer<Record>) {
         var write = 0
         var read = 0

@@ -1,40 +1,39 @@
-/// A value as a composite index orders it.
+/// A value in the order of composite indexes.
 package enum IndexValue: Hashable, Sendable {
     /// Nil, which comes first.
     case null
     /// An integer, a date in microseconds, a flag as 0 or 1, or the key of a linked row.
     case int(Int64)
-    /// A number of a float or double column, ordered as ``RealOrder`` defines.
+    /// A number of a float or double column, in the order of ``RealOrder``.
     case double(Double)
     /// Text, data or a fixed-size value.
     case bytes([UInt8])
 }
 
-/// A stretch of a composite index: its first columns have given values, and the column after them
-/// may be limited.
+/// A range of a composite index: its first columns have given values, and the next column may be limited.
 package struct CompositeRange: Hashable, Sendable {
     /// The values of the first columns.
     package var equal: [IndexValue]
-    /// The least value of the column after those, and whether it belongs to the range.
+    /// The lower bound of the next column.
     package var lower: Bound?
-    /// The greatest value of that column, and whether it belongs to the range.
+    /// The upper bound of the next column.
     package var upper: Bound?
 
     /// One end of a range.
     package struct Bound: Hashable, Sendable {
         /// The value.
         package var value: IndexValue
-        /// Whether rows with this very value belong to the range.
+        /// Whether rows with the value itself belong to the range.
         package var isIncluded: Bool
 
-        /// Makes a bound.
+        /// Creates a bound.
         package init(_ value: IndexValue, isIncluded: Bool) {
             self.value = value
             self.isIncluded = isIncluded
         }
     }
 
-    /// Describes a stretch; a range leaves out nil.
+    /// Creates a range; if it has a bound, nil values are not part of it.
     package init(equal: [IndexValue], lower: Bound? = nil, upper: Bound? = nil) {
         self.equal = equal
         self.lower = lower
@@ -42,14 +41,14 @@ package struct CompositeRange: Hashable, Sendable {
     }
 }
 
-/// The entries of composite indexes: the values of the columns one behind the other, so that the
-/// order of the bytes is the order of the values, and none begins another.
+/// The encoding of composite index entries, whose byte order is the order of the values.
 ///
-/// A byte for nil (0) or a value (1), then: integers and links in eight bytes with the sign flipped,
-/// flags in one, floats and doubles in eight whose order is that of the numbers, fixed-size values
-/// as they are, text and data with zeros escaped as 0 255 and 0 1 at the end.
+/// The values of the columns follow one another, and no entry is a prefix of another one. Each value begins with a
+/// byte, 0 for nil or 1 for a value. Integers and links take eight bytes with the sign flipped, flags take one byte,
+/// and floats and doubles take eight bytes in the order of the numbers. Fixed-size values are stored unchanged. Text
+/// and data have zeros escaped as 0 255, and 0 1 at the end.
 enum CompositeCoding {
-    /// Appends what the index holds for a row.
+    /// Appends the index entry of a row.
     static func append(
         _ columns: [ColumnID], _ reader: TableReader, _ key: ObjectKey,
         to target: inout GrowableBuffer<UInt8>
@@ -121,7 +120,7 @@ enum CompositeCoding {
         target.append(1)
     }
 
-    /// The entries of a range: from the first bytes on, below the second.
+    /// Returns the entries of a range: from the first bytes on, below the second.
     static func bounds(
         _ range: CompositeRange, _ columns: [ColumnID], _ reader: TableReader
     ) -> (from: [UInt8], below: [UInt8])? {
@@ -133,7 +132,7 @@ enum CompositeCoding {
         }
         let start = [UInt8](beginning.elements)
         guard range.lower != nil || range.upper != nil, range.equal.count < columns.count else {
-            // Every column begins with 0 or 1.
+            // The encoding of every column begins with 0 or 1.
             return (start, start + [2])
         }
         let kind = reader.kind(of: columns[range.equal.count]) ?? .int

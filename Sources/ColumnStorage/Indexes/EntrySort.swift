@@ -1,6 +1,7 @@
-/// Sorts log records by entry: not at all when they are in order already, by comparison when few,
-/// by the bytes of the value when many, which for random values is several times faster than
-/// comparing.
+/// Sorts log records by entry.
+///
+/// Sorted records are left unchanged, few records are sorted by comparison, and many by a radix sort of the values,
+/// which is several times faster for random values.
 enum EntrySort {
     typealias Record = IndexChange<IntEntry>
 
@@ -19,7 +20,7 @@ enum EntrySort {
         let span = UInt64(bitPattern: highest &- lowest)
         let scratch = UnsafeMutableBufferPointer<Record>.allocate(capacity: records.count)
         defer { scratch.deallocate() }
-        // One pass over the top bits leaves small buckets, each of which fits into the cache and is sorted by comparison.
+        // One pass over the top bits leaves small buckets, which fit into the cache and are sorted by comparison.
         let bits = Swift.min(
             16, Swift.max(1, records.count.bitWidth - (records.count / 32).leadingZeroBitCount))
         let shift = UInt64(Swift.max(0, 64 - span.leadingZeroBitCount - bits))

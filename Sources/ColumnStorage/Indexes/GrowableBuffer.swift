@@ -1,7 +1,7 @@
-/// An array of trivial values that its owner frees by hand.
+/// An array of trivial values that its owner frees manually.
 ///
-/// The writers below push tens of millions of values a second; what Swift's array adds to each push
-/// (uniqueness and bounds) is more than the rest of the work there.
+/// Its users append tens of millions of values a second; the checks of Swift's array for each value (uniqueness and
+/// bounds) would take more time than the rest of the work.
 struct GrowableBuffer<Element: BitwiseCopyable> {
     private(set) var base: UnsafeMutablePointer<Element>
     private(set) var capacity: Int
@@ -12,7 +12,7 @@ struct GrowableBuffer<Element: BitwiseCopyable> {
         self.capacity = capacity
     }
 
-    /// Frees the memory; the buffer must not be used after it.
+    /// Frees the memory; the buffer must not be used afterwards.
     func deallocate() {
         base.deallocate()
     }
@@ -52,7 +52,7 @@ struct GrowableBuffer<Element: BitwiseCopyable> {
 
     mutating func removeAll() {
         count = 0
-        // Memory that one huge transaction needed must not be kept permanently.
+        // Memory that one very large transaction needed is not kept permanently.
         if capacity * MemoryLayout<Element>.stride > 1 << 20 {
             base.deallocate()
             base = UnsafeMutablePointer<Element>.allocate(capacity: 0)

@@ -1,23 +1,23 @@
-/// One entry of a sorted index: what the index orders by, and the row that has it.
+/// One entry of a sorted index: a value and the row that has it.
 protocol IndexEntry: BitwiseCopyable {
-    /// Negative, zero or positive as this comes before, equals or follows the other.
+    /// Compares two entries: negative if this one precedes, zero if they are equal, otherwise positive.
     func compare(_ other: Self) -> Int
 
     /// Sorts records by their entries.
     static func sort(_ records: UnsafeMutableBufferPointer<IndexChange<Self>>)
 }
 
-/// A change of a write to an index that is not merged into the blocks yet.
+/// A change to an index entry that is not merged into the blocks yet.
 struct IndexChange<Entry: IndexEntry>: BitwiseCopyable {
     var entry: Entry
-    /// +1 for an insertion, -1 for a removal; a sum of them in ``ChangeSums``.
+    /// The number of added entries: +1 for an insertion, -1 for a removal; in ``ChangeSums``, a sum of these.
     var change: Int32
-    /// The log position + 1 of the change of the same value before this one, or 0.
+    /// The log position + 1 of the previous change of the same value, or 0.
     var previous: UInt32
 }
 
 extension IndexChange {
-    /// Writes sorted entries with sorted changes applied; entries that are gone are left out.
+    /// Writes sorted entries with sorted changes applied, without removed entries.
     static func apply(
         _ changes: UnsafeBufferPointer<Self>, to old: GrowableBuffer<Entry>,
         into new: inout GrowableBuffer<Entry>
@@ -41,7 +41,7 @@ extension IndexChange {
             contentsOf: UnsafeBufferPointer(start: old.base + index, count: old.count - index))
     }
 
-    /// The first of sorted changes, from a place on, that is not below a bound: found by doubling steps, then bisection.
+    /// Returns the first of the sorted changes, from an index on, that is at least a bound, by exponential search.
     static func firstIndex(
         in changes: UnsafeBufferPointer<Self>, from start: Int, notBelow isBelow: (Entry) -> Bool
     ) -> Int {

@@ -1,18 +1,18 @@
-/// The keys of index blocks: table and column, two bytes each, most significant first, then what
-/// the index orders by.
+/// The keys of index blocks: table and column, two bytes each, most significant first, then the value in the order of
+/// the index.
 enum IndexKey {
     static let prefixBytes = 4
-    /// Where the numbers of full-text indexes begin: this plus the column's.
+    /// The number of the first full-text index; the column's number is added to it.
     static let terms = ColumnID.limit
-    /// Where the numbers of composite indexes begin: this plus the index's own.
+    /// The number of the first composite index; the index's own number is added to it.
     static let composites = 2 * ColumnID.limit
 
-    /// The first four bytes of all keys of a column, in memory order.
+    /// Returns the first four bytes of all keys of a column, in memory order.
     static func prefix(_ table: TableID, _ column: ColumnID) -> UInt32 {
         (table.rawValue << 16 | UInt32(truncatingIfNeeded: column.rawValue)).bigEndian
     }
 
-    /// The prefix after which nothing of this column can come.
+    /// Returns the prefix that follows all keys of a column.
     static func following(_ prefix: UInt32) -> UInt32 {
         (UInt32(bigEndian: prefix) &+ 1).bigEndian
     }
@@ -23,8 +23,7 @@ enum IndexKey {
     }
 }
 
-/// The 20-byte key of a block of an integer index, in memory of its own that cursor calls can read
-/// from.
+/// The 20-byte key of a block of an integer index, in memory that cursor calls can read.
 struct IntIndexKey {
     static let bytes = 20
     private static let sign: UInt64 = 1 << 63
@@ -41,10 +40,10 @@ struct IntIndexKey {
         UnsafeRawBufferPointer(start: memory, count: Self.bytes)
     }
 
-    /// The key with this entry; valid until the next one is made.
+    /// Returns the key of an entry; valid until the next call.
     @inline(__always)
     func make(_ entry: IntEntry) -> UnsafeRawBufferPointer {
-        // Flipping the sign makes negative numbers come first in the order of bytes.
+        // With the sign flipped, negative numbers come first in byte order.
         memory.storeBytes(
             of: (UInt64(bitPattern: entry.value) ^ Self.sign).bigEndian, toByteOffset: 4,
             as: UInt64.self)
@@ -54,7 +53,7 @@ struct IntIndexKey {
         return buffer
     }
 
-    /// The entry in a stored key; nil when the key is not of this form.
+    /// Decodes the entry in a stored key; nil if the key does not have this form.
     @inline(__always)
     static func entry(_ key: UnsafeRawBufferPointer) -> IntEntry? {
         guard key.count == bytes else { return nil }

@@ -1,19 +1,19 @@
-/// Joins sorted stored entries with the sorted sums of a write's log.
+/// Merges sorted stored entries with the sorted sums of a write's log.
 struct IndexMerge<Entry: IndexEntry> {
     private let sums: UnsafeBufferPointer<IndexChange<Entry>>
     private var place: Int
-    /// How many further entries equal to the last one were removed.
+    /// The number of further removed entries that equal the last one.
     private var skips = 0
 
-    /// Begins with the first sum that is not below a bound.
+    /// Creates a merge that begins with the first sum that is at least a bound.
     init(_ sums: UnsafeBufferPointer<IndexChange<Entry>>, below isBelow: (Entry) -> Bool) {
         self.sums = sums
         place = IndexChange.firstIndex(in: sums, from: 0, notBelow: isBelow)
     }
 
-    /// Passes on the insertions before `entry`, then the entry unless it was removed.
+    /// Calls `give` with the insertions before `entry`, then with the entry unless it was removed.
     ///
-    /// False when `give` wants no more.
+    /// Returns false if `give` did.
     @inline(__always)
     mutating func pass(_ entry: Entry, _ give: (Entry) -> Bool) -> Bool {
         while place < sums.count {
@@ -24,7 +24,7 @@ struct IndexMerge<Entry: IndexEntry> {
             if record.change > 0 {
                 for _ in 0..<record.change where !give(record.entry) { return false }
             } else {
-                // Only entries that are there are removed, so it is this one.
+                // Only existing entries are removed, so this one is.
                 skips = order == 0 ? Int(-record.change) : 0
             }
         }
@@ -35,7 +35,7 @@ struct IndexMerge<Entry: IndexEntry> {
         return give(entry)
     }
 
-    /// Passes on the insertions after the last entry.
+    /// Calls `give` with the insertions after the last entry.
     mutating func finish(_ give: (Entry) -> Bool) {
         while place < sums.count {
             let record = sums[place]

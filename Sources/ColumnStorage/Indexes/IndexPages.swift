@@ -1,15 +1,14 @@
 import LMDBStorage
 
-/// The LMDB table that some indexes of one snapshot share, and whether what they know about its
-/// pages still holds.
+/// The LMDB table that several indexes of one snapshot share, and whether the addresses of its pages are still valid.
 ///
-/// One for each snapshot and table of index blocks. Any write to the table may move the blocks of
-/// its other indexes, so all directories are tied to a number that every write raises.
+/// There is one object for each snapshot and table of index blocks. Any write to the table may move the blocks of its
+/// other indexes, so all directories are valid only for a generation number that every write increments.
 package final class IndexPages {
     let blocks: Table
     private let counter: UnsafeMutablePointer<UInt64>
 
-    /// The pages of a table as one snapshot sees them.
+    /// Creates the pages of a table for one snapshot.
     package init(_ blocks: Table) {
         self.blocks = blocks
         counter = .allocate(capacity: 1)
@@ -18,12 +17,12 @@ package final class IndexPages {
 
     deinit { counter.deallocate() }
 
-    /// Forgets the addresses of blocks, in all indexes of the table.
+    /// Invalidates the addresses of blocks in all indexes of the table.
     ///
-    /// Constant time.
+    /// Takes constant time.
     ///
-    /// Call it when the snapshot has moved to a version in which the table may differ, at the begin
-    /// and the end of a write, and after writing to the table by other means.
+    /// Call it after the snapshot has moved to a version in which the table may differ, at the beginning and the end of
+    /// a write, and after other writes to the table.
     package func invalidate() { counter.pointee &+= 1 }
 
     @inline(__always) var generation: UInt64 { counter.pointee }

@@ -3,18 +3,19 @@
 ///     0  u32  number of entries
 ///     4  u8   form of the values, 5 u8 form of the keys, 6 u16 zero
 ///     8  i64  first value, 16 i64 smallest key
-///     24 ...  values as distances from the first value, then keys as distances from the smallest, then 8 bytes of zeros
+///     24 ...  values as distances from the first value, then keys as distances from the smallest,
+///             then 8 bytes of zeros
 ///
-/// A form is the number of bytes of a distance, 0 to 8, or `sequence`: entry `i` is the base plus
-/// `i` and nothing is stored. Ascending primary keys make blocks of 32 bytes for hundreds of
-/// entries. The zeros let every distance be read as eight bytes and a mask, whatever its width.
+/// A form is the number of bytes of a distance, 0 to 8, or `sequence`: entry `i` is then the base plus `i`, and no
+/// distances are stored. Blocks of ascending primary keys take 32 bytes for hundreds of entries. Because of the zeros,
+/// a distance of any width can be read as eight bytes and masked.
 struct IntBlock {
     static let headerBytes = 24
     static let slackBytes = 8
-    /// Two blocks of this size, with their keys, fill a page of LMDB; larger ones would take a page
+    /// The maximum size of a block: two such blocks with their keys fill an LMDB page; larger ones would take a page
     /// each.
     static let maximumBytes = 2004
-    /// Keeps the rewriting of a block that grows by an entry at about a microsecond.
+    /// The maximum number of entries, which limits rewriting a block for one more entry to about a microsecond.
     static let maximumEntries = 480
     static let sequence: UInt8 = 255
 
@@ -30,9 +31,9 @@ struct IntBlock {
     private let keyStep: UInt64
     private let keys: UnsafeRawPointer
 
-    /// Views stored bytes; nil when they cannot be a block.
+    /// Creates a view of stored bytes; nil if they are not a valid block.
     ///
-    /// Reading an accepted block never leaves its bytes.
+    /// Reads of a valid block are always within its bytes.
     @inline(__always)
     init?(_ bytes: UnsafeRawBufferPointer) {
         guard let base = bytes.baseAddress,
@@ -86,7 +87,7 @@ struct IntBlock {
         IntEntry(value: value(index), key: key(index))
     }
 
-    /// The first entry whose value is not below `target`, or `count`.
+    /// Returns the first entry whose value is at least `target`, or `count`.
     @inline(__always)
     func lowerBound(value target: Int64) -> Int {
         if target <= firstValue { return 0 }
@@ -96,14 +97,14 @@ struct IntBlock {
         var length = count
         while length > 1 {
             let half = length &>> 1
-            // Chosen without a branch: the outcome of a random look-up cannot be predicted.
+            // Selected without a branch, because the result of a random lookup cannot be predicted.
             low = distance(low &+ half &- 1) < wanted ? low &+ half : low
             length &-= half
         }
         return distance(low) < wanted ? low &+ 1 : low
     }
 
-    /// The first entry that is not below `target`, or `count`.
+    /// Returns the first entry that is at least `target`, or `count`.
     func lowerBound(_ target: IntEntry) -> Int {
         var low = 0
         var high = count
@@ -123,10 +124,9 @@ struct IntBlock {
         }
     }
 
-    /// Writes this block with one more entry to memory for the largest block.
+    /// Writes this block with one more entry to memory that has the maximum size of a block.
     ///
-    /// Returns its size, or 0 when the entry does not fit the forms of this block or makes it too
-    /// large.
+    /// Returns the size, or 0 if the entry does not fit the forms of this block or makes the block too large.
     func insert(_ entry: IntEntry, into target: UnsafeMutableRawPointer) -> Int {
         let distance = UInt64(bitPattern: entry.value &- firstValue)
         let keyDistance = UInt64(bitPattern: entry.key &- smallestKey)
@@ -136,7 +136,7 @@ struct IntBlock {
             keyStep == 1 || keyDistance <= keyMask
         else { return 0 }
         let place = lowerBound(entry)
-        // Before the first the base of all distances would be another one.
+        // An entry before the first one would change the base of all distances.
         guard place > 0 else { return 0 }
         if valueStep == 1, place != count || distance != UInt64(count) { return 0 }
         if keyStep == 1, place != count || keyDistance != UInt64(count) { return 0 }
@@ -145,7 +145,7 @@ struct IntBlock {
         var next = target + Self.headerBytes
         var source = start + Self.headerBytes
         for (width, distance) in [(valueWidth, distance), (keyWidth, keyDistance)] where width > 0 {
-            // The new value is stored as eight bytes, of which what follows overwrites those too many.
+            // The new value is stored as eight bytes; the following data overwrites the excess bytes.
             next.copyMemory(from: source, byteCount: place * width)
             (next + place * width).storeBytes(of: distance, as: UInt64.self)
             (next + (place + 1) * width).copyMemory(

@@ -1,6 +1,6 @@
-/// Cuts sorted entries into blocks and packs them.
+/// Divides sorted entries into blocks and packs them.
 struct IntBlockPacker {
-    /// How a block of some entries would be stored.
+    /// The stored form of a block of some entries.
     struct Layout {
         var count = 0
         var valueForm: UInt8 = 0
@@ -15,11 +15,10 @@ struct IntBlockPacker {
         }
     }
 
-    /// The longest beginning of `entries`, up to `limit`, that fits into one block.
+    /// Returns the layout of the most first `entries`, up to `limit`, that fit into one block.
     ///
-    /// Equal entries are never divided between blocks, so that a look-up for an entry finds all of
-    /// them in one place; a block of nothing but equal entries takes no space for them and may be
-    /// as long as it must.
+    /// Equal entries are never divided between blocks, so a lookup of an entry finds all of them in one block. A block
+    /// of only equal entries needs no space for them and may have any length.
     static func longestFit(_ entries: UnsafeBufferPointer<IntEntry>, limit: Int) -> Layout {
         var fit = measure(entries, through: Swift.min(entries.count, limit))
         guard fit.count < entries.count else { return fit }
@@ -49,7 +48,7 @@ struct IntBlockPacker {
             if entry.key &- first.key != Int64(index) { keysAreSequence = false }
             smallest = Swift.min(smallest, entry.key)
             largest = Swift.max(largest, entry.key)
-            // Values ascend: the last distance is the greatest.
+            // Values ascend, so the last distance is the greatest.
             let valueWidth = valuesAreSequence ? 0 : bytesNeeded(distance)
             let keyWidth =
                 keysAreSequence ? 0 : bytesNeeded(UInt64(bitPattern: largest &- smallest))
@@ -68,7 +67,7 @@ struct IntBlockPacker {
         return best
     }
 
-    /// How many entries from the first on have the next value and the next key each.
+    /// Returns the number of entries, from the first on, whose values and keys each increase by one.
     private static func ascendingByOne(
         _ entries: UnsafeBufferPointer<IntEntry>, through limit: Int
     ) -> Int {
@@ -100,7 +99,7 @@ struct IntBlockPacker {
         target.storeBytes(of: first, toByteOffset: 8, as: Int64.self)
         target.storeBytes(of: layout.smallestKey, toByteOffset: 16, as: Int64.self)
         var place = target + IntBlock.headerBytes
-        // Every distance is stored as eight bytes; the next one, and at last the zeros, overwrite what is too much.
+        // Every distance is stored as eight bytes; the next one, and finally the zeros, overwrite the excess bytes.
         let valueWidth = Layout.width(layout.valueForm)
         if valueWidth > 0 {
             for index in 0..<layout.count {

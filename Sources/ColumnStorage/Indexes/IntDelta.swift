@@ -1,10 +1,10 @@
 /// The changes of a write to an integer index that are not merged into the blocks yet.
 ///
-/// Two parts. The `tail` takes entries greater than all others (ascending primary keys): a sorted
-/// array, nothing else. Everything else goes to the `log`, in the order of the calls; since an
-/// index is a multiset, only the sum of insertions and removals of an entry counts. A hash from
-/// value to the newest log record of that value, with the records of a value chained, answers
-/// look-ups; it is brought up to date only for a look-up, so bulk changes do not pay for it.
+/// They have two parts. The `tail` is a sorted array of entries that are greater than all others, such as ascending
+/// primary keys. The `log` has all other changes in the order of the calls; since an index is a multiset, only the sum
+/// of insertions and removals of an entry matters. For lookups, a hash table leads from a value to the newest log
+/// record of that value, and from there to its earlier records. It is updated only by a lookup, so bulk changes have no
+/// cost for it.
 struct IntDelta {
     typealias Record = IndexChange<IntEntry>
 
@@ -13,19 +13,19 @@ struct IntDelta {
     private var buckets = GrowableBuffer<UInt32>()
     private var hashed = 0
     private var usedBuckets = 0
-    /// The greatest entry of the blocks: what the tail must stay above.
+    /// The greatest entry of the blocks, above which the tail begins.
     private var greatest: IntEntry?
-    /// Whether `greatest` is known.
+    /// Whether `greatest` is known, so that the tail is used.
     ///
-    /// Until a few changes have come it is not: a transaction of one insertion would spend as long
-    /// on finding out as on the insertion.
+    /// It is looked up after a few changes: in a transaction of one insertion, this would take as long as the
+    /// insertion.
     private(set) var usesTail = false
 
     private var sums = ChangeSums<IntEntry>()
     /// The number of records at which the changes are merged into the blocks, once it was found out.
     var mergeLimit: Int?
 
-    /// From now on entries above this one, the greatest of the blocks, go to the tail.
+    /// Adds entries above this one, the greatest of the blocks, to the tail from now on.
     mutating func useTail(above greatest: IntEntry?) {
         self.greatest = greatest
         usesTail = true
@@ -55,7 +55,7 @@ struct IntDelta {
 
     @inline(__always)
     mutating func remove(_ entry: IntEntry) {
-        // Replacing the newest value is common, and the tail can simply give it back.
+        // Replacing the newest value is common, and the tail can simply drop its last entry.
         if let last = tail.last, last == entry {
             tail.truncate(to: tail.count &- 1)
         } else {
@@ -63,7 +63,7 @@ struct IntDelta {
         }
     }
 
-    /// The first position in the tail that is not below the value.
+    /// Returns the first position in the tail whose value is at least the given one.
     func tailIndex(atOrAfter value: Int64) -> Int {
         var low = 0
         var high = tail.count
@@ -74,7 +74,7 @@ struct IntDelta {
         return low
     }
 
-    /// The log position + 1 of the newest record of a value, or 0.
+    /// Returns the log position + 1 of the newest record of a value, or 0.
     mutating func newestRecord(of value: Int64) -> UInt32 {
         if log.isEmpty { return 0 }
         if hashed < log.count { hashLog() }
@@ -96,7 +96,7 @@ struct IntDelta {
     }
 
     private mutating func hashLog() {
-        // As many values as records can be added; at most half of the buckets are used.
+        // There can be as many new values as records; at most half of the buckets are used.
         let needed = (usedBuckets + log.count - hashed) * 2
         if needed > buckets.count {
             var size = 64
@@ -117,7 +117,7 @@ struct IntDelta {
         }
     }
 
-    /// The log as sums in order of entries, without those that are zero.
+    /// Returns the sums of the log in order of entries, without zero sums.
     mutating func sortedSums() -> UnsafeBufferPointer<Record> { sums.of(log) }
 
     /// The same sums, in the memory of the log: nothing else may be done with the changes after it.

@@ -1,13 +1,13 @@
-/// The addresses of the blocks of an integer index in the map, in order, so that a lookup is a search in an array
-/// instead of a walk down a tree.
+/// The addresses of the blocks of an integer index in the map, in order, so that a lookup searches an array instead of
+/// a tree.
 ///
-/// Valid as long as the transaction's pages are.
+/// They are valid as long as the transaction's pages.
 struct IntDirectory {
     private let bounds: UnsafeMutablePointer<Int64>
     private let blocks: UnsafeMutablePointer<UnsafeRawBufferPointer>
     let count: Int
 
-    /// So many look-ups at one version never pay for a directory.
+    /// The minimum number of lookups at one version for which a directory is worthwhile.
     static let leastLookups = 6
 
     init(_ bounds: [Int64], _ blocks: [UnsafeRawBufferPointer]) {
@@ -25,15 +25,15 @@ struct IntDirectory {
         blocks.deallocate()
     }
 
-    /// A block; nil when its bytes are damaged.
+    /// Returns a block; nil if its bytes are damaged.
     @inline(__always)
     func block(_ index: Int) -> IntBlock? { IntBlock(blocks[index]) }
 
-    /// The last block that begins below `value`, or the first: entries of the value begin in it or
-    /// in the next.
+    /// Returns the last block that begins below `value`, or the first: entries of the value begin in it or in the next
+    /// one.
     @inline(__always)
     func index(before value: Int64, hint: Int) -> Int {
-        // Neighbouring look-ups mostly end in the same block, or the one after it.
+        // Consecutive lookups mostly use the same block or the next one.
         if hint < count, bounds[hint] < value {
             if hint &+ 1 == count || bounds[hint &+ 1] >= value { return hint }
             if hint &+ 2 == count || bounds[hint &+ 2] >= value { return hint &+ 1 }

@@ -1,6 +1,6 @@
 /// One entry of an integer index: a value and the row that has it.
 ///
-/// Ordered by value, then by key.
+/// Entries are ordered by value, then by key.
 struct IntEntry: Hashable, Comparable, IndexEntry {
     var value: Int64
     var key: Int64

@@ -2,8 +2,7 @@ import LMDBStorage
 
 /// The addresses of the stored blocks.
 extension IntIndex {
-    /// Calls `body` with the stored blocks, beginning with the first entry whose value is not below
-    /// `value`.
+    /// Calls `body` with the stored blocks, beginning with the first entry whose value is at least `value`.
     func forEachStoredBlock(
         from value: Int64, _ transaction: TransactionHandle,
         _ body: (_ block: IntBlock, _ start: Int) throws(StorageError) -> Bool
@@ -28,7 +27,7 @@ extension IntIndex {
         var entry: Entry?
         entry = try cursor.setRange(key) == nil ? try cursor.last() : try cursor.previous()
         if entry.map({ IndexKey.hasPrefix($0.key, prefix) }) != true {
-            // No block of this column begins before; the one that was found first may still be of it.
+            // No block of this column begins before the value; the first found block may still belong to the column.
             entry = try cursor.setRange(key)
         }
         var isFirst = true
@@ -41,7 +40,7 @@ extension IntIndex {
         }
     }
 
-    /// The directory, if there is one or it pays to make one now.
+    /// Returns the directory; creates one if enough lookups would use it, otherwise returns nil.
     @inline(__always)
     func directory(
         _ transaction: TransactionHandle
@@ -62,7 +61,7 @@ extension IntIndex {
         state.pointee.lookups += 1
         guard state.pointee.lookups > IntDirectory.leastLookups else { return nil }
         if state.pointee.threshold == 0 {
-            // Visiting a block costs about a tenth of finding one without the directory.
+            // Visiting a block takes about a tenth of the time to find one without the directory.
             let entries = try transaction.statistics(blocks).entries
             state.pointee.threshold = Swift.max(IntDirectory.leastLookups, entries / 10)
         }

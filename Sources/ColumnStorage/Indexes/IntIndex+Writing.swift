@@ -1,6 +1,6 @@
 import LMDBStorage
 
-/// Changes: collected in memory, merged into the blocks once.
+/// Changes to the index, which are collected in memory and merged into the blocks once.
 extension IntIndex {
     /// Pending changes are merged early when there are more than these, and they take more than a quarter of the stored
     /// blocks.
@@ -10,14 +10,14 @@ extension IntIndex {
     private static let pendingLimit = 1 << 19
     private static let greatestPendingLimit = 1 << 20
 
-    /// How many ascending entries are put behind the blocks early: 2 MiB of memory.
+    /// The number of ascending entries after the blocks from which they are flushed; they take 2 MiB of memory.
     ///
-    /// That costs no more early than late, because no block is written a second time but the last.
+    /// An early flush costs no more than a late one, because only the last block is written twice.
     private static let tailLimit = 1 << 17
 
     /// Adds an entry.
     ///
-    /// A constant-time append in memory; ascending values are the fastest.
+    /// Takes a constant-time append in memory; ascending values are fastest.
     @inline(__always)
     package func insert(
         _ value: Int64, _ key: ObjectKey, in transaction: TransactionHandle
@@ -32,9 +32,9 @@ extension IntIndex {
         }
     }
 
-    /// Removes one entry, which must be there.
+    /// Removes one entry, which must exist.
     ///
-    /// A constant-time append in memory.
+    /// Takes a constant-time append in memory.
     @inline(__always)
     package func remove(
         _ value: Int64, _ key: ObjectKey, in transaction: TransactionHandle
@@ -59,10 +59,10 @@ extension IntIndex {
         if delta.pointee.log.count >= limit { try flush(in: transaction) }
     }
 
-    /// Forgets all changes since the last ``flush(in:)``.
+    /// Discards all changes since the last ``flush(in:)``.
     package func cancel() { dropDelta() }
 
-    /// Removes all entries, stored and pending.
+    /// Removes all stored and pending entries.
     package func removeAll(in transaction: TransactionHandle) throws(StorageError) {
         cancel()
         pages.invalidate()
@@ -103,7 +103,7 @@ extension IntIndex {
                     changes.append(sums[place])
                     place += 1
                 }
-                // A removal of an entry that is still in the tail, or another copy of it.
+                // This removes an entry that is still in the tail, or another copy of it.
                 if let last = changes.last, last.entry == entry {
                     changes[changes.count - 1].change += 1
                 } else {
@@ -134,10 +134,9 @@ extension IntIndex {
         return block.entry(block.count - 1)
     }
 
-    /// Puts one entry into its block as it is stored; false when the block must be packed in
-    /// another way.
+    /// Inserts one entry into its stored block; returns false if the block must be packed in another form.
     ///
-    /// A commit that adds one row does nothing else here.
+    /// This is the usual case of a commit that adds one row.
     private func insertAlone(
         _ entry: IntEntry, _ transaction: TransactionHandle
     ) throws(StorageError) -> Bool {
@@ -163,7 +162,7 @@ extension IntIndex {
         return true
     }
 
-    /// Stores entries that are greater than all others: the last block with what follows it.
+    /// Stores entries that are greater than all others, after those of the last block.
     private func append(
         _ tail: GrowableBuffer<IntEntry>, _ transaction: TransactionHandle
     ) throws(StorageError) {
@@ -177,8 +176,8 @@ extension IntIndex {
         try store(entries, region, packed, transaction)
     }
 
-    /// Merges sorted changes: finds the block of the next one, takes all changes up to the
-    /// following block, stores the result.
+    /// Merges sorted changes: finds the block of the next change, applies all changes up to the following block, and
+    /// stores the result.
     private func merge(
         _ changes: UnsafeBufferPointer<IntDelta.Record>, _ transaction: TransactionHandle
     ) throws(StorageError) {
@@ -205,7 +204,8 @@ extension IntIndex {
                 IndexChange.apply(due, to: old, into: &new)
                 place += due.count
                 isWhole = true
-                // A block that became small joins its neighbor; otherwise many deletions would leave many tiny blocks.
+                // A block that became small is joined with the next one; otherwise many deletions would leave many
+                // small blocks.
                 if region.end != nil, new.count < 48 {
                     old.truncate(to: 0)
                     old.append(contentsOf: UnsafeBufferPointer(new.elements))
@@ -217,13 +217,13 @@ extension IntIndex {
         }
     }
 
-    /// A stretch of the index that is being rewritten.
+    /// A region of the index that is being rewritten.
     private struct Region {
-        /// The key of the stored block that the result replaces.
+        /// The key of the stored block that the result replaces; nil for a new block.
         var replaced: IntEntry?
-        /// Where the next block begins; nil when none follows.
+        /// The beginning of the next block; nil if there is none.
         var end: IntEntry?
-        /// Whether nothing at all follows in the table, so that new blocks can be appended.
+        /// Whether the region is the last one of the table, so that new blocks can be appended.
         var isLastOfTable: Bool
     }
 
@@ -237,13 +237,13 @@ extension IntIndex {
         if let candidate = exactOrAfter, IndexKey.hasPrefix(candidate.key, prefix),
             IntIndexKey.entry(candidate.key) == entry
         {
-            // The block begins with the very entry.
+            // The block begins with exactly this entry.
         } else {
             let before = exactOrAfter == nil ? try cursor.last() : try cursor.previous()
             if let before, IndexKey.hasPrefix(before.key, prefix) {
                 found = before
             } else {
-                // Before all blocks of this column: the first takes it.
+                // The first block of this column takes entries that precede all blocks.
                 found = try cursor.setRange(scratchKey.make(entry))
             }
         }
@@ -270,7 +270,7 @@ extension IntIndex {
         _ region: inout Region, _ old: inout GrowableBuffer<IntEntry>,
         _ transaction: TransactionHandle
     ) throws(StorageError) {
-        // because: the caller has looked.
+        // because: the caller has checked it.
         let start = region.end!
         let cursor = try transaction.cursor(blocks)
         guard let found = try cursor.set(scratchKey.make(start)),
@@ -293,8 +293,8 @@ extension IntIndex {
             }
             return
         }
-        // The key of a stored block may stay below its first entry, so a block keeps its key as long as it lives, unless
-        // something has come before it.
+        // The key of a stored block may be less than its first entry, so a block keeps its key unless an entry was
+        // inserted before it.
         var key = first
         if let replaced = region.replaced {
             if first < replaced {
@@ -306,8 +306,8 @@ extension IntIndex {
         var rest = UnsafeBufferPointer(entries.elements)
         while !rest.isEmpty {
             var layout = IntBlockPacker.longestFit(rest, limit: IntBlock.maximumEntries)
-            // A block that overflows in the middle is halved, so that both halves have space. At the end, where
-            // ascending values arrive, blocks stay full.
+            // A block that overflows in the middle is halved, so both halves have space. At the end, where ascending
+            // values are added, blocks are filled.
             if region.end != nil, layout.count < rest.count, rest.count <= layout.count * 2 {
                 layout = IntBlockPacker.longestFit(rest, limit: (rest.count + 1) / 2)
             }

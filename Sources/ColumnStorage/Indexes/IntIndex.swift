@@ -1,21 +1,18 @@
 import LMDBStorage
 
-/// An ordered index from integers to rows: of an int, date or bool column, or, with target keys as
-/// values, of a link or list column backwards.
+/// A sorted index from integers to rows.
 ///
-/// A multiset: an entry may be there several times.
+/// It indexes an int, date or bool column or, with target keys as values, the backlinks of a link or list column. It is
+/// a multiset: an entry may occur several times.
 ///
-/// Stored as packed sorted blocks (``IntBlock``) in the table of its class, under the first entry
-/// of each. One object serves one snapshot: it keeps the addresses of the blocks after several
-/// look-ups at one version, and in a write the changes that are not yet stored, which all reads
-/// take into account.
+/// The index is stored as packed sorted blocks (``IntBlock``) in the table of its class; the key of a block is its
+/// first entry. Each object belongs to one snapshot. After several lookups at one version, it keeps the addresses of
+/// the blocks. In a write, it keeps the changes that are not stored yet, and all reads include them.
 ///
-/// * Not thread-safe; belongs to its snapshot.
-/// * ``IndexPages/invalidate()`` must be called when the transaction that is passed in reads
-///   another version.
-/// * ``flush(in:)`` before the commit, or ``cancel()``; ``insert(_:_:in:)`` flushes by itself when
-///   memory asks.
-/// * Every call throws `damaged` for stored bytes that cannot be right, and whatever LMDB reports.
+/// * The object is not thread-safe; it belongs to its snapshot.
+/// * ``IndexPages/invalidate()`` must be called if the passed transaction reads another version.
+/// * Call ``flush(in:)`` before the commit, or ``cancel()``; ``insert(_:_:in:)`` flushes automatically to limit memory.
+/// * Every call throws `damaged` for invalid stored bytes, and the errors of LMDB.
 package final class IntIndex {
     let pages: IndexPages
     let blocks: Table
@@ -29,14 +26,13 @@ package final class IntIndex {
         var generation: UInt64 = 0
         var hint = 0
         var lookups = 0
-        /// The number of look-ups after which a directory has paid for itself; 0 when not yet
-        /// known.
+        /// The number of lookups from which a directory is worthwhile; 0 if it is not known yet.
         var threshold = 0
-        /// The changes of the write that are not yet stored; in a place of its own, because it is large.
+        /// The changes of the write that are not stored yet, in separate memory because they are large.
         var delta: UnsafeMutablePointer<IntDelta>?
     }
 
-    /// An index of a column, in the table where the class keeps its index blocks.
+    /// Creates an index of a column, in the table with the index blocks of the class.
     package init(table: TableID, column: ColumnID, pages: IndexPages) {
         self.pages = pages
         blocks = pages.blocks
@@ -63,13 +59,13 @@ package final class IntIndex {
         state.pointee.threshold = 0
     }
 
-    /// Whether there are changes that are not yet stored.
+    /// Whether there are changes that are not stored yet.
     package var hasChanges: Bool {
         guard let delta = state.pointee.delta else { return false }
         return !delta.pointee.isEmpty
     }
 
-    // The changes of the write, for the other half of this type.
+    // The changes of the write, for the extension with the writing functions.
     var delta: UnsafeMutablePointer<IntDelta>? {
         @inline(__always) get { state.pointee.delta }
     }
@@ -95,7 +91,7 @@ package final class IntIndex {
 
     // MARK: Reading
 
-    /// Whether it is known to have no entries: none stored, and no change waits.
+    /// Returns whether the index is known to be empty: without stored entries and without pending changes.
     package func isEmpty(in transaction: TransactionHandle) throws(StorageError) -> Bool {
         var isEmpty = !hasChanges
         try forEachStoredBlock(from: .min, transaction) { _, _ in
@@ -105,7 +101,7 @@ package final class IntIndex {
         return isEmpty
     }
 
-    /// The first row with a value; the only one in a unique index.
+    /// Returns the first row with a value; in a unique index, the only one.
     package func find(
         _ value: Int64, in transaction: TransactionHandle
     ) throws(StorageError) -> ObjectKey? {
@@ -124,7 +120,7 @@ package final class IntIndex {
         }
         if let last = delta.pointee.tail.last, last.value < value { return nil }
         let index = delta.pointee.tailIndex(atOrAfter: value)
-        // Values below the tail's first can only be stored; one that is the tail's first may also be.
+        // Values less than the first one of the tail can only be stored; a value equal to it may also be.
         if index == 0, let stored = try findStored(value, transaction) { return stored }
         let tail = delta.pointee.tail
         guard index < tail.count, tail[index].value == value else { return nil }
@@ -157,7 +153,7 @@ package final class IntIndex {
         return found
     }
 
-    /// All rows with a value, ascending, each as often as it is in the index.
+    /// Returns all rows with a value, ascending and with the duplicates in the index.
     package func keys(
         equalTo value: Int64, in transaction: TransactionHandle
     ) throws(StorageError) -> [ObjectKey] {
@@ -182,7 +178,7 @@ package final class IntIndex {
             }
             return place == block.count
         }
-        // because: there are changes.
+        // because: the log is not empty.
         let delta = state.pointee.delta!
         var record = delta.pointee.newestRecord(of: value)
         let tail = delta.pointee.tail
@@ -203,8 +199,8 @@ package final class IntIndex {
         return result
     }
 
-    /// Calls `body` with the entries of a range of values in order of value, then key, until it
-    /// returns false.
+    /// Calls `body` with the entries in a range of values until it returns false; they are ordered by value, then by
+    /// key.
     package func forEach(
         from lower: Int64 = .min, through upper: Int64 = .max, in transaction: TransactionHandle,
         _ body: (_ value: Int64, _ key: ObjectKey) -> Bool
@@ -222,7 +218,7 @@ package final class IntIndex {
             }
             return
         }
-        // because: there are changes.
+        // because: the log is not empty.
         let delta = state.pointee.delta!
         let sums = delta.pointee.sortedSums()
         let tail = delta.pointee.tail
@@ -248,7 +244,7 @@ package final class IntIndex {
         if goesOn { merge.finish(give) }
     }
 
-    /// The rows of a range of values in order of value, then key; an open end is nil.
+    /// Returns the rows in a range of values, ordered by value, then by key; nil means an open end.
     package func keys(
         from lower: Int64?, through upper: Int64?, in transaction: TransactionHandle
     ) throws(StorageError) -> [ObjectKey] {
@@ -260,9 +256,10 @@ package final class IntIndex {
         return result
     }
 
-    /// How many entries a range of values has; reads two blocks and the headers of those between.
+    /// Returns the number of entries in a range of values; reads two blocks, and the headers of the blocks between
+    /// them.
     ///
-    /// Stops somewhere above `most`.
+    /// The function may stop counting above `most`.
     package func count(
         from lower: Int64 = .min, through upper: Int64 = .max, atMost most: Int = .max,
         in transaction: TransactionHandle
@@ -278,7 +275,7 @@ package final class IntIndex {
             return false
         }
         guard hasChanges else { return total }
-        // because: there are changes.
+        // because: the log is not empty.
         let delta = state.pointee.delta!
         let sums = delta.pointee.sortedSums()
         for record in sums where record.entry.value >= lower && record.entry.value <= upper {

@@ -2,19 +2,19 @@ import LMDBStorage
 
 /// An index whose entries are computed from rows: the terms of a text, or several columns at once.
 ///
-/// A write does not follow every property that it sets. A row that is going to change loses its
-/// entries and is noted as pending; rows that are new are pending anyway; ``settle(_:in:)`` gives
-/// all of them the entries that their values ask for. It is called before the index is read, at the
-/// commit, and now and then during a long write, never in the middle of setting a value.
+/// A write does not update the index for every property that it sets. Before a row changes, its entries are removed and
+/// the row is marked as pending; new rows are always pending. ``settle(_:in:)`` adds the entries of all pending rows.
+/// It is called before the index is read, at the commit, and from time to time during a long write, but never while a
+/// value is being set.
 final class RowIndex {
     let definition: RowIndexDefinition
     let index: BytesIndex
-    /// Rows below this have entries, except those that are pending.
+    /// The key below which all rows have entries, except the pending ones.
     private var bound: Int64 = 0
     private var pending: Set<Int64> = []
     private var entries = RowEntries()
 
-    /// So many rows at most wait for their entries.
+    /// The maximum number of pending rows.
     private static let pendingLimit = 8192
 
     init(_ definition: RowIndexDefinition, table: TableID, pages: IndexPages) {
@@ -24,30 +24,30 @@ final class RowIndex {
 
     deinit { entries.deallocate() }
 
-    /// A write begins: all rows below `bound` have their entries.
+    /// Begins a write in which all rows below `bound` have their entries.
     func begin(_ bound: Int64) {
         self.bound = bound
         pending = []
     }
 
-    /// The write is over.
+    /// Discards the state of the write.
     func cancel() {
         index.cancel()
         pending = []
     }
 
-    /// To be called before a value of a row changes.
+    /// Removes the entries of a row before one of its values changes.
     func willChange(
         _ key: ObjectKey, _ reader: TableReader, in transaction: TransactionHandle
     ) throws(StorageError) {
         guard key.rawValue < bound, !pending.contains(key.rawValue) else { return }
-        // All rows that are pending are complete here: the next change begins only now.
+        // All pending rows are complete here, because the next change has not begun.
         if pending.count >= Self.pendingLimit { try settle(reader, in: transaction) }
         try removeEntries(key, reader, in: transaction)
         pending.insert(key.rawValue)
     }
 
-    /// To be called before a row goes, when nothing of it will change any more.
+    /// Removes the entries of a row before it is deleted, when its values do not change any more.
     func willDelete(
         _ key: ObjectKey, _ reader: TableReader, in transaction: TransactionHandle
     ) throws(StorageError) {
@@ -55,7 +55,7 @@ final class RowIndex {
         try removeEntries(key, reader, in: transaction)
     }
 
-    /// Restores a row that has no entries; it gets those of its values.
+    /// Marks a restored row as pending, so that it receives the entries of its values.
     func willRevive(_ key: ObjectKey) {
         if key.rawValue < bound { pending.insert(key.rawValue) }
     }
@@ -69,7 +69,7 @@ final class RowIndex {
         }
     }
 
-    /// Gives the pending rows and all new ones their entries.
+    /// Adds the entries of all pending and new rows.
     func settle(
         _ reader: TableReader, in transaction: TransactionHandle
     ) throws(StorageError) {
@@ -102,14 +102,14 @@ final class RowIndex {
     }
 }
 
-/// The values of each row in a ``RowIndex``.
+/// The definition of a ``RowIndex``: the values from which the entries of a row are computed.
 enum RowIndexDefinition: Hashable {
-    /// The terms of a column of strings, each once.
+    /// The terms of a column of strings, without duplicates.
     case terms(ColumnID)
-    /// The values of several columns, one behind the other.
+    /// The values of several columns, one after the other.
     case columns(CompositeIndexDefinition)
 
-    /// Under which number, among those of the columns, the blocks are stored.
+    /// The number, in the numbering of the columns, under which the blocks are stored.
     var place: ColumnID {
         switch self {
         case .terms(let column): ColumnID(IndexKey.terms + column.rawValue)
@@ -117,7 +117,7 @@ enum RowIndexDefinition: Hashable {
         }
     }
 
-    /// Whether the entries of a row depend on a column.
+    /// Returns whether the entries of a row depend on a column.
     func depends(on column: ColumnID) -> Bool {
         switch self {
         case .terms(let own): own == column
@@ -134,7 +134,7 @@ extension TableDefinition {
     }
 }
 
-/// The entries of one row; the memory is used again for the next.
+/// The entries of one row; the memory is reused for the next row.
 struct RowEntries {
     private var bytes = GrowableBuffer<UInt8>()
     private var ends = GrowableBuffer<Int>()
@@ -146,7 +146,7 @@ struct RowEntries {
         order.deallocate()
     }
 
-    /// Computes the entries of a row, ascending and each once.
+    /// Computes the entries of a row, ascending and without duplicates.
     mutating func collect(
         _ definition: RowIndexDefinition, _ reader: TableReader, _ key: ObjectKey
     ) {

@@ -1,7 +1,7 @@
-/// Whether bytes from the file are a leaf that the inlined readers can follow without looking.
+/// Checks that bytes from the file are a leaf that the inlined readers can read without further checks.
 ///
-/// Run once, when an address enters a directory. Text offsets are checked at each read instead,
-/// against the size that is checked here.
+/// The check runs once, when an address is added to a directory. Text offsets are checked at each read, against the
+/// size that is checked here.
 enum LeafCheck {
     static func isWhole(_ bytes: UnsafeRawBufferPointer, _ kind: ColumnKind) -> Bool {
         guard bytes.count >= LeafFormat.headerSize, let address = bytes.baseAddress else {
@@ -15,7 +15,7 @@ enum LeafCheck {
         return LeafFormat.headerSize + bitmaps * Cluster.bitmapBytes + size <= bytes.count
     }
 
-    /// The least size of the payload; nil when the encoding does not belong to the kind.
+    /// Returns the minimum size of the payload; nil if the encoding does not belong to the kind.
     private static func payloadSize(_ leaf: Leaf, _ kind: ColumnKind, _ available: Int) -> Int? {
         let encoding = leaf.encoding
         switch kind {
@@ -58,9 +58,9 @@ enum LeafCheck {
     }
 }
 
-/// The leaves that are read in place of those that do not exist.
+/// The leaves that are read instead of missing ones.
 enum LeafDefaults {
-    // because: written once here, read only afterwards.
+    // because: the leaves are written once here and only read afterwards.
     nonisolated(unsafe) static let zeros = make(nulls: false)
     nonisolated(unsafe) static let nulls = make(nulls: true)
     nonisolated(unsafe) static let absent: UnsafeRawPointer = {
@@ -82,7 +82,7 @@ enum LeafDefaults {
         return UnsafeRawPointer(leaf)
     }
 
-    /// The leaf that rows of a column read as before they are set.
+    /// Returns the leaf with the values of a column's rows before they are set.
     static func leaf(for column: ColumnDefinition) -> UnsafeRawPointer {
         column.isOptional && column.kind != .link && column.kind != .list ? nulls : zeros
     }

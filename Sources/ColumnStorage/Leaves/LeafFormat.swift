@@ -1,4 +1,4 @@
-// A leaf is the values of one column for one cluster, in the form that the file stores.
+// A leaf has the values of one column for one cluster, in the stored form.
 //
 //     0   u8   encoding
 //     1   u8   flags: 1 = a null bitmap follows the header, 2 = a bitmap of long values follows that
@@ -9,14 +9,14 @@
 //
 // Integers (also booleans, links as key + 1, lists as counts) are unsigned offsets from the least value, with 0, 1, 8,
 // 16, 32 or 64 bits. Text is end offsets and bytes, or one-byte codes into a dictionary. A value longer than
-// `LeafFormat.longValue` is stored in the file's table of long values. A leaf that does not exist reads as zeros, nulls
-// or empty.
+// `LeafFormat.longValue` is stored in the file's table of long values. A missing leaf is read as zeros, nulls or empty
+// values.
 //
-// In a write, changed leaves are on the heap in a wide form of the same layout (see UnpackedLeaf), so that one inlined
-// reader serves both. LMDB aligns values to two bytes only: every load is unaligned. Sizes are checked once, when an
+// In a write, changed leaves are on the heap in a wide form of the same layout (see UnpackedLeaf), so one inlined
+// reader serves both. LMDB aligns values to two bytes only, so every load is unaligned. Sizes are checked once, when an
 // address is stored (LeafCheck); offsets of text at each read.
 
-/// How a leaf's payload is laid out.
+/// The layout of a leaf's payload.
 @usableFromInline
 enum LeafEncoding {
     @inlinable static var constant: UInt8 { 0 }
@@ -32,19 +32,19 @@ enum LeafEncoding {
     @inlinable static var dictionary: UInt8 { 10 }
     @inlinable static var fixed12: UInt8 { 11 }
     @inlinable static var fixed16: UInt8 { 12 }
-    /// Only on the heap: address and length of each value.
+    /// The address and the length of each value; only for leaves on the heap.
     @inlinable static var pointers: UInt8 { 13 }
 }
 
-/// The numbers of the layout.
+/// The sizes and offsets of the layout.
 @usableFromInline
 enum LeafFormat {
     @inlinable static var headerSize: Int { 20 }
     @inlinable static var hasNulls: UInt8 { 1 }
     @inlinable static var hasLong: UInt8 { 2 }
-    /// Values with more bytes than this are stored in a table of their own.
+    /// The maximum size in bytes of a value in a leaf; longer values are stored in a table of their own.
     @inlinable static var longValue: Int { 1024 }
-    /// The part of a leaf that replaces a long value: its length.
+    /// The size of the part of a leaf that represents a long value: its length.
     @inlinable static var longMarkSize: Int { 8 }
 }
 
@@ -108,7 +108,7 @@ struct Leaf {
             &>> UInt8(truncatingIfNeeded: row & 7) & 1 != 0
     }
 
-    /// An integer, whatever its width.
+    /// Returns an integer of any width.
     @inlinable @inline(__always)
     func int(_ row: Int) -> Int64 {
         let data = payload
@@ -144,9 +144,9 @@ struct Leaf {
             : Float(minimumDouble)
     }
 
-    /// The bytes of a value that is not long.
+    /// Returns the bytes of a value that is not long.
     ///
-    /// Offsets are checked here, once per read.
+    /// Offsets are checked here, once for each read.
     @inlinable @inline(__always)
     func bytes(_ row: Int) -> UnsafeRawBufferPointer {
         let data = payload
@@ -179,7 +179,7 @@ struct Leaf {
         }
     }
 
-    /// An entry of a dictionary leaf.
+    /// Returns an entry of a dictionary leaf.
     @inlinable @inline(__always)
     func entry(_ code: Int) -> UnsafeRawBufferPointer {
         guard code < entryCount else { return UnsafeRawBufferPointer(start: nil, count: 0) }
@@ -212,7 +212,7 @@ struct Leaf {
             at: address + LeafFormat.headerSize + (hasNulls ? Cluster.bitmapBytes : 0))
     }
 
-    /// Reads the 62 bytes of a bitmap, never more: it may be the last thing in a page.
+    /// Reads the 62 bytes of a bitmap and no more, because it may be at the end of a page.
     @inlinable @inline(__always)
     static func bitmap(at address: UnsafeRawPointer) -> ClusterBits {
         var bits = ClusterBits.zero

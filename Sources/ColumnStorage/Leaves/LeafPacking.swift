@@ -6,16 +6,16 @@
 
 /// Packs wide leaves into the form that the file stores.
 ///
-/// Owns the memory it packs into.
+/// The packer owns the memory of the packed form.
 final class LeafPacker {
-    /// Never too small for a leaf of numbers; text may need more.
+    /// The memory is always large enough for a leaf of numbers; text may need more.
     @exclusivity(unchecked) private(set) var buffer: UnsafeMutableRawPointer
     @exclusivity(unchecked) private var capacity: Int
     private let slots: UnsafeMutablePointer<UInt16>
     private let representatives: UnsafeMutablePointer<Int>
     private let codes: UnsafeMutablePointer<UInt8>
 
-    /// Dictionaries are for columns with few distinct values.
+    /// The maximum number of entries in a dictionary, which is meant for columns with few distinct values.
     static let dictionaryLimit = 128
     private static let slotCount = 512
 
@@ -34,9 +34,9 @@ final class LeafPacker {
         codes.deallocate()
     }
 
-    /// The packed form; valid until the next call.
+    /// Returns the packed form, which is valid until the next call.
     ///
-    /// Rows that are not `present` may be forgotten.
+    /// The values of rows that are not `present` may be dropped.
     func pack(
         _ leaf: UnpackedLeaf, _ kind: ColumnKind, present: ClusterBits, long: ClusterBits
     ) -> UnsafeRawBufferPointer {
@@ -51,7 +51,7 @@ final class LeafPacker {
         }
     }
 
-    /// Writes the header and the bitmaps; returns where the payload goes.
+    /// Writes the header and the bitmaps, and returns the address of the payload.
     private func begin(
         _ encoding: UInt8, _ nulls: ClusterBits, _ long: ClusterBits, payload: Int
     ) -> (start: UnsafeMutableRawPointer, size: Int) {
@@ -85,7 +85,7 @@ final class LeafPacker {
     @exclusivity(unchecked) private var bitmapScratch = ClusterBits.zero
 
     private func withUnsafeBytesOf(_ bits: ClusterBits) -> UnsafeRawPointer {
-        // because: the scratch lives in this object, and the copy follows at once.
+        // because: the scratch memory belongs to this object, and the copy follows immediately.
         bitmapScratch = bits
         return withUnsafePointer(to: &bitmapScratch) { UnsafeRawPointer($0) }
     }
@@ -159,7 +159,7 @@ final class LeafPacker {
         var differences = SIMD4<UInt64>.zero
         var leasts = SIMD4<Double>(repeating: .infinity)
         var greatests = SIMD4<Double>(repeating: -.infinity)
-        // A NaN stays in the sum; so does what infinities of both signs give, which costs only bounds.
+        // NaN remains in the sum; so does the sum of infinities of both signs, which only makes the bounds wider.
         var sums = SIMD4<Double>.zero
         var row = 0
         while row < Cluster.rows {
@@ -174,7 +174,7 @@ final class LeafPacker {
         let hasNaN = sums.sum().isNaN
         let least = leasts.min()
         let greatest = greatests.max()
-        // A constant keeps its very bits in both bounds, NaN included.
+        // A constant is stored bit by bit in both bounds, including NaN.
         if isConstant {
             let (_, size) = begin(LeafEncoding.constant, nulls, .zero, payload: 0)
             setRange(first, first)
@@ -261,9 +261,9 @@ final class LeafPacker {
         return finish(size)
     }
 
-    /// One-byte codes when few values are distinct; nil when there are too many.
+    /// Packs values as one-byte codes; nil if there are too many distinct values.
     ///
-    /// Gives up early: most columns with many distinct values show it within the first rows.
+    /// The function stops early, because most columns with many distinct values have them within the first rows.
     private func packDictionary(
         _ leaf: UnpackedLeaf, _ nulls: ClusterBits, _ present: ClusterBits
     ) -> UnsafeRawBufferPointer? {

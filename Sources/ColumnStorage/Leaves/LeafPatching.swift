@@ -1,12 +1,14 @@
-// Packing a leaf of numbers of which a write has set a few: the committed leaf, with these in their places.
+// Packing a leaf of numbers of which a write has set a few: copies the committed leaf and replaces these values.
 extension LeafPacker {
-    /// With more changed values than this, the leaf is packed again, which costs the same for any number.
+    /// The maximum number of changed values; with more, the leaf is packed again, which takes the same time for any
+    /// number.
     private static let patchLimit = 64
 
-    /// The packed form of a leaf that differs from the committed one that it was unpacked from in the marked rows only.
+    /// Returns the packed form of a leaf that differs from its committed leaf in the marked rows only.
     ///
-    /// As good as what ``pack(_:_:present:long:)`` gives, and valid until the next call. Nil where only that can tell:
-    /// because another encoding may be better, or because a value goes that may have been the only least or greatest one.
+    /// The result is as compact as that of ``pack(_:_:present:long:)``, and valid until the next call. Returns nil if
+    /// packing is necessary, because another encoding may be better, or because the only least or greatest value may
+    /// have been replaced.
     func patch(_ leaf: UnpackedLeaf, _ kind: ColumnKind) -> UnsafeRawBufferPointer? {
         let marks = leaf.marks
         guard let address = leaf.origin, marks.rowCount <= Self.patchLimit else { return nil }
@@ -58,7 +60,7 @@ extension LeafPacker {
     ) -> UnsafeRawBufferPointer? {
         var least = origin.minimumDouble
         var greatest = origin.maximumDouble
-        // Infinite bounds are also those of a leaf with a NaN in it.
+        // The bounds of a leaf with NaN are infinite too.
         guard least.isFinite, greatest.isFinite else { return nil }
         let (payload, bytes) = copy(origin, width: 8)
         var isPatched = true
@@ -78,7 +80,7 @@ extension LeafPacker {
         return bytes
     }
 
-    /// Copies a leaf of numbers of some bytes each; where they begin in the copy, and all of it.
+    /// Copies a leaf of numbers of some bytes each, and returns the address of the numbers and the whole copy.
     private func copy(
         _ origin: Leaf, width: Int
     ) -> (payload: UnsafeMutableRawPointer, bytes: UnsafeRawBufferPointer) {

@@ -4,34 +4,34 @@
     import Darwin
 #endif
 
-/// A leaf that a write has touched: the wide form, every value in its full width.
+/// A leaf that a write has touched, in the wide form with every value in its full width.
 ///
-/// One block of memory: 192 bytes of the write's own notes, then a leaf that readers follow like any
-/// other. The null bitmap is always there, so that setting a null moves nothing.
+/// It is one block of memory: 192 bytes of bookkeeping for the write, then a leaf in the usual layout. The null bitmap
+/// always exists, so setting a null moves no data.
 ///
-/// Fixed-size bytes and text need no constant form: it is spelled out when unpacked.
+/// Fixed-size bytes and text have no constant form here: constants are expanded.
 struct UnpackedLeaf {
-    /// Where the leaf begins; what directories hold.
+    /// The address of the leaf, which directories contain.
     let address: UnsafeMutableRawPointer
 
     static let notes = 192
     static let payloadOffset = LeafFormat.headerSize + Cluster.bitmapBytes
 
-    /// For a column: the rows that the write has set.
+    /// The rows that the write has set, for a leaf of a column.
     ///
-    /// For presence: the rows before the write.
+    /// For a presence leaf, these are the rows before the write.
     var marks: ClusterBits {
         get { (address - Self.notes).loadUnaligned(as: ClusterBits.self) }
         nonmutating set { (address - Self.notes).storeBytes(of: newValue, as: ClusterBits.self) }
     }
 
-    /// The rows whose value was in the table of long values when the leaf was unpacked.
+    /// The rows whose values were in the table of long values when the leaf was unpacked.
     var longs: ClusterBits {
         get { (address - 128).loadUnaligned(as: ClusterBits.self) }
         nonmutating set { (address - 128).storeBytes(of: newValue, as: ClusterBits.self) }
     }
 
-    /// The committed leaf that this one was unpacked from, for as long as the write is open; nil if it was another.
+    /// The committed leaf from which this one was unpacked, valid while the write is open; nil for other leaves.
     var origin: UnsafeRawPointer? {
         get { UnsafeRawPointer(bitPattern: (address - 64).loadUnaligned(as: UInt.self)) }
         nonmutating set {
@@ -47,10 +47,10 @@ struct UnpackedLeaf {
 
     var payload: UnsafeMutableRawPointer { address + Self.payloadOffset }
 
-    /// The bytes that a block of this width takes.
+    /// Returns the size of a block with values of a width, in bytes.
     static func blockSize(width: Int) -> Int { notes + payloadOffset + width * Cluster.rows }
 
-    /// The bytes that a value takes in the wide form.
+    /// Returns the size of a value in the wide form, in bytes.
     static func width(of kind: ColumnKind) -> Int {
         switch kind {
         case .bool, .int, .link, .list, .double: 8
@@ -83,7 +83,7 @@ struct UnpackedLeaf {
         return word.pointee &>> UInt64(truncatingIfNeeded: row & 63) & 1 != 0
     }
 
-    /// Takes a row out of what a presence leaf holds.
+    /// Removes a row from a presence leaf.
     @inline(__always)
     func removePresence(_ row: Int) {
         let word = address.assumingMemoryBound(to: UInt64.self) + row >> 6
@@ -126,7 +126,7 @@ struct UnpackedLeaf {
         entry.storeBytes(of: bytes.count, toByteOffset: 8, as: Int.self)
     }
 
-    /// A long value that stays where it is: no address, but a length.
+    /// Marks a row's value as an unchanged long value: without an address, but with a length.
     @inline(__always)
     func setElsewhere(_ row: Int, count: Int) {
         let entry = payload + 16 &* row
@@ -145,7 +145,7 @@ struct UnpackedLeaf {
 
     /// Fills the wide form from a leaf.
     ///
-    /// `text` copies bytes that do not stay where they are; nil when the leaf outlives the write.
+    /// `text` copies bytes that may be moved; it is nil if the original leaf is valid longer than the write.
     func unpack(
         _ leaf: Leaf, _ kind: ColumnKind,
         text: ((UnsafeRawBufferPointer) -> UnsafeRawBufferPointer)?

@@ -1,11 +1,10 @@
-/// A list that a write has touched: the chunks it has looked into, and how many elements lie before
-/// them.
+/// A list that a write has touched: the loaded chunks, and the number of elements before them.
 ///
-/// Appending needs only the last chunk, so a list starts with that one and a `prefix`; everything
-/// else completes it first.
+/// Appending needs only the last chunk, so a list begins with that chunk and a `prefix`; all other changes first load
+/// the list of all chunks.
 final class EditedList {
     struct Chunk {
-        /// The stored chunk's label; nil for one that is new.
+        /// The label of the stored chunk; nil for a new one.
         var label: Int64?
         /// The number of elements while `content` is not loaded.
         var storedCount: Int
@@ -15,12 +14,12 @@ final class EditedList {
         var count: Int { content?.count ?? storedCount }
     }
 
-    /// Elements in stored chunks that are not in `chunks`.
+    /// The number of elements in stored chunks that are not in `chunks`.
     var prefix: Int
     var chunks: [Chunk]
-    /// All elements.
+    /// The number of all elements.
     var count: Int
-    /// Labels of stored chunks that are to go.
+    /// The labels of stored chunks that will be removed.
     var removedLabels: [Int64] = []
     /// The edits of the list since it was opened.
     var edits = CollectionEdits()
@@ -31,9 +30,9 @@ final class EditedList {
         self.count = count
     }
 
-    /// The chunk with an element, and the element's place in it.
+    /// Returns the chunk with an element, and the element's offset in it.
     ///
-    /// Only for complete lists. Nil where the list has fewer elements than the row says.
+    /// The list must be complete. Returns nil if the list has fewer elements than the row's count.
     func locate(_ position: Int) -> (chunk: Int, offset: Int)? {
         guard position >= 0 else { return nil }
         var rest = position

@@ -4,17 +4,16 @@
 ///     2  u8   1: words, 2: bytes;  3  u8  1 if there is a null bitmap
 ///     4  u8   width of a word, 5...7 zero
 ///     8  i64  smallest word (zero for bytes)
-///     16 ...  the null bitmap; then words as distances from the smallest and 8 bytes of zeros,
+///     16 ...  the null bitmap; then words as distances from the smallest one and 8 bytes of zeros,
 ///             or the end of each element as u32 and then the bytes
 ///
-/// Doubles and floats are words by their bit patterns.
+/// Doubles and floats are stored as words with their bit patterns.
 struct ListChunk {
     static let headerBytes = 16
     static let slackBytes = 8
-    /// As many doubles, with a null bitmap, fit into one page of their own in LMDB.
+    /// The maximum number of elements: as many doubles with a null bitmap fit into one LMDB page.
     static let maximumElements = 496
-    /// Byte elements beyond this go to a new chunk; an element larger than it has a chunk of its
-    /// own.
+    /// The maximum bytes of a chunk of byte elements; a larger element has a chunk of its own.
     static let maximumBytes = 4000
 
     let count: Int
@@ -25,9 +24,9 @@ struct ListChunk {
     private let mask: UInt64
     private let payloadBytes: Int
 
-    /// Views stored bytes; nil when they cannot be a chunk of the kind.
+    /// Creates a view of stored bytes; nil if they are not a valid chunk of the kind.
     ///
-    /// Reading an accepted chunk never leaves its bytes.
+    /// Reads of a valid chunk are always within its bytes.
     @inline(__always)
     init?(_ bytes: UnsafeRawBufferPointer, words: Bool) {
         guard let base = bytes.baseAddress, bytes.count >= Self.headerBytes else { return nil }
@@ -65,7 +64,7 @@ struct ListChunk {
         return smallest &+ Int64(bitPattern: stored)
     }
 
-    /// The bytes of an element; nil when the offsets are damaged.
+    /// Returns the bytes of an element; nil if the offsets are damaged.
     func bytes(_ index: Int) -> UnsafeRawBufferPointer? {
         let from = index == 0 ? 0 : end(index &- 1)
         let through = end(index)

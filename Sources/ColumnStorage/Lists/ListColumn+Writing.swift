@@ -1,14 +1,14 @@
 import LMDBStorage
 
-/// Changes: lists opened for editing, and their way back into the table.
+/// Changes to lists, which are loaded for editing and stored again.
 extension ListColumn {
-    /// Labels of new chunks at the end are this far apart, so a place takes 32 divisions before
-    /// labels are renewed.
+    /// The distance between the labels of new chunks at the end, which allows 32 divisions at one place before labels
+    /// are renewed.
     private static let gap: Int64 = 1 << 32
-    /// In memory a chunk may grow to this before it is divided.
+    /// The maximum number of elements of a chunk in memory before it is divided.
     static let divisionLimit = ListChunk.maximumElements * 2
 
-    /// The list as the write sees it, with at least its last chunk loaded.
+    /// Returns the list in the state of the write, with at least its last chunk loaded.
     func edit(_ owner: Int64, count: Int?) throws(StorageError) -> EditedList {
         if let list = edited[owner] { return list }
         if pending.isFull {
@@ -50,7 +50,7 @@ extension ListColumn {
         }
     }
 
-    /// Makes all chunks of the list known.
+    /// Loads the list of all chunks.
     func complete(_ list: EditedList, _ owner: Int64) throws(StorageError) {
         guard list.prefix > 0 else { return }
         let known = list.chunks.first?.label ?? .max
@@ -62,9 +62,9 @@ extension ListColumn {
         list.prefix = 0
     }
 
-    /// Makes the elements of a chunk known.
+    /// Loads the elements of a chunk.
     func load(_ list: EditedList, _ owner: Int64, _ index: Int) throws(StorageError) {
-        // because: only stored chunks lack content, and they have a label.
+        // because: only stored chunks have no content, and they have a label.
         guard list.chunks[index].content == nil, let label = list.chunks[index].label else {
             return
         }
@@ -79,7 +79,7 @@ extension ListColumn {
         list.chunks[index].content = content
     }
 
-    /// Removes all elements of a list and what is stored of it.
+    /// Removes all elements of a list, and its stored chunks.
     package func removeAll(_ owner: ObjectKey) throws(StorageError) {
         let transaction = try pages.transaction()
         let cursor = try transaction.cursor(pages.table)
@@ -114,7 +114,7 @@ extension ListColumn {
         try keys?.removeAllLists()
     }
 
-    /// Forgets all changes since the last flush.
+    /// Discards all changes since the last flush.
     package func cancel() {
         edited.removeAll()
         forgetEdits()
@@ -131,7 +131,7 @@ extension ListColumn {
         var buffer = GrowableBuffer<UInt8>(capacity: 8192)
         defer { buffer.deallocate() }
         let lists = edited.sorted { $0.key < $1.key }
-        // Lists that belong after all others are appended, which leaves no half-empty pages.
+        // Lists after all others are appended, which leaves no half-empty pages.
         var isAppending = false
         if let first = lists.first {
             let cursor = try transaction.cursor(pages.table)
@@ -161,7 +161,7 @@ extension ListColumn {
         try joinSmall(list, owner, transaction)
         divide(list)
         if !assignLabels(list) {
-            // Some place has been divided so often that its labels are used up: all chunks get new ones.
+            // At some position no labels are left after many divisions, so all chunks receive new labels.
             try complete(list, owner)
             for index in list.chunks.indices {
                 try load(list, owner, index)
@@ -182,7 +182,7 @@ extension ListColumn {
         }
     }
 
-    /// Joins a changed chunk that has become small with the next one.
+    /// Joins a small changed chunk with the next one.
     private func joinSmall(
         _ list: EditedList, _ owner: Int64, _ transaction: TransactionHandle
     ) throws(StorageError) {
@@ -214,7 +214,7 @@ extension ListColumn {
             if list.chunks[index].isDirty, var content = list.chunks[index].content {
                 let fitting = content.fittingCount
                 if fitting < content.count {
-                    // In the middle both parts keep free space; at the end chunks stay full.
+                    // In the middle, both parts keep free space; at the end, chunks are filled.
                     let isLast = index == list.chunks.count - 1
                     let cut = isLast ? fitting : Swift.min(fitting, (content.count + 1) / 2)
                     let rest = content.split(at: cut)
@@ -231,7 +231,7 @@ extension ListColumn {
 
     /// Assigns labels between those of their neighbors to new chunks.
     ///
-    /// Returns false if there are too few labels.
+    /// Returns false if there are not enough labels.
     private func assignLabels(_ list: EditedList) -> Bool {
         var index = 0
         while index < list.chunks.count {

@@ -1,41 +1,41 @@
 import LMDBStorage
 
-/// All lists of one list column, as one snapshot sees them; also all sets of a set column, and the values
-/// of all maps of a map column.
+/// All lists of one list column in one snapshot; also all sets of a set column, and the values of all maps of a map
+/// column.
 ///
-/// A set is a list whose owner keeps it in order. A map has its keys in a column of their own, ``keys``,
-/// at the same positions as its values.
+/// A set is a list that its owner keeps sorted. A map has its keys in a separate column, ``keys``, at the same
+/// positions as its values.
 ///
-/// A list is a sequence of chunks in the file's list table, under (table, column, owner, label);
-/// labels ascend with gaps, so that a chunk can be divided without touching the others. A list
-/// without elements stores nothing.
+/// A list is a sequence of chunks in the file's list table, under (table, column, owner, label); labels ascend with
+/// gaps, so a chunk can be divided without changes to the others. A list without elements takes no space.
 ///
-/// Reads find chunks through directories. These are kept for the lists read last until the snapshot moves, and filled
-/// as reads need them. A write holds the lists that it changes in memory; reads of the same snapshot see them there.
-/// Call ``flush()`` before the commit, or ``cancel()`` to discard them. Not thread-safe; belongs to its snapshot.
+/// Reads find chunks through directories. The directories of the lists that were read last are kept until the snapshot
+/// moves, and filled on demand. A write keeps changed lists in memory, where reads of the same snapshot see them. Call
+/// ``flush()`` before the commit, or ``cancel()`` to discard the changes. The object is not thread-safe; it belongs to
+/// its snapshot.
 package final class ListColumn {
     let pages: ListPages
     let prefix: UInt32
     let elementKind: ColumnKind
     let holdsWords: Bool
-    /// The keys of maps, which go where the values go; nil for lists and sets.
+    /// The column of a map's keys, which are inserted and removed together with its values; nil for lists and sets.
     let keys: ListColumn?
     let scratchKey: IntIndexKey
     var edited: [Int64: EditedList] = [:]
-    /// The edits of the lists that have been flushed, by owner.
+    /// The edits of the flushed lists, by owner.
     package private(set) var recordedEdits: [Int64: CollectionEdits] = [:]
     /// The memory of what has changed since the last flush.
     var pending = PendingMemory()
     /// How often changes were stored, after which the counts that writers were given may be out of date.
     var flushCount = 0
     private var directories: [ListDirectory]
-    /// How long the list of an owner is, as the owner's column says it.
+    /// Returns the length of an owner's list according to the owner's column.
     private let length: ((ObjectKey) -> Int?)?
 
-    /// So many chunks are looked at from the end before the list is walked from its start.
+    /// The maximum number of chunks that a read searches from the end before it searches from the start.
     private static let lastChunks = 16
 
-    /// The lists of a column; reads near the end of a long list are faster where its length is known.
+    /// Creates the lists of a column; reads near the end of a long list are faster if its length is known.
     package init(
         table: TableID, column: ColumnID, elementKind: ColumnKind, pages: ListPages,
         keys: ListColumn? = nil, length: ((ObjectKey) -> Int?)? = nil
@@ -64,26 +64,26 @@ package final class ListColumn {
         StorageError(.damaged, call: "reading a list", file: transaction.file)
     }
 
-    /// A list for reading: follows the snapshot, and sees what its write has done.
+    /// Returns a list for reading, which follows the snapshot and includes the changes of its write.
     package func reader(_ owner: ObjectKey) -> ListReader { ListReader(self, owner) }
 
-    /// A list for writing.
+    /// Returns a list for writing.
     ///
-    /// `count` is what the owner's column says, and saves a search.
+    /// `count` is the count in the owner's column; passing it saves a search.
     package func writer(_ owner: ObjectKey, count: Int? = nil) -> ListWriter {
         ListWriter(self, owner, count: count)
     }
 
-    /// All stored chunks of a list.
+    /// Returns the directory of all stored chunks of a list.
     func directory(_ owner: Int64) throws(StorageError) -> ListDirectory {
         let directory = known(owner)
         try extend(directory, owner, past: .max)
         return directory
     }
 
-    /// The stored chunk with an element; nil past the end.
+    /// Returns the stored chunk with an element; nil past the end.
     ///
-    /// Costs a walk over the chunks before it, once in a version, unless it is one of the last.
+    /// Reads the chunks before it, once in a version, unless it is one of the last chunks.
     func place(_ owner: Int64, _ position: Int) throws(StorageError) -> ListDirectory.Place? {
         let directory = known(owner)
         if let place = directory.place(position) { return place }
@@ -93,7 +93,7 @@ package final class ListColumn {
         return directory.place(position)
     }
 
-    /// The known addresses of the chunks of a list.
+    /// Returns the directory of a list, with the chunk addresses known so far.
     func known(_ owner: Int64) -> ListDirectory {
         let directory = directories[Int(truncatingIfNeeded: owner) & 7]
         if directory.generation != pages.generation || directory.owner != owner {
@@ -102,7 +102,7 @@ package final class ListColumn {
         return directory
     }
 
-    /// Makes the chunks up to a position known.
+    /// Adds the chunks up to a position to a directory.
     private func extend(
         _ directory: ListDirectory, _ owner: Int64, past position: Int
     ) throws(StorageError) {
@@ -119,7 +119,7 @@ package final class ListColumn {
         directory.isWhole = true
     }
 
-    /// The chunk with an element if it is one of the last, which are found from the end.
+    /// Returns the chunk with an element if it is one of the last chunks, which are found from the end.
     private func lastPlace(
         _ directory: ListDirectory, _ owner: Int64, _ position: Int
     ) throws(StorageError) -> ListDirectory.Place? {
@@ -141,7 +141,7 @@ package final class ListColumn {
         return directory.lastPlace(position)
     }
 
-    /// The chunk of an entry; nil if it is not of this list.
+    /// Returns the chunk of an entry; nil if it does not belong to this list.
     private func chunk(
         _ entry: Entry, _ owner: Int64, _ transaction: TransactionHandle
     ) throws(StorageError) -> (label: Int64, ListChunk)? {

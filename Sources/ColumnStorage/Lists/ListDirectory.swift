@@ -1,6 +1,6 @@
-/// The addresses of the chunks of one list in the map, as far as reads have looked them up.
+/// The addresses of one list's chunks in the map, as far as reads have needed them.
 ///
-/// Known from the first chunk on, and from the last one back.
+/// They are known from the first chunk forwards, and from the last one backwards.
 final class ListDirectory {
     struct Place {
         var label: Int64
@@ -13,14 +13,14 @@ final class ListDirectory {
     var generation: UInt64 = 0
     /// The chunks from the first one on, in order.
     private(set) var places: [Place] = []
-    /// The elements in `places`.
+    /// The number of elements in `places`.
     private(set) var count = 0
-    /// Whether `places` are all chunks.
+    /// Whether `places` contains all chunks.
     var isWhole = false
     /// Some of the last chunks, the last one first.
     var lastPlaces: [Place] = []
 
-    /// From now on nothing is known of another list, or of this one at another version.
+    /// Clears the directory for another list, or for this list at another version.
     func reset(_ owner: Int64, _ generation: UInt64) {
         self.owner = owner
         self.generation = generation
@@ -35,7 +35,7 @@ final class ListDirectory {
         count += chunk.count
     }
 
-    /// The chunk with an element among those from the first one on.
+    /// Returns the chunk with an element among those known from the first one on.
     func place(_ position: Int) -> Place? {
         guard position < count else { return nil }
         var low = 0
@@ -48,7 +48,7 @@ final class ListDirectory {
         return places[low]
     }
 
-    /// The chunk with an element among the last ones.
+    /// Returns the chunk with an element among the last chunks.
     func lastPlace(_ position: Int) -> Place? {
         guard let place = lastPlaces.first(where: { $0.first <= position }),
             position - place.first < place.chunk.count

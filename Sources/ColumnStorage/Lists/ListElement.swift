@@ -1,6 +1,6 @@
-/// One element of a list as it is handed over.
+/// One element of a list.
 package enum ListElement: Hashable, Sendable {
-    /// Nothing, in lists of optional elements.
+    /// Null, in lists of optional elements.
     case null
     /// A bool (0 or 1), int, date, or the raw key of a linked row.
     case int(Int64)
@@ -13,7 +13,7 @@ package enum ListElement: Hashable, Sendable {
 }
 
 extension ListElement {
-    /// Returns whether both elements are of the same kind and equal: numbers as ``RealOrder`` defines, bytes by themselves.
+    /// Returns whether both elements are of the same kind and equal; numbers are compared by ``RealOrder``.
     package static func == (left: ListElement, right: ListElement) -> Bool {
         switch (left, right) {
         case (.null, .null): true
@@ -25,7 +25,7 @@ extension ListElement {
         }
     }
 
-    /// Hashes the element, equally for equal elements.
+    /// Hashes the element, with equal hashes for equal elements.
     package func hash(into hasher: inout Hasher) {
         switch self {
         case .null: hasher.combine(0 as UInt8)

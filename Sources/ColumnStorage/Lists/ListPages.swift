@@ -3,7 +3,7 @@ import LMDBStorage
 /// The LMDB table of all lists of one snapshot, the transaction to read it with, and whether the known addresses of its
 /// pages are still valid.
 ///
-/// One for each snapshot, which notifies it when it moves.
+/// Each snapshot has one, and notifies it when it moves.
 package final class ListPages {
     let table: Table
     private let state: UnsafeMutablePointer<State>
@@ -13,7 +13,7 @@ package final class ListPages {
         var generation: UInt64 = 1
     }
 
-    /// The table of list chunks, not yet readable.
+    /// Creates the pages of the table of list chunks, without a transaction to read them.
     package init(_ table: Table) {
         self.table = table
         state = .allocate(capacity: 1)
@@ -25,10 +25,9 @@ package final class ListPages {
         state.deallocate()
     }
 
-    /// From now on reads go to this transaction; all known places are forgotten.
+    /// Sets the transaction for reads, and invalidates all known addresses.
     ///
-    /// To be called when a snapshot begins, advances, begins or ends a write; with nil when it
-    /// closes.
+    /// Called when a snapshot begins, advances, and begins or ends a write; called with nil when the snapshot closes.
     package func move(to transaction: TransactionHandle?) {
         state.pointee.transaction = transaction
         state.pointee.generation &+= 1

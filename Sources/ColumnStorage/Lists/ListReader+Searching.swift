@@ -1,14 +1,14 @@
 import LMDBStorage
 
-// Finding places in collections that are kept in an order: the elements of a set, the keys of a map.
+// Searching in sorted collections: in the elements of a set, and in the keys of a map.
 extension ListReader {
-    /// The first position whose element is in the second part of an ordered collection; the count when
-    /// there is none.
+    /// Returns the first position whose element is in the second part of a sorted collection; the count if there is
+    /// none.
     ///
     /// Elements of the first part must all precede those of the second.
     ///
-    /// Cost: a bisection over the chunks and one inside a chunk. In a write, an index after the start of the last chunk
-    /// is found without reading any other chunk.
+    /// Takes a binary search over the chunks and one inside a chunk. In a write, an index after the start of the last
+    /// chunk is found without reading any other chunk.
     package func partitioningIndex(
         where isInSecondPart: (ListElement) throws(StorageError) -> Bool
     ) throws(StorageError) -> Int {
@@ -27,15 +27,15 @@ extension ListReader {
             })
     }
 
-    /// The first position of a text that is not before `bytes`, in a collection of texts in byte order,
-    /// and whether it is that text.
+    /// Returns the first position of a text that is at least `bytes` in a collection sorted in byte order, and whether
+    /// they are equal.
     func search(bytes: RawSpan) throws(StorageError) -> (position: Int, isThere: Bool) {
         var isThere = false
         let position = try bytes.withUnsafeBytes { wanted throws(StorageError) -> Int in
             try partitioningIndex { element throws(StorageError) in
                 guard case .bytes(let text) = element else { return false }
                 let order = text.withUnsafeBytes { BytesView($0).compare(BytesView(wanted)) }
-                // The last text examined in the second part is the first text of that part.
+                // The last compared text in the second part is the first text of that part.
                 if order >= 0 { isThere = order == 0 }
                 return order >= 0
             }
@@ -45,12 +45,12 @@ extension ListReader {
 }
 
 extension ListColumn {
-    /// The same inside a write: only the chunk that contains the index is loaded.
+    /// Returns the same position inside a write, and loads only the chunk that contains it.
     func partitioningIndex(
         _ list: EditedList, _ owner: Int64,
         _ isInSecondPart: (ListElement) throws(StorageError) -> Bool
     ) throws(StorageError) -> Int {
-        // An unfinished list has its last chunk.
+        // An incomplete list has its last chunk.
         if list.prefix > 0, try isInSecondPart(first(list, owner, 0)) {
             try complete(list, owner)
         }
@@ -59,7 +59,7 @@ extension ListColumn {
         }
         guard chunks > 0 else { return list.prefix }
         try load(list, owner, chunks - 1)
-        // because: it was loaded.
+        // because: the chunk was loaded.
         let content = list.chunks[chunks - 1].content!
         var position = list.prefix
         for index in 0..<chunks - 1 { position += list.chunks[index].count }
@@ -69,7 +69,7 @@ extension ListColumn {
             })
     }
 
-    /// The first element of a chunk, which stays as it is.
+    /// Returns the first element of a chunk without loading the chunk for changes.
     private func first(
         _ list: EditedList, _ owner: Int64, _ index: Int
     ) throws(StorageError) -> ListElement {
@@ -86,7 +86,7 @@ extension ListColumn {
     }
 }
 
-/// The first number below `count` for which the test is true, which it is for all after it.
+/// Returns the first number below `count` for which a test is true; the test must be true for all later numbers.
 private func bisect(
     _ count: Int, _ test: (Int) throws(StorageError) -> Bool
 ) throws(StorageError) -> Int {

@@ -1,13 +1,13 @@
 import LMDBStorage
 
-/// A list property of one row, for reading.
+/// A reader of a list property of one row.
 ///
-/// Follows the snapshot that it came from, and in a write sees the write.
+/// It follows its snapshot, and in a write includes the changes of the write.
 ///
-/// A value of two words; keep it as long as the snapshot. The first read of an element at a version
-/// walks the chunks of the list up to it, for a short list or one of the last elements a search; an
-/// element of a list of a million then costs two steps of bisection and a load. Everything throws `damaged` for stored bytes that cannot be
-/// right and `closed` after the snapshot has been closed.
+/// It is a value of two words that can be kept as long as the snapshot. The first read of an element at a version reads
+/// the chunks of the list up to the element; for a short list or one of the last elements, it takes a search. Later, an
+/// element of a list of a million takes two binary searches and a load. All functions throw `damaged` for invalid
+/// stored bytes and `closed` after the snapshot has been closed.
 package struct ListReader {
     let column: ListColumn
     let owner: Int64
@@ -25,7 +25,7 @@ package struct ListReader {
         }
     }
 
-    /// An element; nil when there is none at the position.
+    /// Returns an element; nil past the end.
     package func element(at position: Int) throws(StorageError) -> ListElement? {
         guard position >= 0 else { return nil }
         if let list = column.edited[owner] {
@@ -37,9 +37,9 @@ package struct ListReader {
         return try element(chunk, offset)
     }
 
-    /// An element as an integer: of bools, ints, dates and links.
+    /// Returns an element as an integer, for Booleans, ints, dates and links.
     ///
-    /// Nil for null, no such position and other kinds.
+    /// Returns nil for null, past the end, and for other kinds.
     package func int(at position: Int) throws(StorageError) -> Int64? {
         guard position >= 0, column.holdsWords else { return nil }
         if column.edited.isEmpty {
@@ -53,16 +53,16 @@ package struct ListReader {
         return value
     }
 
-    /// An element as a linked row.
+    /// Returns an element as a linked row.
     ///
-    /// Nil for null, no such position and other kinds.
+    /// Returns nil for null, past the end, and for other kinds.
     package func key(at position: Int) throws(StorageError) -> ObjectKey? {
         try int(at: position).map { ObjectKey(rawValue: $0) }
     }
 
-    /// An element as a number, also of a list of floats.
+    /// Returns an element as a double, for doubles and floats.
     ///
-    /// Nil for null, no such position and other kinds.
+    /// Returns nil for null, past the end, and for other kinds.
     package func double(at position: Int) throws(StorageError) -> Double? {
         switch try element(at: position) {
         case .double(let value): value
@@ -71,7 +71,7 @@ package struct ListReader {
         }
     }
 
-    /// Lends the bytes of an element; nil for null, no such position and other kinds.
+    /// Calls `body` with the bytes of an element; nil for null, past the end, and for other kinds.
     package func withBytes<Result>(
         at position: Int, _ body: (RawSpan) throws -> Result
     ) throws -> Result? {
@@ -98,7 +98,7 @@ package struct ListReader {
             var chunk = 0
             while chunk < list.chunks.count {
                 try column.load(list, owner, chunk)
-                // because: it was loaded; a copy, so that `body` may change the list.
+                // because: the chunk was loaded; a copy, so that `body` may change the list.
                 let content = list.chunks[chunk].content!
                 for offset in 0..<content.count {
                     guard try body(content.element(offset, column.elementKind)) else { return }
@@ -114,7 +114,7 @@ package struct ListReader {
         }
     }
 
-    /// All elements in order.
+    /// Returns all elements in order.
     package func elements() throws -> [ListElement] {
         var result: [ListElement] = []
         result.reserveCapacity(try count)
@@ -125,23 +125,23 @@ package struct ListReader {
         return result
     }
 
-    /// All elements as integers, in order; nulls are left out.
+    /// Returns all elements as integers, in order and without nulls.
     ///
-    /// Empty for lists of other kinds.
+    /// The result is empty for lists of other kinds.
     package func ints() throws -> [Int64] {
         guard column.holdsWords, column.elementKind != .float, column.elementKind != .double
         else { return [] }
         return try words()
     }
 
-    /// All elements as linked rows, in order.
+    /// Returns all elements as linked rows, in order.
     package func keys() throws -> [ObjectKey] {
         try ints().map { ObjectKey(rawValue: $0) }
     }
 
-    /// All elements as numbers, in order; nulls are left out.
+    /// Returns all elements as doubles, in order and without nulls.
     ///
-    /// Empty for lists of other kinds than float and double.
+    /// The result is empty for lists of other kinds than float and double.
     package func doubles() throws -> [Double] {
         switch column.elementKind {
         case .double: try words().map { Double(bitPattern: UInt64(bitPattern: $0)) }
@@ -151,7 +151,7 @@ package struct ListReader {
         }
     }
 
-    /// Returns the first position of an element that is equal, or nil if there is none.
+    /// Returns the first position of an equal element, or nil if there is none.
     package func firstIndex(of element: ListElement) throws -> Int? {
         var position = 0
         var found: Int?
@@ -207,7 +207,7 @@ package struct ListReader {
         _ list: EditedList, _ position: Int
     ) throws(StorageError) -> (chunk: Int, offset: Int) {
         if list.prefix > 0 {
-            // The last chunks are known; only what is before them needs the rest.
+            // The last chunks are known; only an element before them needs the others.
             if position < list.prefix {
                 try column.complete(list, owner)
             } else {

@@ -1,13 +1,13 @@
 import LMDBStorage
 
-/// A list property of one row inside a write.
+/// A writer of a list property of one row.
 ///
-/// Positions must be in range: callers check, this traps.
+/// Positions must be in range: callers check them, and the writer traps.
 ///
-/// Changes collect in memory and are stored once, at the commit. Appending touches only the last
-/// chunk, whatever the length; a change in the middle costs the chunk and a walk over the list of
-/// chunks. Changes return the new number of elements, which the caller keeps in the owner's column;
-/// what is replaced or removed is returned for the caller's link index.
+/// Changes are collected in memory and stored once, at the commit. Appending touches only the last chunk, independent
+/// of the length; a change in the middle takes time for the chunk and for a pass over the list of chunks. Insertions
+/// return the new number of elements, which the caller stores in the owner's column; replacements and removals return
+/// the old element for the caller's link index.
 package struct ListWriter {
     let column: ListColumn
     let owner: Int64
@@ -28,7 +28,7 @@ package struct ListWriter {
         }
     }
 
-    /// The list as it is now, for reading.
+    /// A reader of the list in its current state.
     package var reader: ListReader { ListReader(column, ObjectKey(rawValue: owner)) }
 
     /// Throws `memoryLimit` unless the script that writes may take these bytes for elements.
@@ -43,7 +43,7 @@ package struct ListWriter {
     }
 
     /// Adds an element at the end.
-    @discardableResult  // because: callers that add many ask for the count once
+    @discardableResult  // because: callers that add many elements read the count once
     package func append(_ element: ListElement) throws(StorageError) -> Int {
         let list = try list
         let last = lastChunkWithRoom(list)
@@ -51,7 +51,7 @@ package struct ListWriter {
             list.chunks[last].content!.append(word: word)  // because: chunks with space are loaded
         } else {
             let end = list.chunks[last].count
-            list.chunks[last].content!.insert(element, at: end)  // because: the same
+            list.chunks[last].content!.insert(element, at: end)  // because: loaded too
         }
         list.edits.append(.insert(at: list.count, count: 1))
         list.count += 1
@@ -60,7 +60,7 @@ package struct ListWriter {
     }
 
     /// Adds elements at the end.
-    @discardableResult  // because: as above
+    @discardableResult  // because: callers may not need the count
     package func append(contentsOf elements: some Sequence<ListElement>) throws(StorageError) -> Int
     {
         for element in elements { try append(element) }
@@ -75,7 +75,7 @@ package struct ListWriter {
         while !rest.isEmpty {
             let last = lastChunkWithRoom(list)
             let free = ListChunk.maximumElements - list.chunks[last].count
-            // because: chunks with space are loaded
+            // because: the last chunk was loaded when it was found to have space
             list.chunks[last].content!.append(words: rest.prefix(free))
             rest = rest.dropFirst(free)
         }
@@ -104,17 +104,17 @@ package struct ListWriter {
         return list.chunks.count - 1
     }
 
-    /// Puts an element before the one at a position, or at the end.
-    @discardableResult  // because: as above
+    /// Inserts an element before the one at a position, or at the end.
+    @discardableResult  // because: callers may not need the count
     package func insert(_ element: ListElement, at position: Int) throws(StorageError) -> Int {
         let list = try list
         try require(position >= 0 && position <= list.count)
         if position == list.count { return try append(element) }
         let (chunk, offset) = try open(list, position)
-        list.chunks[chunk].content!.insert(element, at: offset)  // because: it was opened
+        list.chunks[chunk].content!.insert(element, at: offset)  // because: the chunk was loaded
         if list.chunks[chunk].count > ListColumn.divisionLimit {
             let middle = list.chunks[chunk].count / 2
-            let rest = list.chunks[chunk].content!.split(at: middle)  // because: it was opened
+            let rest = list.chunks[chunk].content!.split(at: middle)  // because: it was loaded
             list.chunks.insert(
                 EditedList.Chunk(label: nil, storedCount: 0, content: rest, isDirty: true),
                 at: chunk + 1)
@@ -125,13 +125,13 @@ package struct ListWriter {
         return list.count
     }
 
-    /// Replaces an element and returns the one that was there.
+    /// Replaces an element and returns the old one.
     @discardableResult  // because: only link indexes need it
     package func set(_ element: ListElement, at position: Int) throws(StorageError) -> ListElement {
         let list = try list
         try require(position >= 0 && position < list.count)
         let (chunk, offset) = try open(list, position)
-        // because: it was opened, here and below.
+        // because: the chunk was loaded, here and below.
         let old = list.chunks[chunk].content!.element(offset, column.elementKind)
         list.chunks[chunk].content!.set(element, at: offset)
         column.pending.add(element.pendingBytes)
@@ -145,11 +145,11 @@ package struct ListWriter {
         let list = try list
         try require(position >= 0 && position < list.count)
         let (chunk, offset) = try open(list, position)
-        // because: it was opened, here and below.
+        // because: the chunk was loaded, here and below.
         let old = list.chunks[chunk].content!.element(offset, column.elementKind)
         list.chunks[chunk].content!.remove(at: offset)
         if list.chunks[chunk].count == 0 {
-            // A new chunk gets its label from the one before it, which must be known when this one goes.
+            // The label of a new chunk depends on the previous chunk, which must be known when this one is removed.
             let known = list.chunks.count
             if chunk == 0 { try column.complete(list, owner) }
             let place = chunk + list.chunks.count - known
@@ -161,10 +161,10 @@ package struct ListWriter {
         return old
     }
 
-    /// Removes every element that is equal.
+    /// Removes all elements that are equal to one.
     ///
     /// Returns their number.
-    @discardableResult  // because: callers may only want them gone
+    @discardableResult  // because: callers may not need the number
     package func removeAll(equalTo element: ListElement) throws -> Int {
         var positions: [Int] = []
         var position = 0
@@ -177,7 +177,7 @@ package struct ListWriter {
         return positions.count
     }
 
-    /// Takes an element out and puts it back so that it is then at `target`.
+    /// Moves an element so that it is at `target` afterwards.
     package func move(from position: Int, to target: Int) throws(StorageError) {
         let count = try list.count
         try require(target >= 0 && target < count)
@@ -211,8 +211,10 @@ package struct ListWriter {
         try column.removeAll(ObjectKey(rawValue: owner))
     }
 
-    /// Throws `damaged` unless a position is in range: callers check positions against the count that the row has, which
-    /// another one than the number of elements shows to be damaged.
+    /// Throws `damaged` unless a position is in range.
+    ///
+    /// Callers check positions against the count in the row, so a position out of range means that the count is
+    /// damaged.
     private func require(_ isInRange: Bool) throws(StorageError) {
         if !isInRange { throw column.damaged(try column.pages.transaction()) }
     }

@@ -1,12 +1,11 @@
 import LMDBStorage
 
-/// A map property of one row, for reading.
+/// A reader of a map property of one row.
 ///
-/// Follows its snapshot, and in a write reads the changes of the write. Keys are texts in byte order; keys and values
-/// are two sequences of chunks of the same length.
+/// It follows its snapshot, and in a write includes the changes of the write. Keys are strings in byte order; keys and
+/// values are two sequences of chunks of the same length.
 ///
-/// Throws `damaged` for stored bytes that cannot be right and `closed` after the snapshot has been
-/// closed.
+/// Throws `damaged` for invalid stored bytes and `closed` after the snapshot has been closed.
 package struct MapReader {
     /// The values in the order of their keys.
     package let values: ListReader
@@ -23,9 +22,9 @@ package struct MapReader {
         get throws(StorageError) { try keys.count }
     }
 
-    /// The value under a key; nil if the map does not have the key.
+    /// Returns the value of a key; nil if the map does not have the key.
     ///
-    /// Cost: a bisection.
+    /// Takes a binary search.
     package func value(_ key: [UInt8]) throws(StorageError) -> ListElement? {
         let (position, isThere) = try search(key.span.bytes)
         guard isThere else { return nil }
@@ -33,20 +32,20 @@ package struct MapReader {
         return value
     }
 
-    /// The index at which a key is or would be inserted, and whether the map has it.
+    /// Returns the position or the insertion position of a key, and whether the map has the key.
     package func search(
         _ key: RawSpan
     ) throws(StorageError) -> (position: Int, isThere: Bool) {
         try keys.search(bytes: key)
     }
 
-    /// The key at a position; nil past the end.
+    /// Returns the key at a position; nil past the end.
     package func key(at position: Int) throws(StorageError) -> [UInt8]? {
         guard case .bytes(let key) = try keys.element(at: position) else { return nil }
         return key
     }
 
-    /// All entries in the order of their keys.
+    /// Returns all entries in the order of their keys.
     package func entries() throws -> [(key: [UInt8], value: ListElement)] {
         let (names, elements) = (try keys.elements(), try values.elements())
         guard names.count == elements.count else { throw try damaged() }

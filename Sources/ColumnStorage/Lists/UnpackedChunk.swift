@@ -1,16 +1,16 @@
-/// A run of list elements in memory, open to changes.
+/// A run of list elements in memory that can be changed.
 struct UnpackedChunk {
-    /// Words, or zeros where nothing is; empty for byte elements.
+    /// The elements as words, with zeros for nulls; empty for byte elements.
     private(set) var words: [Int64] = []
-    /// Bytes, or empty where nothing is; empty for words.
+    /// The elements as bytes, empty for nulls; the array is empty for words.
     private(set) var byteElements: [[UInt8]] = []
-    /// One per element as soon as one is null.
+    /// Whether each element is null; empty if no element was ever null.
     private(set) var nulls: [Bool] = []
     let holdsWords: Bool
 
     init(words: Bool) { holdsWords = words }
 
-    /// Unpacks a stored chunk; nil when it is damaged.
+    /// Unpacks a stored chunk; nil if it is damaged.
     init?(_ chunk: ListChunk, words holdsWords: Bool) {
         self.holdsWords = holdsWords
         if chunk.hasNulls { nulls = (0..<chunk.count).map { chunk.isNull($0) } }
@@ -75,7 +75,7 @@ struct UnpackedChunk {
         if holdsWords { words.remove(at: index) } else { byteElements.remove(at: index) }
     }
 
-    /// Cuts off everything from `index` on and returns it.
+    /// Removes all elements from `index` on, and returns them as a chunk.
     mutating func split(at index: Int) -> UnpackedChunk {
         var rest = UnpackedChunk(words: holdsWords)
         if holdsWords {
@@ -102,7 +102,7 @@ struct UnpackedChunk {
         byteElements += other.byteElements
     }
 
-    /// How many elements from the first on one stored chunk can take.
+    /// The number of elements, from the first on, that fit into one stored chunk.
     var fittingCount: Int {
         let most = Swift.min(count, ListChunk.maximumElements)
         guard !holdsWords else { return most }
@@ -147,7 +147,7 @@ struct UnpackedChunk {
         place += bitmap
         if holdsWords {
             for word in words {
-                // Eight bytes each; the next, and at last the zeros, overwrite what is too much.
+                // Each word is stored as eight bytes; the next one, and finally the zeros, overwrite the excess bytes.
                 place.storeBytes(of: word &- smallest, as: Int64.self)
                 place += width
             }
