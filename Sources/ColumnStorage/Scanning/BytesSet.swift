@@ -4,24 +4,24 @@
     import Darwin
 #endif
 
-/// A set of texts or other bytes that every row of a column is looked up in.
+/// A set of texts or other bytes in which every row of a column is looked up.
 ///
-/// The values are stored one after the other. A hash table contains their offsets and half of each hash. A bit filter,
-/// small enough for the nearest cache, rejects most rows that are not in the set before the hash table is read.
-/// Immutable.
+/// The values are stored one after the other. A hash table contains their offsets and half of each hash. A bit filter
+/// that fits into the L1 cache rejects most other rows before the hash table is read. The set is immutable.
 package struct BytesSet: Sendable, Hashable {
     private let content: [UInt8]
-    /// Where each value begins in `content`; one more at the end.
+    /// The offset of each value in `content`, and the end of the last one.
     private let starts: [Int]
-    /// The upper half of a hash, then the number of the value and one; 0 for none.
+    /// The upper half of a hash, then the number of the value plus one; 0 for an empty slot.
     private let slots: [UInt64]
-    /// A bit for the upper part of each value's hash, sixteen or more for each value.
+    /// A Bloom filter with one bit for each value, selected by the upper part of its hash; it has at least sixteen bits
+    /// for each value.
     private let filter: [UInt64]
     private let filterShift: UInt64
-    /// Differs for each set, so that prepared values cannot all hash to one slot.
+    /// A random number that differs for each set, so that no prepared values can all hash to one slot.
     private let seed: UInt64
 
-    /// Makes a set of some values, in any order.
+    /// Creates a set of values in any order.
     package init(_ values: [[UInt8]]) {
         var power = 4
         while 1 << power < values.count * 4 { power += 1 }
@@ -54,7 +54,7 @@ package struct BytesSet: Sendable, Hashable {
         (self.filter, self.filterShift) = (filter, filterShift)
     }
 
-    /// How many values there are.
+    /// The number of values.
     package var count: Int { starts.count - 1 }
 
     /// The values, in no particular order.
@@ -62,7 +62,7 @@ package struct BytesSet: Sendable, Hashable {
         (0..<count).map { Array(content[starts[$0]..<starts[$0 + 1]]) }
     }
 
-    /// Whether some bytes are in the set.
+    /// Returns whether some bytes are in the set.
     package func contains(_ bytes: Span<UInt8>) -> Bool {
         bytes.withUnsafeBytes { contains($0) }
     }
@@ -102,7 +102,7 @@ package struct BytesSet: Sendable, Hashable {
     @inline(__always)
     private static func hash(_ bytes: UnsafeRawBufferPointer, _ seed: UInt64) -> UInt64 {
         var hash = seed ^ UInt64(truncatingIfNeeded: bytes.count) &* 0x9e37_79b9_7f4a_7c15
-        // Not only without an address: empty text in a leaf has one.
+        // The count is checked too, because empty text in a leaf has an address.
         guard let base = bytes.baseAddress, bytes.count > 0 else { return fold(hash, seed) }
         var offset = 0
         while bytes.count &- offset >= 8 {
@@ -113,7 +113,7 @@ package struct BytesSet: Sendable, Hashable {
         }
         var rest: UInt64 = 0
         if bytes.count >= 8 {
-            // The last eight bytes, some of them twice: cheaper than one byte after the other.
+            // Reading the last eight bytes, possibly some of them twice, takes less time than reading byte by byte.
             rest = base.loadUnaligned(fromByteOffset: bytes.count &- 8, as: UInt64.self)
         } else {
             while offset < bytes.count {
@@ -130,11 +130,11 @@ package struct BytesSet: Sendable, Hashable {
         return product.high ^ product.low
     }
 
-    /// Whether both hold the same values.
+    /// Returns whether both sets contain the same values.
     package static func == (left: BytesSet, right: BytesSet) -> Bool {
         left.count == right.count && left.values.allSatisfy { right.contains($0.span) }
     }
 
-    /// Hashes the number of the values: their order is not fixed.
+    /// Hashes the number of values, because their order is not fixed.
     package func hash(into hasher: inout Hasher) { hasher.combine(count) }
 }

@@ -4,7 +4,7 @@
     import Darwin
 #endif
 
-/// Tests of one value of text against bytes.
+/// Tests of one text value against bytes.
 enum BytesTest {
     private static let longPart = 64
 
@@ -50,10 +50,10 @@ enum BytesTest {
         return false
     }
 
-    /// The same in linear time, whatever the texts are: a long part may begin almost everywhere.
+    /// Returns whether a value contains a long part, in linear time for all texts.
     ///
-    /// After Knuth, Morris and Pratt: where a beginning of the part ends, the next shorter one that ends there as well
-    /// is known.
+    /// This is the algorithm of Knuth, Morris and Pratt: for each matched prefix of the part, the next shorter prefix
+    /// that also ends there is known.
     private static func containsLong(
         _ value: UnsafeRawBufferPointer, _ part: UnsafeRawBufferPointer
     ) -> Bool {
@@ -73,7 +73,7 @@ enum BytesTest {
         return false
     }
 
-    /// Negative, zero or positive, by the first byte that differs, then by length.
+    /// Compares two values: negative, zero or positive by the first different byte, then by length.
     @inline(__always)
     static func order(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
         let common = min(left.count, right.count)

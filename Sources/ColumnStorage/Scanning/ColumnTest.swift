@@ -5,14 +5,14 @@
 package enum ColumnTest: Sendable, Hashable {
     case isNull
     case notNull
-    /// Integers; links as their key, `list` columns as their count.
+    /// A comparison of integers; links are compared by their key, `list` columns by their count.
     case int(Comparison, Int64)
-    /// Both ends included.
+    /// A range of integers, with both ends included.
     case intBetween(Int64, Int64)
     case intIn(IntSet)
-    /// Floats and doubles, both compared as doubles.
+    /// A comparison of floats or doubles, which are compared as doubles.
     case double(Comparison, Double)
-    /// Both ends included.
+    /// A range of doubles, with both ends included.
     case doubleBetween(Double, Double)
     case doubleIn(RealSet)
     case bool(Bool)
@@ -21,18 +21,18 @@ package enum ColumnTest: Sendable, Hashable {
     case bytesPrefix([UInt8])
     case bytesSuffix([UInt8])
     case bytesContain([UInt8])
-    /// Compares by bytes.
+    /// A comparison by bytes.
     case bytesCompare(Comparison, [UInt8])
     case bytesIn(BytesSet)
 
-    /// Returns the same test as ``double(_:_:)``: a float is compared as the double that it equals.
+    /// Returns the test of ``double(_:_:)``: a float is compared as the equal double.
     package static func float(_ comparison: Comparison, _ value: Double) -> ColumnTest {
         .double(comparison, value)
     }
 }
 
 extension Comparison {
-    /// Returns whether the comparison holds for an order: a negative number, zero or a positive number.
+    /// Returns whether the comparison holds for the sign of an order: negative, zero or positive.
     @inline(__always)
     func holds(_ order: Int) -> Bool {
         switch self {

@@ -3,7 +3,7 @@
 /// The loops are plain `while` loops over narrow integers without branches, which the compiler
 /// turns into vector instructions.
 enum IntKernels {
-    /// The rows with `low <= value <= high`, nulls not looked at.
+    /// Returns the rows with `low <= value <= high`, without checking for nulls.
     static func rows(of leaf: Leaf, from low: Int64, through high: Int64) -> ClusterBits {
         guard low <= high else { return .zero }
         let least = leaf.minimum
@@ -11,7 +11,7 @@ enum IntKernels {
         if encoding == LeafEncoding.constant {
             return least >= low && least <= high ? Cluster.all : .zero
         }
-        // Unpacked leaves do not know their bounds; packed ones that are not constant have two.
+        // Unpacked leaves do not have bounds; packed leaves that are not constant have two different ones.
         if leaf.maximum > least {
             if leaf.maximum < low || least > high { return .zero }
             if least >= low && leaf.maximum <= high { return Cluster.all }
@@ -23,7 +23,7 @@ enum IntKernels {
             if zeroMatches { return oneMatches ? Cluster.all : ~ones & Cluster.all }
             return oneMatches ? ones : .zero
         }
-        // In offsets from the least value: first ... first + span, all unsigned.
+        // The range is converted to unsigned offsets from the least value: first ... first + span.
         let first = low <= least ? 0 : UInt64(bitPattern: low &- least)
         let last = UInt64(bitPattern: high &- least)
         switch encoding {
@@ -31,7 +31,7 @@ enum IntKernels {
         case LeafEncoding.bits16: return scan(leaf.payload, first, last, UInt16.self)
         case LeafEncoding.bits32: return scan(leaf.payload, first, last, UInt32.self)
         default:
-            // Wide leaves on the heap have least 0 and values of either sign.
+            // Wide leaves on the heap have the least value 0 and values of either sign.
             return scanSigned(leaf, low, high)
         }
     }
@@ -95,9 +95,9 @@ enum IntKernels {
         Int128(least) &* Int128(rows.rowCount) &+ Int128(offsets)
     }
 
-    /// Packs 496 bytes that are 0 or 1 into bits: eight at a time by one multiplication.
+    /// Packs 496 bytes that are 0 or 1 into bits, eight at a time with one multiplication.
     ///
-    /// Written out: as a loop it becomes four times slower vector code.
+    /// The code is unrolled, because a loop compiles to vector code that is four times slower.
     @inline(__always)
     static func bits(_ flags: UnsafeRawPointer) -> ClusterBits {
         let last =
@@ -127,7 +127,8 @@ enum IntKernels {
 
 /// Tests of a whole leaf of floats or doubles, in the order that ``RealOrder`` defines.
 ///
-/// NaN comes before all numbers, so "less" is written as "not greater or equal": one vector comparison, as for IEEE's own.
+/// NaN comes before all numbers, so "less" is computed as "not greater or equal" with one vector comparison, as for
+/// IEEE's own.
 enum DoubleKernels {
     static func rows(of leaf: Leaf, _ comparison: Comparison, _ value: Double) -> ClusterBits {
         if value.isNaN { return rowsComparedWithNaN(leaf, comparison) }
@@ -150,17 +151,16 @@ enum DoubleKernels {
         }
     }
 
-    /// The masks that keep the values of some of four rows and clear the others, by four bits.
+    /// The masks for each combination of four bits, which keep the selected values of four rows and clear the others.
     private static let lanes: [SIMD4<UInt64>] = (0..<16).map { bits in
         var lanes = SIMD4<UInt64>.zero
         for lane in 0..<4 where bits >> lane & 1 != 0 { lanes[lane] = .max }
         return lanes
     }
 
-    /// The sum of the doubles of some rows.
+    /// Returns the sum of the doubles of some rows.
     ///
-    /// Every row is read and those that do not count are made zero, which takes less time than
-    /// finding out which do.
+    /// Every row is read and the other rows are set to zero, which takes less time than selecting rows.
     static func sum(of leaf: Leaf, _ rows: ClusterBits) -> Double {
         let payload = leaf.payload
         return lanes.withUnsafeBufferPointer { lanes in
@@ -189,14 +189,14 @@ enum DoubleKernels {
 
     static func rows(of leaf: Leaf, from low: Double, through high: Double) -> ClusterBits {
         if low.isNaN { return rows(of: leaf, .lessOrEqual, high) }
-        // Only NaN is not above NaN, and it is below `low`.
+        // Only NaN is not greater than NaN, and it is less than `low`.
         if high.isNaN { return .zero }
         return scan(leaf, low, high) { ($0 >= low) && ($0 <= high) }
     }
 
     /// Evaluates a test for every row; numbers outside `low` and `high` never match.
     ///
-    /// A leaf that holds NaN beside other numbers has infinite bounds, so that it is never skipped.
+    /// A leaf with NaN and other numbers has infinite bounds, so it is never skipped.
     @inline(__always)
     private static func scan(
         _ leaf: Leaf, _ low: Double?, _ high: Double?, _ test: (Double) -> Bool
@@ -205,7 +205,7 @@ enum DoubleKernels {
         if encoding == LeafEncoding.constant {
             return test(leaf.minimumDouble) ? Cluster.all : .zero
         }
-        // Unpacked leaves have both bounds 0, which say nothing.
+        // Unpacked leaves have both bounds 0, which have no meaning.
         if leaf.minimumDouble < leaf.maximumDouble {
             if let low, leaf.maximumDouble < low { return .zero }
             if let high, leaf.minimumDouble > high { return .zero }

@@ -1,9 +1,9 @@
-/// A set of integers that every row of a column is looked up in.
+/// A set of integers in which every row of a column is looked up.
 ///
-/// Values that are close together are stored as bits, others in a hash table. Either way a test costs a load or two,
-/// however many values there are. Immutable.
+/// Values that are close together are stored as bits, others in a hash table. In both forms a test takes one or two
+/// loads, independent of the number of values. The set is immutable.
 package struct IntSet: Sendable, Hashable {
-    /// The values, ascending, each once.
+    /// The values, ascending and without duplicates.
     package let values: [Int64]
     private let bits: [UInt64]
     private let slots: [Int64]
@@ -11,10 +11,10 @@ package struct IntSet: Sendable, Hashable {
     private let empty: Int64
     private let shift: UInt64
 
-    /// Makes a set of some values, in any order.
+    /// Creates a set of values in any order.
     ///
-    /// Cost: sorting them. Takes an array and no other sequence: sorting one whose type is known
-    /// only at run time costs twenty times as much.
+    /// Sorts the values. The parameter is an array, because sorting a sequence whose type is known only at run time
+    /// takes twenty times as long.
     package init(_ unordered: [Int64]) {
         let sorted = unordered.sorted()
         var values: [Int64] = []
@@ -54,13 +54,13 @@ package struct IntSet: Sendable, Hashable {
         Int(truncatingIfNeeded: (UInt64(bitPattern: value) &* 0x9e37_79b9_7f4a_7c15) &>> shift)
     }
 
-    /// How many values there are.
+    /// The number of values.
     package var count: Int { values.count }
 
-    /// How the values are kept, for explanations: `bits` or `hash`.
+    /// The form of the set for explanations: `bits` or `hash`.
     package var form: String { slots.isEmpty ? "bits" : "hash" }
 
-    /// Whether a value is in the set.
+    /// Returns whether a value is in the set.
     package func contains(_ value: Int64) -> Bool {
         guard let first = values.first, let last = values.last, value >= first, value <= last
         else { return false }
@@ -78,19 +78,19 @@ package struct IntSet: Sendable, Hashable {
         return true
     }
 
-    /// Whether both hold the same values.
+    /// Returns whether both sets contain the same values.
     package static func == (left: IntSet, right: IntSet) -> Bool { left.values == right.values }
 
     /// Hashes the values.
     package func hash(into hasher: inout Hasher) { hasher.combine(values) }
 
-    /// The rows of a leaf of integers whose value less `offset` is in the set, nulls not looked at.
+    /// Returns the rows of a leaf of integers whose value minus `offset` is in the set, without checking for nulls.
     func rows(of leaf: Leaf, offset: Int64, among: ClusterBits) -> ClusterBits {
         guard let first = values.first, let last = values.last else { return .zero }
         if leaf.encoding == LeafEncoding.constant {
             return contains(leaf.minimum &- offset) ? among : .zero
         }
-        // Unpacked leaves do not know their bounds; packed ones that are not constant have two.
+        // Unpacked leaves do not have bounds; packed leaves that are not constant have two different ones.
         if leaf.maximum > leaf.minimum,
             leaf.maximum &- offset < first || leaf.minimum &- offset > last
         {
@@ -121,7 +121,7 @@ package struct IntSet: Sendable, Hashable {
         }
     }
 
-    /// The same for a leaf of floats or doubles whose bit patterns are in the set.
+    /// Returns the rows of a leaf of floats or doubles whose bit patterns are in the set.
     func rows(ofReals leaf: Leaf, isFloat: Bool, among: ClusterBits) -> ClusterBits {
         if leaf.encoding == LeafEncoding.constant {
             return contains(RealSet.pattern(leaf.minimumDouble)) ? among : .zero
@@ -133,19 +133,19 @@ package struct IntSet: Sendable, Hashable {
     }
 }
 
-/// A set of floats or doubles; values that are equal in ``RealOrder`` are one.
+/// A set of floats or doubles; values that are equal in ``RealOrder`` count as one.
 package struct RealSet: Sendable, Hashable {
     let patterns: IntSet
 
-    /// Makes a set of some values.
+    /// Creates a set of values.
     package init(_ values: [Double]) {
         patterns = IntSet(values.map(RealSet.pattern))
     }
 
-    /// How many values there are.
+    /// The number of values.
     package var count: Int { patterns.count }
 
-    /// Whether a value is in the set.
+    /// Returns whether a value is in the set.
     package func contains(_ value: Double) -> Bool { patterns.contains(RealSet.pattern(value)) }
 
     @inline(__always)

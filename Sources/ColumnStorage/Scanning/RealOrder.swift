@@ -1,9 +1,9 @@
-/// The order of floats and doubles: the only definition, which scans, indexes, sets and sorting share.
+/// The order of floats and doubles, which scans, indexes, sets and sorting share.
 ///
-/// NaN equals itself, whatever its bits are, and comes before all other numbers. -0.0 equals 0.0.
-/// This is a total order, unlike that of IEEE 754, whose NaN has no place in a sorted column.
+/// NaN equals every NaN, independent of its bits, and comes before all other numbers. -0.0 equals 0.0. This is a total
+/// order, unlike that of IEEE 754, whose NaN has no place in a sorted column.
 package enum RealOrder {
-    /// Returns a negative number, zero or a positive number as the first value comes before, equals or follows the second.
+    /// Compares two values: negative if the first precedes the second, zero if they are equal, otherwise positive.
     @inline(__always)
     package static func compare(_ left: Double, _ right: Double) -> Int {
         if left < right { return -1 }
@@ -18,15 +18,15 @@ package enum RealOrder {
         left == right || (left.isNaN && right.isNaN)
     }
 
-    /// Returns the one value that represents all values that equal this one: one NaN, and 0.0 for -0.0.
+    /// Returns the representative of all values that equal this one: one NaN, and 0.0 for -0.0.
     @inline(__always)
     package static func canonical(_ value: Double) -> Double {
         value.isNaN ? .nan : value + 0
     }
 
-    /// Returns an unsigned integer that orders like the value, and is equal for equal values.
+    /// Returns an unsigned integer with the same order as the value, and equal for equal values.
     ///
-    /// It is never 0 or `UInt64.max`, which are left for nil before or after all values.
+    /// It is never 0 or `UInt64.max`, which are reserved for nil before or after all values.
     @inline(__always)
     package static func code(_ value: Double) -> UInt64 {
         if value.isNaN { return codeOfNaN }
@@ -34,10 +34,10 @@ package enum RealOrder {
         return bits >> 63 == 0 ? bits | 1 << 63 : ~bits
     }
 
-    /// The code of NaN: below that of negative infinity.
+    /// The code of NaN, which is less than that of negative infinity.
     package static let codeOfNaN: UInt64 = 1
 
-    /// Returns the value of a code that ``code(_:)`` gave.
+    /// Returns the value of a code from ``code(_:)``.
     package static func value(ofCode code: UInt64) -> Double {
         if code == codeOfNaN { return .nan }
         return Double(bitPattern: code >> 63 == 1 ? code ^ (1 << 63) : ~code)

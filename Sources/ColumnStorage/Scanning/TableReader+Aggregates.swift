@@ -1,4 +1,4 @@
-// Sums, extremes and values of a cluster. Null rows do not count. `among` must be rows that exist.
+// Aggregates and values of a cluster. Null rows are ignored. `among` must contain only existing rows.
 extension TableReader {
     private func integers(
         _ column: ColumnID, _ cluster: Int, _ among: ClusterBits
@@ -18,7 +18,7 @@ extension TableReader {
         return (leaf, among & ~leaf.nulls, kind == .float)
     }
 
-    /// How many of the rows are not null.
+    /// Returns the number of the rows that are not null.
     package func countNotNull(_ column: ColumnID, _ cluster: Int, among: ClusterBits) -> Int {
         matches(column, cluster, .notNull, among: among).rowCount
     }
@@ -42,9 +42,9 @@ extension TableReader {
         return sum
     }
 
-    /// The sum of floats or doubles.
+    /// Returns the sum of floats or doubles.
     ///
-    /// Added in an order of its own: the last bits may differ from a sum from left to right.
+    /// The order of the additions is not from left to right, so the last bits may differ from such a sum.
     package func sumDouble(_ column: ColumnID, _ cluster: Int, among: ClusterBits) -> Double {
         guard let (leaf, rows, isFloat) = doubles(column, cluster, among) else { return 0 }
         if leaf.encoding == LeafEncoding.double {
@@ -55,7 +55,7 @@ extension TableReader {
         return sum
     }
 
-    /// The least integer; nil when all rows are null.
+    /// Returns the least integer; nil if all rows are null.
     package func minInt(_ column: ColumnID, _ cluster: Int, among: ClusterBits) -> Int64? {
         guard let (leaf, rows) = integers(column, cluster, among), !rows.isEmpty else { return nil }
         var least = Int64.max
@@ -63,7 +63,7 @@ extension TableReader {
         return least
     }
 
-    /// The greatest integer; nil when all rows are null.
+    /// Returns the greatest integer; nil if all rows are null.
     package func maxInt(_ column: ColumnID, _ cluster: Int, among: ClusterBits) -> Int64? {
         guard let (leaf, rows) = integers(column, cluster, among), !rows.isEmpty else { return nil }
         var greatest = Int64.min
@@ -71,12 +71,12 @@ extension TableReader {
         return greatest
     }
 
-    /// The least float or double that is a number; nil when there is none.
+    /// Returns the least float or double that is not NaN; nil if there is none.
     package func minDouble(_ column: ColumnID, _ cluster: Int, among: ClusterBits) -> Double? {
         extreme(column, cluster, among) { $0 < $1 }
     }
 
-    /// The greatest float or double that is a number; nil when there is none.
+    /// Returns the greatest float or double that is not NaN; nil if there is none.
     package func maxDouble(_ column: ColumnID, _ cluster: Int, among: ClusterBits) -> Double? {
         extreme(column, cluster, among) { $0 > $1 }
     }
@@ -95,10 +95,10 @@ extension TableReader {
         return best
     }
 
-    /// Appends the integers of the rows, ascending by row: also of booleans (0 and 1), lists
-    /// (count) and links (key, -1 for none).
+    /// Appends the values of the rows as integers, in the order of the rows.
     ///
-    /// A null row gives 0: ask `matches(.notNull)` first.
+    /// Booleans are 0 and 1, lists are their counts, and links are keys, or -1 for none. A null row is 0, so call
+    /// `matches(.notNull)` first.
     package func gatherInts(
         _ column: ColumnID, _ cluster: Int, among: ClusterBits, into values: inout [Int64]
     ) {
@@ -111,9 +111,9 @@ extension TableReader {
         }
     }
 
-    /// Appends the floats or doubles of the rows, ascending by row.
+    /// Appends the floats or doubles of the rows, in the order of the rows.
     ///
-    /// A null row gives 0.
+    /// A null row is 0.
     package func gatherDoubles(
         _ column: ColumnID, _ cluster: Int, among: ClusterBits, into values: inout [Double]
     ) {

@@ -1,8 +1,8 @@
-// Scans: one cluster of one column at a time, result as bits. Conjunctions ask about the next column only
-// among the rows that are left. A cluster out of bounds, an unknown column and a test that does not fit
-// the column's kind match nothing.
+// Scans of one cluster of one column at a time, with bitmaps as results. Conjunctions scan the next column only for the
+// remaining rows. A cluster out of bounds, an unknown column and a test that does not fit the column's kind match no
+// rows.
 extension TableReader {
-    /// The rows of a cluster that exist.
+    /// Returns the existing rows of a cluster.
     @inlinable
     package func presence(_ cluster: Int) -> ClusterBits {
         guard UInt(bitPattern: cluster) < UInt(bitPattern: state.pointee.clusterCount) else {
@@ -11,7 +11,7 @@ extension TableReader {
         return leaf(0, cluster).loadUnaligned(as: ClusterBits.self)
     }
 
-    /// The leaf of a column; nil if the column or cluster does not exist.
+    /// Returns the leaf of a column; nil if the column or cluster does not exist.
     @inline(__always)
     func column(_ column: ColumnID, _ cluster: Int) -> (leaf: Leaf, kind: ColumnKind)? {
         guard let kind = kind(of: column),
@@ -20,9 +20,9 @@ extension TableReader {
         return (Leaf(leaf(column.rawValue + 1, cluster)), kind)
     }
 
-    /// The rows among `among` whose value passes the test.
+    /// Returns those rows of `among` whose values pass the test.
     ///
-    /// `among` must be rows that exist.
+    /// `among` must contain only existing rows.
     package func matches(
         _ column: ColumnID, _ cluster: Int, _ test: ColumnTest, among: ClusterBits
     ) -> ClusterBits {
@@ -57,7 +57,7 @@ extension TableReader {
         _ leaf: Leaf, _ test: ColumnTest, _ among: ClusterBits, offset: Int64
     ) -> (ClusterBits, includesNulls: Bool) {
         func range(_ low: Int64, _ high: Int64) -> ClusterBits {
-            // Links are stored one higher; no key is near the end of the range.
+            // Links are stored as key + 1; no key is near the end of the range.
             let first = offset == 0 ? low : max(low, -1) &+ offset
             let last = offset == 0 || high == .max ? high : high &+ offset
             return IntKernels.rows(of: leaf, from: first, through: last)
@@ -133,7 +133,7 @@ extension TableReader {
         }
     }
 
-    /// The rows that may begin with these bytes.
+    /// Returns the rows that may begin with these bytes.
     private func candidates(_ leaf: Leaf, _ wanted: [UInt8], _ rows: ClusterBits) -> ClusterBits {
         guard !wanted.isEmpty, leaf.encoding == LeafEncoding.text16, !leaf.hasLong else {
             return rows
@@ -143,9 +143,9 @@ extension TableReader {
         }
     }
 
-    /// The rows whose bytes pass.
+    /// Returns the rows whose bytes pass.
     ///
-    /// Each entry of a dictionary is looked up once.
+    /// Each entry of a dictionary is tested once.
     @inline(__always)
     private func filter(
         _ column: ColumnID, _ cluster: Int, _ leaf: Leaf, _ rows: ClusterBits,
@@ -154,7 +154,7 @@ extension TableReader {
         if leaf.encoding == LeafEncoding.dictionary {
             let codes = leaf.payload
             return withUnsafeTemporaryAllocation(byteCount: 256, alignment: 16) { answers in
-                // 2: not asked yet.
+                // 2 means that the entry was not tested yet.
                 answers.initializeMemory(as: UInt8.self, repeating: 2)
                 return rows.keeping { row in
                     let code = Int(codes.load(fromByteOffset: row, as: UInt8.self))
@@ -174,7 +174,7 @@ extension TableReader {
         }
     }
 
-    /// The rows among `among` that are not null and whose bytes pass the test.
+    /// Returns those rows of `among` that are not null and whose bytes pass the test.
     package func matchesBytes(
         _ column: ColumnID, _ cluster: Int, among: ClusterBits, _ test: (RawSpan) -> Bool
     ) -> ClusterBits {

@@ -1,10 +1,10 @@
 import LMDBStorage
 
-// Links of many rows at once: where a condition on the linked rows was answered before, as a set.
+// Links of many rows at once, for conditions on linked rows that were evaluated in advance.
 extension TableReader {
-    /// The rows among `among` whose link leads to one of `targets`; null leads nowhere.
+    /// Returns those rows of `among` whose link is to one of `targets`; null links do not match.
     ///
-    /// `among` must be rows that exist. Cost: a load and a bit test for each of them.
+    /// `among` must contain only existing rows. Takes a load and a bit test for each of them.
     package func matches(
         _ column: ColumnID, _ cluster: Int, linkedTo targets: TargetBits, among: ClusterBits
     ) -> ClusterBits {
@@ -22,9 +22,9 @@ extension TableReader {
         }
     }
 
-    /// The rows of this table whose link or list in `column` holds one of `targets`.
+    /// Returns the rows of this table whose link or list in `column` contains one of `targets`.
     ///
-    /// Cost: look-ups for a few targets, one pass through the index of the column for many.
+    /// Takes lookups for a few targets, and one pass through the index of the column for many.
     package func sources(of targets: RowSet, through column: ColumnID) -> RowSet {
         var found = RowSet(clusterCount: clusterCount)
         guard let index = intIndex(column) else { return found }
@@ -45,10 +45,10 @@ extension TableReader {
         return found
     }
 
-    /// The rows of a table of `clusterCount` clusters to which the link or list in `column` of one
-    /// of `sources`, rows of this table, leads.
+    /// Returns the rows of another table to which some rows of this table link.
     ///
-    /// Cost: one pass through the index of the column.
+    /// `sources` are the rows of this table, `column` is their link or list, and `clusterCount` is the number of
+    /// clusters of the other table. Takes one pass through the index of the column.
     package func targets(
         of sources: RowSet, through column: ColumnID, clusterCount: Int
     ) -> RowSet {
@@ -63,8 +63,7 @@ extension TableReader {
         return found
     }
 
-    /// The value under a key of a row's map; nil without such a key, for a dead row and for another
-    /// kind of column.
+    /// Returns the value of a key in a row's map; nil for a missing key, a missing row and another kind of column.
     ///
     /// An unreadable value is recorded in the snapshot's `damage` and counts as missing.
     package func mapValue(_ column: ColumnID, _ key: ObjectKey, _ name: [UInt8]) -> ListElement? {
@@ -77,8 +76,7 @@ extension TableReader {
         }
     }
 
-    /// One element of a row's list; nil past its end, for a dead row and for another kind of
-    /// column.
+    /// Returns one element of a row's list; nil past the end, for a missing row and for another kind of column.
     ///
     /// An unreadable value is recorded in the snapshot's `damage` and counts as missing.
     package func listElement(

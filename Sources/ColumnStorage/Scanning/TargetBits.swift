@@ -1,14 +1,14 @@
-/// Rows of a table that links are looked up in: one bit for each key, without the gaps that clusters
-/// leave, so that a link is found by a shift.
+/// A set of rows in which links are looked up: one bit for each key without the gaps between clusters, so a link is
+/// found with a shift.
 ///
-/// Immutable. An eighth of a byte for each key.
+/// The set is immutable and takes one bit for each key.
 package struct TargetBits: Sendable {
-    /// Bit `key % 64` of word `key / 64`; the last word is 0, for keys outside.
+    /// The bits: bit `key % 64` of word `key / 64`; the last word is 0, for keys outside.
     let words: [UInt64]
 
-    /// Makes the requested bits of some rows.
+    /// Creates the bits of some rows.
     package init(_ rows: RowSet) {
-        // Two more: the last cluster may reach into one, and one is to stay 0.
+        // There are two more words: the last cluster may reach into one, and one must remain 0.
         var words = [UInt64](repeating: 0, count: rows.clusterCount * Cluster.rows / 64 + 3)
         for cluster in 0..<rows.clusterCount {
             let bits = rows[cluster]
@@ -30,10 +30,10 @@ package struct TargetBits: Sendable {
 ///
 /// A link is stored as key + 1; 0 means null.
 enum LinkKernels {
-    /// From so many rows on it is cheaper to ask about all rows of a cluster.
+    /// The number of rows from which testing all rows of a cluster costs less.
     private static let denseFrom = 124
 
-    /// The bit of a key; 0 for keys that no word holds, among them the one that no link makes.
+    /// Returns the bit of a key; 0 for keys outside of the words, including the one that represents a null link.
     @inline(__always)
     private static func bit(_ key: Int64, _ words: UnsafeBufferPointer<UInt64>) -> UInt64 {
         // because: there are three words or more.

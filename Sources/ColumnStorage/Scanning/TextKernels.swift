@@ -1,14 +1,12 @@
-/// A quick look at many values of text, before any is compared.
+/// A fast filter for many text values, before any of them is compared.
 enum TextKernels {
-    /// From so many rows on it is cheaper to look at all rows of a cluster than to find the ones
-    /// that are requested.
+    /// The number of rows from which reading all rows of a cluster costs less than selecting the requested ones.
     private static let denseFrom = 124
 
-    /// The rows among `rows` of a plain leaf with 16-bit ends that may begin with `prefix`, which is
-    /// not empty.
+    /// Returns those `rows` of a plain leaf with 16-bit ends that may begin with `prefix`, which is not empty.
     ///
-    /// Others may be left, never one lost. No branch depends on a value, so that it does not
-    /// matter how many pass.
+    /// The result may contain other rows, but all matching ones. No branch depends on a value, so the time is
+    /// independent of the number of matches.
     static func rows(
         of leaf: Leaf, beginningWith prefix: UnsafeRawBufferPointer, among rows: ClusterBits
     ) -> ClusterBits {
@@ -23,7 +21,7 @@ enum TextKernels {
         return left
     }
 
-    /// The rows whose first byte is `first`; all of them if the ends are damaged.
+    /// Returns the rows whose first byte is `first`; all of them if the ends are damaged.
     private static func firstBytes(_ leaf: Leaf, _ size: Int, _ first: UInt8) -> ClusterBits {
         let ends = leaf.payload
         let text = ends + 2 &* Cluster.rows
@@ -31,10 +29,10 @@ enum TextKernels {
         func start(_ row: Int) -> Int {
             Int(ends.loadUnaligned(fromByteOffset: 2 &* row &- 2, as: UInt16.self))
         }
-        // Empty values at the end begin where nothing is.
+        // Empty values at the end begin after the last byte.
         var bound = Cluster.rows
         while bound > 1, start(bound &- 1) >= size { bound &-= 1 }
-        // Checked for all at once, in vectors, so that each row is two loads.
+        // All ends are checked at once with vectors, so each row takes two loads.
         var furthest: UInt16 = 0
         var row = 0
         while row < bound &- 1 {
@@ -66,8 +64,9 @@ enum TextKernels {
         }
     }
 
-    /// The rows among `rows` whose first eight bytes, or as many as the prefix has, are those of the
-    /// prefix; and those that begin in the last eight bytes of the leaf's text.
+    /// Returns those `rows` whose first eight bytes equal the prefix, or its length if it is shorter.
+    ///
+    /// Rows that begin in the last eight bytes of the leaf's text are also included.
     private static func firstWords(
         _ leaf: Leaf, _ size: Int, _ prefix: UnsafeRawBufferPointer, among rows: ClusterBits
     ) -> ClusterBits {
@@ -83,11 +82,11 @@ enum TextKernels {
         }
         let last = size &- 8
         return rows.keeping { row in
-            // Row 0 begins at 0: its own end is read and made nothing of.
+            // Row 0 begins at 0: its own end is read but not used.
             let before = ends.loadUnaligned(
                 fromByteOffset: max(2 &* row &- 2, 0), as: UInt16.self)
             let start = row == 0 ? 0 : Int(before)
-            // Damaged ends must not lead out of the leaf.
+            // Damaged ends must not cause reads outside of the leaf.
             let word = UInt64(
                 littleEndian: text.loadUnaligned(
                     fromByteOffset: min(start, last), as: UInt64.self))

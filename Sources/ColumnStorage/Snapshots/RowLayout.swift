@@ -1,26 +1,26 @@
 /// The layout of a row of the tail in its node.
 ///
-/// Follows from the table's definition: a change of it packs the tail first.
+/// The layout depends on the table's definition, so the tail is packed before the definition changes.
 ///
-///     0   u8   1 = a row; 0 = the row is gone, and nothing follows
+///     0   u8   1 = a row; 0 = the row was deleted, and no bytes follow
 ///     1        a bit for each column: null
-///                           a bit for each column: the value is in the table of long values
+///              a bit for each column: the value is in the table of long values
 ///              the values of fixed size, in the order of the columns
 ///              u32 end of each text value, then the bytes of all of them
 ///
-/// A long value leaves its length, eight bytes, in the place of its text.
+/// For a long value, the length in eight bytes replaces the text.
 struct RowLayout {
     static let row: UInt8 = 1
     static let gone: UInt8 = 0
 
     /// The location of a column's value: an offset, or the number of a text value.
     ///
-    /// -1 for a hole.
+    /// It is -1 for a hole.
     private(set) var places: [Int] = []
     private(set) var kinds: [ColumnKind] = []
     private(set) var texts = 0
     let bitmapBytes: Int
-    /// Where the ends of the text values begin.
+    /// The offset of the ends of the text values.
     let endsOffset: Int
 
     init(_ definition: TableDefinition) {
@@ -45,7 +45,7 @@ struct RowLayout {
 
     func isText(_ column: Int) -> Bool { kinds[column] == .string || kinds[column] == .data }
 
-    /// Whether the bytes are a node that the functions below can read.
+    /// Returns whether the bytes are a valid node for the functions below.
     func isWhole(_ node: UnsafeRawBufferPointer) -> Bool {
         guard let form = node.first else { return false }
         if form == Self.gone { return node.count == 1 }
@@ -78,13 +78,13 @@ struct RowLayout {
             rebasing: node[textOffset + start..<textOffset + end(of: place, node)])
     }
 
-    /// Reads the value of one column from a node into an unpacked leaf; its text is copied to `arena`.
+    /// Reads the value of one column from a node into an unpacked leaf, and copies its text to `arena`.
     func read(
         _ column: Int, _ node: UnsafeRawBufferPointer, into leaf: UnpackedLeaf, _ row: Int,
         _ arena: TextArena
     ) {
         let place = places[column]
-        // because: a node that is whole is not empty.
+        // because: a valid node is not empty.
         guard place >= 0, let base = node.baseAddress else { return }
         leaf.setNull(row, isNull(column, node))
         guard isText(column) else {
@@ -105,7 +105,7 @@ struct RowLayout {
         leaf.longs = longs
     }
 
-    /// The bytes that the node of a row takes.
+    /// Returns the size in bytes of a row's node.
     func size(_ leaves: [UnpackedLeaf], _ row: Int) -> Int {
         var size = textOffset
         for column in kinds.indices where isText(column) && places[column] >= 0 {
@@ -115,7 +115,7 @@ struct RowLayout {
         return size
     }
 
-    /// Fills the node of a row from the unpacked leaves of its slots; long values are marked in their leaves.
+    /// Writes the node of a row from the unpacked leaves of its slots; long values are marked in their leaves.
     func write(_ leaves: [UnpackedLeaf], _ row: Int, to node: UnsafeMutableRawBufferPointer) {
         guard let base = node.baseAddress else { return }
         base.initializeMemory(as: UInt8.self, repeating: 0, count: 1 + 2 * bitmapBytes)

@@ -1,11 +1,11 @@
 import LMDBStorage
 
-/// Keeps a file open in this process, including a file in memory that has no other handle at the moment.
+/// Keeps a file open in this process, including a file in memory without any other handle.
 package struct FileHold: Sendable {
     private let file: ColumnFile
     private let lease: EnvironmentLease
 
-    /// The file, as ``ColumnFile/identity`` identifies it.
+    /// The identity of the file, as in ``ColumnFile/identity``.
     package var identity: ObjectIdentifier { file.identity }
 
     init(_ file: ColumnFile) throws(StorageError) {
@@ -15,22 +15,22 @@ package struct FileHold: Sendable {
 }
 
 extension ColumnFile {
-    /// Keeps the file open as long as the result exists.
+    /// Returns an object that keeps the file open as long as it exists.
     ///
     /// Throws `closed`.
     package func hold() throws(StorageError) -> FileHold { try FileHold(self) }
 }
 
-/// One version of a file, held in place, of which every thread can make a snapshot for itself.
+/// One pinned version of a file, of which every thread can create its own snapshot.
 package final class SharedVersion: @unchecked Sendable {
     // Unchecked because: the properties are constant, and LMDB only reads in this transaction. The transaction is never
-    // renewed, and not ended while this object holds it. The one state that reading would change (what the transaction
-    // knows about a table that is read for the first time) was set up for all tables when this object was created.
+    // renewed, and does not end while this object references it. The only state that reading would change (the
+    // transaction's record of a table on its first read) was set up for all tables when this object was created.
     private let reader: ReadTransaction
     private let definitions: [TableID: TableDefinition]
     private let identity: ObjectIdentifier
 
-    /// The version.
+    /// The version number.
     package let version: UInt64
 
     fileprivate init(
@@ -43,16 +43,16 @@ package final class SharedVersion: @unchecked Sendable {
         for table in reader.environment.tables { _ = try reader.handle.statistics(table) }
     }
 
-    /// A snapshot for the calling thread, which has the file open as `file`; nil if that is another file.
+    /// Returns a snapshot for the calling thread, which has the file open as `file`; nil if that is another file.
     package func snapshot(of file: ColumnFile) -> Snapshot? {
         file.identity == identity ? Snapshot(file, reader, definitions) : nil
     }
 }
 
 extension Snapshot {
-    /// The version of a frozen snapshot, for other threads.
+    /// Returns the version of a frozen snapshot for use on other threads.
     ///
-    /// Costs a look at each of the file's few tables. Throws `closed`.
+    /// Reads the roots of the file's few tables. Throws `closed`.
     package func shared() throws(StorageError) -> SharedVersion {
         precondition(isFrozen, "only a frozen snapshot stays at its version")
         guard let reader = source.reader else {

@@ -1,25 +1,25 @@
 import LMDBStorage
 
-/// One version of the whole file as one thread sees it.
+/// One version of the whole file, for one thread.
 ///
-/// A live snapshot moves with ``advance()`` and can write; a frozen one stays. Both hold their version in
-/// place in the file while they live. Not `Sendable`: one thread at a time, and writes on the thread that
-/// began them.
+/// A live snapshot moves with ``advance()`` and can write; a frozen one stays at its version. Both pin their version in
+/// the file while they exist. A snapshot is not `Sendable`: one thread uses it at a time, and a write stays on the
+/// thread that began it.
 package final class Snapshot {
     package let source: SnapshotSource
-    /// Whether it stays at its version.
+    /// Whether the snapshot stays at its version.
     package let isFrozen: Bool
     @exclusivity(unchecked) private var tables: SortedMap<TableID, TableReader> = SortedMap()
-    /// The table that was used last.
+    /// The table that was read last.
     @exclusivity(unchecked) private var recent: TableReader?
-    /// Where the readers of versions that a live snapshot has left come from and go to.
+    /// The pool of table readers for versions that a live snapshot leaves.
     private let spares: SpareReaders?
-    /// Whether a move to a newer version may have passed over a change of the schema.
+    /// Whether a move to a newer version may have skipped a change of the schema.
     ///
-    /// Stays true until its reader resets it.
+    /// It remains true until its reader resets it.
     package var mayHaveNewSchema = false
 
-    /// A live snapshot at the newest version.
+    /// Creates a live snapshot at the newest version.
     package init(_ file: ColumnFile) throws(StorageError) {
         source = SnapshotSource(file, try ReadTransaction(file.lease()))
         isFrozen = false
@@ -35,7 +35,7 @@ package final class Snapshot {
         spares = nil
     }
 
-    /// The version that a live snapshot is about to leave.
+    /// Creates a frozen snapshot of the version that a live snapshot is about to leave.
     private init(
         leaving reader: ReadTransaction, of live: SnapshotSource,
         _ definitions: [TableID: TableDefinition], _ spares: SpareReaders?
@@ -60,35 +60,35 @@ package final class Snapshot {
         spares.keep(source, &tables)
     }
 
-    /// The file.
+    /// The open file.
     package var file: ColumnFile { source.file }
 
-    /// The version that is read; inside a write, the version before it.
+    /// The version for reads; inside a write, the version before the write.
     ///
-    /// 0 once closed.
+    /// It is 0 after the snapshot was closed.
     package var version: UInt64 { source.version }
 
-    /// The first thing in the file that made no sense, if anything did.
+    /// The first damage that a read has found in the file; nil if there is none.
     ///
-    /// It was read as empty.
+    /// Damaged data is read as empty.
     package var damage: StorageError? { source.damage }
 
     /// Receives the definitions of the tables, after the schema has been read or has changed.
     ///
-    /// Tables that are not named stay as they are.
+    /// Tables that are not named do not change.
     package func configure(_ definitions: [TableDefinition]) {
         for definition in definitions {
             source.definitions[definition.id] = definition
             tables[definition.id]?.configure(definition)
         }
-        // A write that has just begun on a newer version works on what the tables are there.
+        // A write that has just begun on a newer version uses the table definitions of that version.
         if let write, !write.isSchemaChanged { write.definitionsBefore = source.definitions }
     }
 
-    /// The definition of a table, as far as this snapshot knows it.
+    /// Returns the definition of a table, if this snapshot knows it.
     package func definition(of table: TableID) -> TableDefinition? { source.definitions[table] }
 
-    /// The reader of a table; the same one each time.
+    /// Returns the reader of a table, which is the same one for each call.
     package func table(_ id: TableID) -> TableReader {
         if let recent, recent.id == id { return recent }
         let reader: TableReader
@@ -103,7 +103,7 @@ package final class Snapshot {
         return reader
     }
 
-    /// A small named blob; inside a write, as the write has left it.
+    /// Returns a small named blob; inside a write, with the changes of the write.
     package func metadata(_ name: String) throws(StorageError) -> [UInt8]? {
         if let write { return try write.metadata(name) }
         return try Metadata.read("user." + name, in: reader().handle, file.tables.meta)
@@ -120,10 +120,10 @@ package final class Snapshot {
 
     /// Moves to the newest version.
     ///
-    /// Returns the version that was left, frozen; nil when there is no newer one. Table readers
-    /// follow; cost: a few microseconds, whatever the size.
+    /// Returns the previous version as a frozen snapshot; nil if there is no newer version. Table readers follow. Takes
+    /// a few microseconds, independent of the size.
     ///
-    /// Not inside a write.
+    /// It must not be called inside a write.
     package func advance() throws(StorageError) -> Snapshot? {
         precondition(!isFrozen && write == nil, "only a live snapshot outside a write advances")
         let old = try reader()
@@ -149,19 +149,19 @@ package final class Snapshot {
         }
     }
 
-    /// A second, immutable view of the same version.
+    /// Returns a second, frozen snapshot of the same version.
     ///
-    /// Inside a write: of the version before it.
+    /// Inside a write, it is the version before the write.
     package func frozen() throws(StorageError) -> Snapshot {
         source.isReaderShared = true
         return Snapshot(file, try reader(), write?.definitionsBefore ?? source.definitions)
     }
 
-    /// The changes after version `from`, up to `to`, which is at most this snapshot's.
+    /// Returns the changes after version `from`, up to `to`, which is at most this snapshot's version.
     ///
-    /// Nil when the history does not reach back that far.
+    /// The result is nil if the history does not reach back that far.
     ///
-    /// A row that was deleted and came back between the two counts as modified in every column.
+    /// A row that was deleted and restored between the two counts as modified in every column.
     package func changes(from: UInt64, to: UInt64) throws(StorageError) -> ChangeSet? {
         var changes = try HistoryLog.changes(
             after: from, through: to, in: file.tables.history, source.recent, reader().handle)
@@ -169,9 +169,9 @@ package final class Snapshot {
         return changes
     }
 
-    /// Lets the version go.
+    /// Releases the version.
     ///
-    /// Table readers read as empty tables from now on. An open write is cancelled.
+    /// Afterwards, table readers read empty tables. An open write is cancelled.
     package func close() {
         if write != nil { cancelWrite() }
         for reader in tables.values { reader.close() }
@@ -183,14 +183,14 @@ package final class Snapshot {
 
     // MARK: Writing
 
-    /// The open write, between begin and commit or cancel.
+    /// The open write, between its beginning and commit or cancel.
     package var write: WriteSession? { source.write }
 
-    /// Waits for the file's write lock, unless `turn` has come, then moves to the newest version inside it.
+    /// Waits for the file's write lock, unless `turn` holds it, and then moves to the newest version.
     ///
-    /// Returns the version that was left, if it moved.
+    /// Returns the previous version if the snapshot moved.
     ///
-    /// Throws `readOnly`, and `writeInProgress` when this thread has another write open on the file.
+    /// Throws `readOnly`, and `writeInProgress` if this thread has another write open on the file.
     package func beginWrite(_ turn: WriteLockTicket? = nil) throws(StorageError) -> Snapshot? {
         precondition(!isFrozen && write == nil, "only a live snapshot outside a write begins one")
         guard !file.isReadOnly else {
@@ -205,19 +205,19 @@ package final class Snapshot {
         return left
     }
 
-    /// Makes the write the newest version and moves there.
+    /// Commits the write as the newest version, and moves the snapshot to it.
     ///
-    /// Returns the version before it, frozen.
+    /// Returns the previous version as a frozen snapshot.
     ///
-    /// A write that changed nothing makes a version too. On an error (`mapFull`, `diskFull`, …) nothing of
-    /// the write remains and the snapshot is where it was. `whenVisible` is called as soon as others can see the
-    /// version: before this snapshot has moved there, so that they need not wait for that.
+    /// A write without changes also creates a version. After an error (`mapFull`, `diskFull`, …) the write is rolled
+    /// back and the snapshot has not moved. `whenVisible` is called as soon as other snapshots can see the version,
+    /// which is before this snapshot has moved, so that they need not wait for it.
     package func commit(whenVisible: () -> Void = {}) throws(StorageError) -> Snapshot {
-        // because: it is kept on request.
+        // because: the previous version is returned if requested.
         try commit(keepingLeft: true, whenVisible)!
     }
 
-    /// The same without the version before, which costs less.
+    /// Commits the write without keeping the previous version, which costs less.
     package func commitOnly(whenVisible: () -> Void = {}) throws(StorageError) {
         _ = try commit(keepingLeft: false, whenVisible)
     }
@@ -233,11 +233,11 @@ package final class Snapshot {
         let next: ReadTransaction
         let committed: UInt64
         do throws(StorageError) {
-            // Damaged pages read as empty: a write that continues from them would make the loss permanent.
+            // Damaged pages are read as empty: a write that continues from them would make the loss permanent.
             try source.requireSound()
             try session.prepare()
             try source.requireSound()
-            // The reader's slot is taken while the write can still fail.
+            // The reader slot is acquired while the write can still fail.
             next =
                 keepingLeft || source.isReaderShared
                 ? try ReadTransaction(reserving: file.lease()) : old
@@ -252,7 +252,7 @@ package final class Snapshot {
         do throws(StorageError) {
             try next.renew()
         } catch {
-            // The write is in the file; only this snapshot could not follow.
+            // The write is committed; only this snapshot could not move.
             if next === old { source.close() }
             cancelWrite()
             throw error
@@ -270,12 +270,12 @@ package final class Snapshot {
             }
             return left
         }
-        // Another commit has followed already.
+        // Another commit has already followed.
         follow(from: committed - 1, to: next)
         return left
     }
 
-    /// Forgets everything that the write has done.
+    /// Rolls back all changes of the write.
     package func cancelWrite() {
         guard let session = write else { return }
         source.write = nil

@@ -1,32 +1,32 @@
 import LMDBStorage
 
-/// The shared state of the table readers of one snapshot: the transaction that they read and the write, if one is open.
+/// The shared state of one snapshot's table readers: the transaction that they read, and the open write, if any.
 ///
-/// Table readers outlive nothing they need by holding this instead of the snapshot.
+/// Table readers reference this object instead of the snapshot, so their data exists as long as they do.
 package final class SnapshotSource {
     package let file: ColumnFile
-    /// The version that is read; nil once closed.
+    /// The transaction of the version for reads; nil after the snapshot was closed.
     @exclusivity(unchecked) package private(set) var reader: ReadTransaction? {
         didSet { uncountedReader = reader.map { .passUnretained($0) } }
     }
-    /// Whether a frozen snapshot reads through the same transaction, which must then stay where it is.
+    /// Whether a frozen snapshot reads through the same transaction, which must then stay at its version.
     @exclusivity(unchecked) var isReaderShared = false
-    /// The write that this snapshot has open.
+    /// The open write of this snapshot.
     @exclusivity(unchecked) package var write: WriteSession? {
         didSet { uncountedWrite = write.map { .passUnretained($0.transaction) } }
     }
-    // The same again: what an index is read with is used at every look-up, which then counts no references.
+    // The same two objects without reference counting, because every index lookup uses them.
     @exclusivity(unchecked) private var uncountedReader: Unmanaged<ReadTransaction>?
     @exclusivity(unchecked) private var uncountedWrite: Unmanaged<WriteTransaction>?
     /// The definitions of the tables.
     @exclusivity(unchecked) var definitions: [TableID: TableDefinition] = [:]
-    /// The first thing in the file that made no sense.
+    /// The first damage that a read has found in the file.
     @exclusivity(unchecked) var damage: StorageError?
     @exclusivity(unchecked) private var madeListPages: ListPages?
     @exclusivity(unchecked) private var madeKeyPages: ListPages?
-    /// Nil until they are used at this version.
+    /// The delta buffer of this version; nil until it is used.
     @exclusivity(unchecked) private var knownRecent: DeltaBuffer?
-    /// By shard; empty until one is used.
+    /// The index pages by shard; empty until one is used.
     @exclusivity(unchecked) private var indexPages: [IndexPages?] = []
     /// The buffers of this snapshot's writes, kept between them.
     private(set) lazy var workspace = WriteWorkspace()
@@ -39,7 +39,7 @@ package final class SnapshotSource {
 
     var version: UInt64 { reader?.version ?? 0 }
 
-    /// The transaction for reads of indexes and lists: the open write, or the version.
+    /// The transaction for reads of indexes and lists: that of the open write, or of the version.
     var handle: TransactionHandle? {
         if let write = uncountedWrite,
             let handle = write._withUnsafeGuaranteedRef({ $0.isOpen ? $0.handle : nil })
@@ -51,8 +51,7 @@ package final class SnapshotSource {
 
     /// The chunks of all lists.
     ///
-    /// Made when a table with lists is read: most snapshots are made by commits and never looked
-    /// at.
+    /// They are created when a table with lists is read, because most snapshots are created by commits and never read.
     var listPages: ListPages {
         if let madeListPages { return madeListPages }
         let pages = ListPages(file.tables.lists)
@@ -61,7 +60,7 @@ package final class SnapshotSource {
         return pages
     }
 
-    /// The chunks of the keys of all maps, made when a table with maps is read.
+    /// The chunks of the keys of all maps, created when a table with maps is read.
     var keyPages: ListPages {
         if let madeKeyPages { return madeKeyPages }
         let pages = ListPages(file.tables.mapKeys)
@@ -70,7 +69,7 @@ package final class SnapshotSource {
         return pages
     }
 
-    /// The index blocks of a table's shard.
+    /// Returns the index blocks of a table's shard.
     func indexPages(of table: TableID) -> IndexPages {
         let shard = FileTables.shard(of: table)
         if indexPages.isEmpty { indexPages = Array(repeating: nil, count: FileTables.shards) }
@@ -80,16 +79,16 @@ package final class SnapshotSource {
         return pages
     }
 
-    /// Forgets the addresses of index blocks and list chunks: the transaction or its content is another one.
+    /// Invalidates the addresses of index blocks and list chunks, because the transaction or its content has changed.
     func forgetPages() {
         madeListPages?.move(to: handle)
         madeKeyPages?.move(to: handle)
         for pages in indexPages { pages?.invalidate() }
     }
 
-    /// Reads another version from now on.
+    /// Moves reads to another version.
     ///
-    /// The old one lives as long as another owner holds it.
+    /// The old version remains as long as another owner references it.
     func move(to next: ReadTransaction) {
         reader = next
         isReaderShared = false
@@ -97,11 +96,11 @@ package final class SnapshotSource {
         forgetPages()
     }
 
-    /// Reads a version that another source is about to leave, the first time or after ``close()``.
+    /// Takes over a version that another source is about to leave, initially or after ``close()``.
     func takeOver(_ left: ReadTransaction, from other: SnapshotSource) {
         damage = nil
         move(to: left)
-        // They are in pages of the version, which stay as long as it is held.
+        // The nodes are in pages of the version, which remain valid while the version is pinned.
         knownRecent = other.knownRecent
     }
 
@@ -111,7 +110,7 @@ package final class SnapshotSource {
         forgetPages()
     }
 
-    /// The recent nodes of the committed version.
+    /// The delta buffer of the committed version.
     var recent: DeltaBuffer {
         if let knownRecent { return knownRecent }
         guard let reader else { return .none }
@@ -125,7 +124,7 @@ package final class SnapshotSource {
         }
     }
 
-    /// The changes since an earlier version; unreadable parts count as changed.
+    /// Returns the changes since an earlier version; unreadable parts count as changed.
     func traces(since version: UInt64) -> HistoryLog.Traces {
         guard let reader else { return .all }
         do throws(StorageError) {
@@ -138,12 +137,12 @@ package final class SnapshotSource {
         }
     }
 
-    /// A node of the tail as of the committed version.
+    /// Returns a node of the tail in the committed version.
     func tailNode(_ key: UInt64) -> UnsafeRawBufferPointer? {
         recent.find(.tail, key) ?? get(file.tables.tail, key)
     }
 
-    /// Reads the committed version; nil when absent, damaged or closed.
+    /// Reads a value of the committed version; nil if it is missing or damaged, or the source is closed.
     func get(_ table: Table, _ key: UInt64) -> UnsafeRawBufferPointer? {
         guard let reader else { return nil }
         do throws(StorageError) {
@@ -156,7 +155,7 @@ package final class SnapshotSource {
 
     func note(_ error: StorageError) { if damage == nil { damage = error } }
 
-    /// Throws if something in the file made no sense.
+    /// Throws if a read has found damage in the file.
     func requireSound() throws(StorageError) { if let damage { throw damage } }
 
     func noteDamage(_ what: String) {

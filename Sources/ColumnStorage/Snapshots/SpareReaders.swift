@@ -1,14 +1,14 @@
 /// The table readers of a version that was released, for reuse by the next version that is released.
 ///
-/// A live snapshot leaves a version with every step. Observers read a few values of the old version, then it is
-/// released; creating its readers again each time would cost more than the reads. Between versions the readers hold no
-/// pages. Belongs to the thread of the snapshots.
+/// A live snapshot leaves a version with every step. Observers read a few values of the old version before it is
+/// released, and creating its readers each time would cost more than the reads. Between versions the readers keep no
+/// pages. The object belongs to the thread of the snapshots.
 final class SpareReaders {
     private var source: SnapshotSource?
     private var hasEnded = false
     @exclusivity(unchecked) private var tables: SortedMap<TableID, TableReader> = SortedMap()
 
-    /// Hands over what is kept; the readers are closed and share the source.
+    /// Removes and returns the kept readers, which are closed and share the source.
     func take() -> (source: SnapshotSource, tables: SortedMap<TableID, TableReader>)? {
         guard let kept = source else { return nil }
         defer {
@@ -18,7 +18,7 @@ final class SpareReaders {
         return (kept, tables)
     }
 
-    /// Keeps closed readers, unless another owner has one, for which it must stay closed.
+    /// Keeps closed readers, unless another owner uses one of them, which must remain closed.
     func keep(_ source: SnapshotSource, _ readers: inout SortedMap<TableID, TableReader>) {
         if hasEnded { return }
         for place in readers.elements.indices
@@ -29,7 +29,7 @@ final class SpareReaders {
         tables = readers
     }
 
-    /// Releases everything permanently, because a source keeps its file open.
+    /// Releases the readers permanently, because a source keeps its file open.
     func end() {
         hasEnded = true
         source = nil

@@ -1,24 +1,24 @@
-/// The record of a table about itself, in the file's tail table.
+/// The metadata record of a table, in the file's tail table.
 ///
 /// The tail table contains, for each table, the rows of its newest cluster that are not packed into leaves yet, one
-/// node each under `table << 48 | key`, and after them the head. The newest of all these are in the ``DeltaBuffer``.
+/// node each under `table << 48 | key`, and after them the head. The newest nodes are in the ``DeltaBuffer``.
 struct TableHead: Equatable {
-    /// All keys ever given are below this.
+    /// The upper bound of all keys that were ever used, exclusive.
     var keyBound: Int64 = 0
-    /// Rows that are present.
+    /// The number of existing rows.
     var count: Int64 = 0
-    /// The version that last did anything but add rows to the newest cluster.
+    /// The last version that changed the table in other ways than adding rows to the newest cluster.
     var tailStamp: UInt64 = 0
-    /// Whether rows wait in the tail.
+    /// Whether there are rows in the tail.
     var hasTailRows = false
 
     static let size = 25
     private static let keys: UInt64 = 1 << 48
 
-    /// The key of the head.
+    /// Returns the key of the head.
     static func key(_ table: TableID) -> UInt64 { (UInt64(table.rawValue) + 1) * keys - 1 }
 
-    /// The key of a row.
+    /// Returns the key of a row.
     static func key(_ table: TableID, _ row: Int64) -> UInt64 {
         UInt64(table.rawValue) * keys + UInt64(row)
     }
@@ -26,7 +26,7 @@ struct TableHead: Equatable {
     /// The number of clusters of the keys below the bound.
     var clusterCount: Int { (Int(keyBound) + Cluster.rows - 1) / Cluster.rows }
 
-    /// Nil when the bytes are not valid.
+    /// Decodes a head; nil if the bytes are not valid.
     init?(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count == Self.size else { return nil }
         keyBound = bytes.loadUnaligned(as: Int64.self)

@@ -1,8 +1,8 @@
-// Values copied out of the map, for callers that keep them.
+// Values copied out of the map, for callers that keep them longer.
 extension TableReader {
-    /// A string, or nil as for ``int(_:_:)``.
+    /// Returns a string, or nil as for ``int(_:_:)``.
     ///
-    /// Bytes that are no UTF-8 are replaced by U+FFFD.
+    /// Invalid UTF-8 bytes are replaced by U+FFFD.
     @usableFromInline
     package func string(_ column: ColumnID, _ key: ObjectKey) -> String? {
         withBytes(column, key) { span in
@@ -10,7 +10,7 @@ extension TableReader {
         }
     }
 
-    /// The bytes of a string, of data or of a fixed-size value, or nil as for ``int(_:_:)``.
+    /// Returns the bytes of a string, of data or of a fixed-size value, or nil as for ``int(_:_:)``.
     package func bytes(_ column: ColumnID, _ key: ObjectKey) -> [UInt8]? {
         withBytes(column, key) { span in
             span.withUnsafeBytes { Array($0) }

@@ -1,9 +1,9 @@
 import LMDBStorage
 
-// Look-ups through indexes. A column without one is scanned instead: the answer is the same. What cannot be
-// read is noted in the snapshot's `damage` and counts as nothing found.
+// Lookups in indexes. A column without an index is scanned, with the same result. Unreadable data is recorded in the
+// snapshot's `damage`, and the lookup then finds no rows.
 extension TableReader {
-    /// The row with this integer; the first one where the index is not unique.
+    /// Returns the row with this integer; if the index is not unique, the first one.
     package func find(_ column: ColumnID, int value: Int64) -> ObjectKey? {
         guard let index = intIndex(column), kind(of: column) != .link else {
             return scan(column, .int(.equal, value), first: true).first
@@ -13,7 +13,7 @@ extension TableReader {
         } ?? nil
     }
 
-    /// The rows with this integer, ascending.
+    /// Returns the rows with this integer, ascending.
     package func keys(_ column: ColumnID, equalTo value: Int64) -> [ObjectKey] {
         guard let index = intIndex(column), kind(of: column) != .link else {
             return scan(column, .int(.equal, value), first: false)
@@ -23,10 +23,9 @@ extension TableReader {
         } ?? []
     }
 
-    /// The rows with integers of a range in the order of the index (by value, then key); an open
-    /// end is nil.
+    /// Returns the rows with integers in a range, ordered by value, then by key; nil means an open end.
     ///
-    /// Without an index in the order of keys.
+    /// Without an index, the rows are in the order of keys.
     package func keys(
         _ column: ColumnID, from lower: Int64?, through upper: Int64?
     ) -> [ObjectKey] {
@@ -38,8 +37,9 @@ extension TableReader {
         } ?? []
     }
 
-    /// The rows whose link or collection in `column`, a column of this table, holds `target`, ascending; a row
-    /// that holds it several times is named as often.
+    /// Returns the rows whose link or collection in `column` of this table contains `target`, ascending.
+    ///
+    /// A row occurs once for each of its links to `target`.
     package func sources(of target: ObjectKey, through column: ColumnID) -> [ObjectKey] {
         guard let index = intIndex(column) else { return [] }
         return read { (transaction) throws(StorageError) in
@@ -47,7 +47,7 @@ extension TableReader {
         } ?? []
     }
 
-    /// How many times `target` is held by `column`, a column of this table.
+    /// Returns the number of links to `target` in `column` of this table.
     package func sourceCount(of target: ObjectKey, through column: ColumnID) -> Int {
         guard let index = intIndex(column) else { return 0 }
         return read { (transaction) throws(StorageError) in
@@ -55,9 +55,9 @@ extension TableReader {
         } ?? 0
     }
 
-    /// Two rows with the same value in an indexed column, nil if all values differ.
+    /// Returns two rows with the same value in an indexed column; nil if all values differ.
     ///
-    /// Walks the index once; nulls are in no index.
+    /// Reads the index once; nulls are not in an index.
     package func firstDuplicate(
         _ column: ColumnID
     ) throws(StorageError) -> (first: ObjectKey, second: ObjectKey)? {
@@ -85,23 +85,23 @@ extension TableReader {
         return found
     }
 
-    /// Whether look-ups in a column go through an index.
+    /// Returns whether lookups in a column use an index.
     package func hasIndex(_ column: ColumnID) -> Bool {
         intIndex(column) != nil || bytesIndex(column) != nil
     }
 
-    /// The list of a row, for reading; follows the snapshot.
+    /// Returns a reader of a row's list, which follows the snapshot.
     ///
-    /// The elements of a set are in the order that its owner keeps, those of a map are its values in the
-    /// order of the keys. Nil for a dead row and another kind of column.
+    /// The elements of a set are in the order of its owner; those of a map are its values in the order of the keys.
+    /// Returns nil for a missing row and another kind of column.
     package func list(_ column: ColumnID, _ key: ObjectKey) -> ListReader? {
         guard isPresent(key) else { return nil }
         return list(column)?.reader(key)
     }
 
-    /// The map of a row, for reading; follows the snapshot.
+    /// Returns a reader of a row's map, which follows the snapshot.
     ///
-    /// Nil for a dead row and another kind of column.
+    /// Returns nil for a missing row and another kind of column.
     package func map(_ column: ColumnID, _ key: ObjectKey) -> MapReader? {
         guard isPresent(key), let values = list(column), let keys = values.keys else { return nil }
         return MapReader(values: values.reader(key), keys: keys.reader(key))
@@ -111,7 +111,7 @@ extension TableReader {
         lists.indices.contains(column.rawValue) ? lists[column.rawValue] : nil
     }
 
-    /// The row with these bytes; the first one where the index is not unique.
+    /// Returns the row with these bytes; if the index is not unique, the first one.
     package func find(_ column: ColumnID, bytes value: [UInt8]) -> ObjectKey? {
         guard let index = bytesIndex(column) else {
             return scan(column, .bytesEqual(value), first: true).first
@@ -123,12 +123,12 @@ extension TableReader {
         }
     }
 
-    /// The row with these bytes; the first one where the index is not unique.
+    /// Returns the row with these bytes; if the index is not unique, the first one.
     package func find(_ column: ColumnID, bytes value: RawSpan) -> ObjectKey? {
         find(column, bytes: value.withUnsafeBytes { [UInt8]($0) })
     }
 
-    /// The rows with these bytes, ascending.
+    /// Returns the rows with these bytes, ascending.
     package func keys(_ column: ColumnID, equalTo value: [UInt8]) -> [ObjectKey] {
         guard let index = bytesIndex(column) else {
             return scan(column, .bytesEqual(value), first: false)
@@ -140,8 +140,8 @@ extension TableReader {
         }
     }
 
-    /// The rows whose bytes begin with these: in the order of the index (by bytes, then key), or of
-    /// keys without one.
+    /// Returns the rows whose bytes begin with these, ordered by bytes, then by key; without an index in the order of
+    /// keys.
     package func keys(_ column: ColumnID, withPrefix value: [UInt8]) -> [ObjectKey] {
         guard bytesIndex(column) != nil else {
             return scan(column, .bytesPrefix(value), first: false)
@@ -149,8 +149,9 @@ extension TableReader {
         return keys(column, withPrefix: value, atMost: .max) ?? []
     }
 
-    /// The rows whose bytes begin with these in the order of the index; nil without an index and
-    /// when there are more than `most`, which are not all looked at.
+    /// Returns the rows whose bytes begin with these, in the order of the index.
+    ///
+    /// Returns nil without an index, and if there are more than `most` rows, without reading all of them.
     package func keys(
         _ column: ColumnID, withPrefix value: [UInt8], atMost most: Int
     ) -> [ObjectKey]? {
@@ -161,9 +162,9 @@ extension TableReader {
         return found ?? nil
     }
 
-    /// How many rows have an integer of a range; nil for a column without an index of integers.
+    /// Returns the number of rows with an integer in a range; nil for a column without an index of integers.
     ///
-    /// Cost: a look-up, and a glance at each block of the index in the range.
+    /// Takes a lookup, and reads the header of each index block in the range.
     package func count(_ column: ColumnID, from lower: Int64, through upper: Int64) -> Int? {
         guard let index = intIndex(column), kind(of: column) != .link else { return nil }
         return read { (transaction) throws(StorageError) in
@@ -171,9 +172,10 @@ extension TableReader {
         }
     }
 
-    /// The rows from some bytes on and below others, in the order of the index; an open end is nil.
+    /// Returns the rows with bytes from some value on and below another, in the order of the index; nil means an open
+    /// end.
     ///
-    /// Nil without an index.
+    /// Returns nil without an index.
     package func keys(_ column: ColumnID, from lower: [UInt8], below upper: [UInt8]?)
         -> [ObjectKey]?
     {
@@ -183,10 +185,9 @@ extension TableReader {
         } ?? []
     }
 
-    /// How many rows an index of integers has in a range; nil without an index, and for more than
-    /// `most`.
+    /// Returns the number of rows in a range of an index of integers; nil without an index, and for more than `most`.
     ///
-    /// Much cheaper than reading the rows.
+    /// This costs much less than reading the rows.
     package func count(
         _ column: ColumnID, from lower: Int64, through upper: Int64, atMost most: Int
     ) -> Int? {
@@ -197,7 +198,7 @@ extension TableReader {
         return count.flatMap { $0 <= most ? $0 : nil }
     }
 
-    /// How many rows an index of bytes has from some bytes on and below others, as for integers.
+    /// Returns the number of rows with bytes from some value on and below another; nil as for integers.
     package func count(
         _ column: ColumnID, from lower: [UInt8], below upper: [UInt8]?, atMost most: Int
     ) -> Int? {
@@ -212,7 +213,7 @@ extension TableReader {
         bytesIndexes.indices.contains(column.rawValue) ? bytesIndexes[column.rawValue] : nil
     }
 
-    /// The bytes of a row; valid until the next change.
+    /// Returns the bytes of a row, valid until the next change.
     func borrowedBytes(_ column: ColumnID, _ key: ObjectKey) -> UnsafeRawBufferPointer? {
         guard let kind = kind(of: column), let place = place(column, key, kind),
             !place.leaf.isNull(place.row)
@@ -224,7 +225,7 @@ extension TableReader {
         intIndexes.indices.contains(column.rawValue) ? intIndexes[column.rawValue] : nil
     }
 
-    /// Reads with the open write or the version; nil after an error, or when closed.
+    /// Calls `body` with the transaction of the open write or the version; nil after an error, or after closing.
     func read<R>(_ body: (TransactionHandle) throws(StorageError) -> R) -> R? {
         guard let handle = source.handle else { return nil }
         do throws(StorageError) {
@@ -257,7 +258,7 @@ extension TableReader {
         { [weak self] owner in self?.listCount(column, owner) }
     }
 
-    /// Makes the indexes and lists of the definition; those that stay keep what they know.
+    /// Creates the indexes and lists of the definition; unchanged ones keep their state.
     func configureIndexes(from old: TableDefinition) {
         configureRowIndexes()
         let count = definition.columns.count
@@ -296,7 +297,7 @@ extension TableReader {
 }
 
 extension ColumnDefinition {
-    /// Whether the values, or the targets, are kept in an index of integers.
+    /// Whether the values, or the targets of links, are in an index of integers.
     var usesIntIndex: Bool {
         if isDropped { return false }
         switch kind {
@@ -308,7 +309,7 @@ extension ColumnDefinition {
         }
     }
 
-    /// Whether the values are kept in an index of bytes.
+    /// Whether the values are in an index of bytes.
     var usesBytesIndex: Bool {
         if isDropped || index == .none { return false }
         switch kind {

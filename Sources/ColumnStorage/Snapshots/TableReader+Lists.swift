@@ -1,25 +1,24 @@
 import LMDBStorage
 
-// Whole lists, copied. What cannot be read is noted in the snapshot's `damage` and counts as empty.
+// Copies of whole lists. Unreadable data is recorded in the snapshot's `damage` and counts as empty.
 extension TableReader {
-    /// The rows that a list of links holds, in its order; empty for a dead row and another kind of
-    /// column.
+    /// Returns the rows in a list of links, in its order; empty for a missing row and another kind of column.
     ///
-    /// Cost: the length of the list.
+    /// Takes linear time in the length of the list.
     package func linkedKeys(_ column: ColumnID, _ key: ObjectKey) -> [ObjectKey] {
         copy(column, key) { list in try list.keys() }
     }
 
-    /// The elements of a list or a set, in its order, or the values of a map in the order of its keys; empty for a dead row and another kind of column.
+    /// Returns the elements of a list or a set in its order, or the values of a map in the order of its keys.
     ///
-    /// Cost: the length of the list.
+    /// The result is empty for a missing row and another kind of column. Takes linear time in the length of the list.
     package func listElements(_ column: ColumnID, _ key: ObjectKey) -> [ListElement] {
         copy(column, key) { list in try list.elements() }
     }
 
-    /// The entries of a map, in byte order of the keys; empty for a dead row and another kind of column.
+    /// Returns the entries of a map in byte order of the keys; empty for a missing row and another kind of column.
     ///
-    /// Cost: the size of the map.
+    /// Takes linear time in the size of the map.
     package func mapEntries(
         _ column: ColumnID, _ key: ObjectKey
     ) -> [(key: String, value: ListElement)] {

@@ -1,14 +1,14 @@
 import LMDBStorage
 
-// Look-ups through indexes whose entries are computed from rows: terms of texts, several columns at once.
+// Lookups in indexes whose entries are computed from rows: terms of texts, or several columns at once.
 extension TableReader {
-    /// Whether a column has a full-text index.
+    /// Returns whether a column has a full-text index.
     package func hasTerms(_ column: ColumnID) -> Bool { terms(column) != nil }
 
-    /// The rows whose text matches a search, ascending.
+    /// Returns the rows whose text matches a search, ascending.
     ///
-    /// Nil if the column has no index, or the search requires no term. Cost: the rows of the rarest required term and
-    /// of each prefix and excluded term.
+    /// Returns nil if the column has no index, or the search requires no term. Takes time in proportion to the rows of
+    /// the rarest required term and of each prefix and excluded term.
     package func rows(_ column: ColumnID, matching query: TextQuery) -> [ObjectKey]? {
         guard !query.required.isEmpty, let index = terms(column) else { return nil }
         return read { (transaction) throws(StorageError) in
@@ -17,9 +17,9 @@ extension TableReader {
         } ?? []
     }
 
-    /// The rows of a stretch of a composite index, in the order of the index.
+    /// Returns the rows in a range of a composite index, in the order of the index.
     ///
-    /// Nil if the column has no such index.
+    /// Returns nil if the table does not have the index.
     package func keys(composite id: Int, _ range: CompositeRange) -> [ObjectKey]? {
         guard let index = composite(id), case .columns(let definition) = index.definition,
             let (from, below) = CompositeCoding.bounds(range, definition.columns, self)
@@ -46,7 +46,7 @@ extension TableReader {
         if overlay != nil { try index.settle(self, in: transaction) }
     }
 
-    /// Makes the indexes of the definition; those that stay keep what they know.
+    /// Creates the indexes of the definition; unchanged ones keep their state.
     func configureRowIndexes() {
         let wanted = definition.rowIndexes
         guard rowIndexes.map(\.definition) != wanted else { return }
@@ -77,7 +77,7 @@ private struct TermSearch {
             if keys.isEmpty { return [] }
             exact.append(keys)
         }
-        // The rarest first: what it leaves is looked for in the others.
+        // The rarest term comes first, and only its rows are looked up in the others.
         exact.sort { $0.count < $1.count }
         var result: [ObjectKey]?
         for keys in exact { result = result.map { Self.common($0, keys) } ?? keys }
@@ -119,7 +119,7 @@ private struct TermSearch {
         return rows
     }
 
-    /// The common keys of two ascending lists; skips ahead in the longer one.
+    /// Returns the common keys of two ascending lists; skips ahead in the longer one.
     private static func common(_ few: [ObjectKey], _ many: [ObjectKey]) -> [ObjectKey] {
         var result: [ObjectKey] = []
         var place = 0
@@ -149,7 +149,7 @@ private struct RowBits {
 
     init(words: Int) { self.words = [UInt64](repeating: 0, count: words) }
 
-    /// Keys outside of the table, which only damage can give, are left out.
+    /// Adds a key; keys outside of the table, which only damage can cause, are ignored.
     mutating func insert(_ key: Int64) {
         guard key >= 0, Int(key) >> 6 < words.count else { return }
         words[Int(key) >> 6] |= 1 << UInt64(key & 63)

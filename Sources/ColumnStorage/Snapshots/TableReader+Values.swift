@@ -1,8 +1,8 @@
 import LMDBStorage
 
-// Reads of single values. A row is found with a division by a constant, its presence and its value with one entry of
-// the directory each. Nil means null, a dead row, an unknown column or another kind: the caller finds out which, off
-// the fast path.
+// Reads of single values. A row's cluster is found with a division by a constant, its presence and its value with one
+// directory entry each. Nil means null, a missing row, an unknown column or another kind; the caller distinguishes them
+// outside of the fast path.
 extension TableReader {
     @usableFromInline
     struct Place {
@@ -16,7 +16,7 @@ extension TableReader {
         }
     }
 
-    /// Whether the row exists.
+    /// Returns whether the row exists.
     @inlinable
     package func isPresent(_ key: ObjectKey) -> Bool {
         let cluster = UInt(bitPattern: Int(key.rawValue)) / UInt(Cluster.rows)
@@ -44,7 +44,7 @@ extension TableReader {
             leaf: Leaf(leaf(column.rawValue &+ 1, Int(bitPattern: cluster))), row: row)
     }
 
-    /// The kind of a column; nil for a hole or an unknown column.
+    /// Returns the kind of a column; nil for a hole or an unknown column.
     @inlinable
     package func kind(of column: ColumnID) -> ColumnKind? {
         guard UInt(bitPattern: column.rawValue) < UInt(bitPattern: state.pointee.columnCount)
@@ -52,9 +52,9 @@ extension TableReader {
         return ColumnKind(rawValue: state.pointee.kinds[column.rawValue])
     }
 
-    /// Whether the value is null.
+    /// Returns whether the value is null.
     ///
-    /// False for a dead row and an unknown column.
+    /// Returns false for a missing row and an unknown column.
     package func isNull(_ column: ColumnID, _ key: ObjectKey) -> Bool {
         guard let kind = kind(of: column), let place = place(column, key, kind) else {
             return false
@@ -62,7 +62,7 @@ extension TableReader {
         return kind == .link ? place.leaf.int(place.row) == 0 : place.leaf.isNull(place.row)
     }
 
-    /// An integer, or nil.
+    /// Returns an integer, or nil.
     @inlinable
     package func int(_ column: ColumnID, _ key: ObjectKey) -> Int64? {
         guard let place = place(column, key, .int), !place.leaf.isNull(place.row) else {
@@ -71,7 +71,7 @@ extension TableReader {
         return place.leaf.int(place.row)
     }
 
-    /// A boolean, or nil.
+    /// Returns a Boolean value, or nil.
     @inlinable
     package func bool(_ column: ColumnID, _ key: ObjectKey) -> Bool? {
         guard let place = place(column, key, .bool), !place.leaf.isNull(place.row) else {
@@ -80,7 +80,7 @@ extension TableReader {
         return place.leaf.int(place.row) != 0
     }
 
-    /// A double, or nil.
+    /// Returns a double, or nil.
     @inlinable
     package func double(_ column: ColumnID, _ key: ObjectKey) -> Double? {
         guard let place = place(column, key, .double), !place.leaf.isNull(place.row) else {
@@ -89,7 +89,7 @@ extension TableReader {
         return place.leaf.double(place.row)
     }
 
-    /// A float, or nil.
+    /// Returns a float, or nil.
     @inlinable
     package func float(_ column: ColumnID, _ key: ObjectKey) -> Float? {
         guard let place = place(column, key, .float), !place.leaf.isNull(place.row) else {
@@ -98,9 +98,9 @@ extension TableReader {
         return place.leaf.float(place.row)
     }
 
-    /// The key that a link holds, or nil.
+    /// Returns the key of a link's target, or nil.
     ///
-    /// The target may be of any age: links are nullified when their target is deleted.
+    /// The target exists, because links become nil when their target is deleted.
     @inlinable
     package func link(_ column: ColumnID, _ key: ObjectKey) -> ObjectKey? {
         guard let place = place(column, key, .link) else { return nil }
@@ -108,16 +108,16 @@ extension TableReader {
         return stored > 0 ? ObjectKey(rawValue: stored &- 1) : nil
     }
 
-    /// The number of elements of a list; 0 for a dead row and an unknown column.
+    /// Returns the number of elements of a list; 0 for a missing row and an unknown column.
     @inlinable
     package func listCount(_ column: ColumnID, _ key: ObjectKey) -> Int {
         guard let place = place(column, key, .list) else { return 0 }
         return Int(max(place.leaf.int(place.row), 0))
     }
 
-    /// Lends the bytes of a string, of data or of a fixed-size value; nil as for ``int(_:_:)``.
+    /// Calls `body` with the bytes of a string, of data or of a fixed-size value; nil as for ``int(_:_:)``.
     ///
-    /// The bytes are the file's own or the open write's: do not write while they are lent.
+    /// The bytes are in the map or in the open write, so `body` must not write.
     @inlinable
     package func withBytes<R, Failure: Error>(
         _ column: ColumnID, _ key: ObjectKey, _ body: (RawSpan) throws(Failure) -> R
@@ -129,7 +129,7 @@ extension TableReader {
         return try body(bytes(column, key, place).bytes)
     }
 
-    /// The bytes of a value, inside or outside the leaf.
+    /// Returns the bytes of a value, inside or outside of the leaf.
     @inlinable @inline(__always)
     func bytes(_ column: ColumnID, _ key: ObjectKey, _ place: Place) -> UnsafeRawBufferPointer {
         if place.leaf.encoding == LeafEncoding.constant {
@@ -141,7 +141,7 @@ extension TableReader {
         return place.leaf.bytes(place.row)
     }
 
-    /// A leaf that does not exist holds empty text, and fixed-size values of zeros.
+    /// Returns the bytes in a missing leaf: empty text, and zeros for fixed-size values.
     @usableFromInline @inline(never)
     func constantBytes(_ leaf: Leaf, _ kind: ColumnKind?) -> UnsafeRawBufferPointer {
         switch kind {
@@ -151,7 +151,7 @@ extension TableReader {
         }
     }
 
-    /// Bytes of an unpacked leaf, or of a long value in its own table.
+    /// Returns the bytes of an unpacked leaf, or of a long value in its own table.
     @usableFromInline @inline(never)
     func distantBytes(
         _ column: ColumnID, _ key: ObjectKey, _ place: Place
@@ -188,7 +188,7 @@ extension TableReader {
     }
 }
 
-/// The key of a long value: table, column, row, in this order.
+/// The key of a long value: table, column and row, in this order.
 struct LongValueKey {
     private let table: UInt32
     private let column: UInt32
@@ -237,7 +237,7 @@ struct LongValueKey {
         if let failure { throw failure }
     }
 
-    /// Goes to the first entry that is not less.
+    /// Moves a cursor to the first entry that is not less than the key.
     func seek(_ cursor: borrowing Cursor) throws(StorageError) -> Entry? {
         let result = withKey { key -> Result<Entry?, StorageError> in
             do throws(StorageError) {
@@ -247,7 +247,7 @@ struct LongValueKey {
         return try result.get()
     }
 
-    /// Whether a stored key is of the same column.
+    /// Returns whether a stored key belongs to the same column.
     func hasSameColumn(_ stored: UnsafeRawBufferPointer) -> Bool {
         guard stored.count >= 8 else { return false }
         return stored.loadUnaligned(as: UInt32.self) == table

@@ -6,14 +6,14 @@ import LMDBStorage
     import Darwin
 #endif
 
-/// One table as a snapshot sees it.
+/// A reader of one table in a snapshot.
 ///
-/// The reader of a live snapshot follows it, writes included.
+/// The reader of a live snapshot follows it and includes the changes of its write.
 ///
-/// Belongs to the snapshot's thread. After the snapshot is closed it reads as an empty table.
+/// It belongs to the snapshot's thread. After the snapshot is closed, it reads an empty table.
 @usableFromInline
 package final class TableReader {
-    /// The table's number.
+    /// The number of the table.
     package let id: TableID
     /// The definitions of the columns.
     @exclusivity(unchecked) package internal(set) var definition: TableDefinition
@@ -22,19 +22,19 @@ package final class TableReader {
     let leaves: Table
     /// The changes of the open write to this table.
     @exclusivity(unchecked) var overlay: TableOverlay?
-    /// The newest cluster with the rows that wait in the tail, once it was used.
+    /// The newest cluster with the rows of the tail, once it was used.
     @exclusivity(unchecked) var tail: TailLeaves?
-    /// The bound of keys of the version that is read; a write of this snapshot may be further.
+    /// The bound of keys of the version for reads; a write of this snapshot may have a higher bound.
     @exclusivity(unchecked) var tailBound: Int64 = 0
     @exclusivity(unchecked) var hasTailRows = false
     @exclusivity(unchecked) var tailStamp: UInt64 = 0
     /// The memory that the next write of this table can reuse.
     @exclusivity(unchecked) var spareOverlay: TableOverlay?
-    /// By column; nil where there is none.
+    /// The indexes by column; nil for columns without one.
     @exclusivity(unchecked) var intIndexes: [IntIndex?] = []
     @exclusivity(unchecked) var lists: [ListColumn?] = []
     @exclusivity(unchecked) var bytesIndexes: [BytesIndex?] = []
-    /// Indexes whose entries are computed from whole rows.
+    /// The indexes whose entries are computed from whole rows.
     @exclusivity(unchecked) var rowIndexes: [RowIndex] = []
 
     init(_ id: TableID, _ source: SnapshotSource) {
@@ -49,21 +49,21 @@ package final class TableReader {
 
     deinit { TableState.destroy(state) }
 
-    /// Whether it reads as an empty table because its snapshot is gone.
+    /// Whether the reader reads an empty table because its snapshot was closed.
     @exclusivity(unchecked) private(set) var isClosed = false
 
-    /// Rows that are present.
+    /// The number of existing rows.
     @inlinable package var count: Int { state.pointee.count }
 
-    /// All keys are below this.
+    /// The upper bound of all keys, exclusive.
     @inlinable package var keyBound: Int64 { state.pointee.keyBound }
 
-    /// The clusters that contain keys.
+    /// The number of clusters that contain keys.
     @inlinable package var clusterCount: Int { state.pointee.clusterCount }
 
-    /// Takes over what the columns are.
+    /// Adopts new column definitions.
     ///
-    /// Addresses stay, except of columns that changed.
+    /// Addresses remain valid, except those of changed columns.
     func configure(_ next: TableDefinition) {
         let columns = next.columns.count
         guard state.pointee.resize(columns: columns, clusters: state.pointee.capacity) else {
@@ -85,7 +85,7 @@ package final class TableReader {
         }
     }
 
-    /// Reads the head again and forgets every address.
+    /// Reads the head again and invalidates every address.
     func refresh() {
         var head = TableHead()
         if let bytes = source.tailNode(TableHead.key(id)) {
@@ -112,7 +112,7 @@ package final class TableReader {
         return true
     }
 
-    /// Reads what its source does, after ``close()``.
+    /// Reads the version of its source again, after ``close()``.
     func reopen() {
         isClosed = false
         let next = source.definitions[id] ?? TableDefinition(id: id, columns: [])
@@ -120,7 +120,7 @@ package final class TableReader {
         refresh()
     }
 
-    /// Reads as an empty table from now on.
+    /// Makes the reader read an empty table from now on.
     func close() {
         isClosed = true
         setTail(TableHead())
@@ -130,9 +130,9 @@ package final class TableReader {
         state.pointee.clusterCount = 0
     }
 
-    /// The leaf of a slot, from the directory or the file.
+    /// Returns the leaf of a slot, from the directory or the file.
     ///
-    /// Both numbers are inside the bounds.
+    /// Both numbers must be in bounds.
     @inlinable @inline(__always)
     func leaf(_ slot: Int, _ cluster: Int) -> UnsafeRawPointer {
         let entry = state.pointee.directory[slot &* state.pointee.capacity &+ cluster]
@@ -146,7 +146,7 @@ package final class TableReader {
         return load(slot, cluster)
     }
 
-    /// Finds a leaf in the file, checks it and enters it in the directory.
+    /// Finds a leaf in the file, checks it, and adds it to the directory.
     @usableFromInline @inline(never)
     func load(_ slot: Int, _ cluster: Int) -> UnsafeRawPointer {
         let address = find(slot, cluster)
@@ -157,9 +157,9 @@ package final class TableReader {
         return address
     }
 
-    /// Enters the run of clusters that begins with an absent one.
+    /// Adds the run of empty clusters after a missing one to the directory.
     ///
-    /// Where all rows are deleted permanently, a scan must not search for each cluster.
+    /// In a range of deleted rows, a scan must not search for each cluster.
     private func enterAbsent(after cluster: Int) {
         guard let reader = source.reader else { return }
         do throws(StorageError) {
@@ -180,7 +180,7 @@ package final class TableReader {
 
     func enter(_ slot: Int, _ cluster: Int, _ address: UnsafeRawPointer) {
         let word = UInt64(UInt(bitPattern: address))
-        // An address beyond 48 bits cannot be entered; it is then found again each time.
+        // An address beyond 48 bits cannot be stored in the directory, so it is looked up each time.
         guard word & ~TableState.addressMask == 0 else { return }
         let index = slot * state.pointee.capacity + cluster
         state.pointee.directory[index] = word | state.pointee.epoch
@@ -190,7 +190,7 @@ package final class TableReader {
         state.pointee.directory[slot * state.pointee.capacity + cluster] = 0
     }
 
-    /// Forgets a leaf if it is still the one at this address.
+    /// Removes a leaf from the directory if it is still the one at this address.
     func forget(_ slot: Int, _ cluster: Int, at address: UnsafeRawPointer) {
         guard slot <= state.pointee.columnCount, cluster < state.pointee.capacity else { return }
         let entry = state.pointee.directory[slot * state.pointee.capacity + cluster]
@@ -206,7 +206,7 @@ package final class TableReader {
         return stored(slot, cluster)
     }
 
-    /// The leaf of a slot in the file, or the empty leaf in its place.
+    /// Returns the leaf of a slot in the file, or an empty leaf if there is none.
     func stored(_ slot: Int, _ cluster: Int) -> UnsafeRawPointer {
         let key = LeafKey(id, cluster: cluster, slot: slot)
         let bytes: UnsafeRawBufferPointer?
@@ -217,7 +217,7 @@ package final class TableReader {
             bytes = source.get(leaves, key.rawValue)
         }
         guard let bytes, let address = bytes.baseAddress else {
-            // What cannot be read is null in every row, so that readers look for the reason.
+            // An unreadable leaf is null in every row, so that readers check for damage.
             if before, source.damage != nil, slot > 0 { return LeafDefaults.nulls }
             return standard(slot)
         }

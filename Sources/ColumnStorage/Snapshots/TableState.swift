@@ -4,19 +4,19 @@
     import Darwin
 #endif
 
-/// Everything that a read of a table touches, behind one pointer.
+/// The data that reads of a table access, behind one pointer.
 ///
-/// Class properties cost an exclusivity check per access; this costs a load.
+/// Class properties cost an exclusivity check for each access; this costs a load.
 ///
-/// The directory holds one word per slot and cluster: the address of a leaf in the lower 48 bits, the
-/// epoch at which it was found in the upper 16. An entry of another epoch is no entry.
+/// The directory holds one word per slot and cluster: the address of a leaf in the lower 48 bits, and the epoch at
+/// which it was found in the upper 16. An entry of another epoch is not valid.
 @usableFromInline
 struct TableState {
-    /// `slot * capacity + cluster`; slot 0 is presence, slot `c + 1` is column `c`.
+    /// The directory, indexed by `slot * capacity + cluster`; slot 0 is presence, slot `c + 1` is column `c`.
     @usableFromInline var directory: UnsafeMutablePointer<UInt64>
-    /// Number of clusters that fit into each slot.
+    /// The number of clusters for which each slot has space.
     @usableFromInline var capacity: Int
-    /// Columns with holes; slots are one more.
+    /// The number of columns including holes; there is one more slot.
     @usableFromInline var columnCount: Int
     /// The kind of each column; 0 for a hole.
     @usableFromInline var kinds: UnsafeMutablePointer<UInt8>
@@ -31,7 +31,7 @@ struct TableState {
         @inlinable @inline(__always) get { (1 << 48) - 1 }
     }
 
-    /// A table without columns or rows.
+    /// Creates a table without columns or rows.
     static func make() -> UnsafeMutablePointer<TableState> {
         let state = UnsafeMutablePointer<TableState>.allocate(capacity: 1)
         state.initialize(
@@ -50,19 +50,19 @@ struct TableState {
 
     var words: Int { capacity * (columnCount + 1) }
 
-    /// Forgets every address.
+    /// Invalidates every address.
     mutating func advanceEpoch() {
         epoch &+= 1 << 48
         if epoch == 0 {
-            // Entries of the first epochs would look fresh again.
+            // Entries of the first epochs would count as valid again.
             epoch = Self.firstEpoch
             for index in 0..<words { directory[index] = 0 }
         }
     }
 
-    /// Reserves space for `clusters` clusters of `columns` columns, keeping the addresses.
+    /// Reserves space for `clusters` clusters of `columns` columns, and keeps the addresses.
     ///
-    /// False when there is no memory for it.
+    /// Returns false if there is not enough memory.
     mutating func resize(columns: Int, clusters: Int) -> Bool {
         if columns == columnCount && clusters <= capacity { return true }
         let wanted = clusters <= capacity ? capacity : max(clusters, 2 * capacity, 4)
@@ -79,10 +79,10 @@ struct TableState {
     }
 }
 
-/// Zeroed memory that costs nothing until it is touched.
+/// Zeroed memory that takes no physical pages until it is written.
 enum DirectoryMemory {
     /// The directory of a table without clusters; never read or freed.
-    // because: an address only, shared by all and never dereferenced.
+    // because: this is only an address that all tables share, and it is never dereferenced.
     nonisolated(unsafe) static let none = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
 
     private static let mapFrom = 16 * 1024
@@ -110,5 +110,5 @@ enum DirectoryMemory {
     }
 }
 
-/// The system's `free`, under a name that no method hides.
+/// Calls the system's `free`; no method hides this name.
 private func deallocate(_ memory: UnsafeMutableRawPointer) { free(memory) }

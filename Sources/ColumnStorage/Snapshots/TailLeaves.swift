@@ -1,19 +1,17 @@
 import LMDBStorage
 
-/// The columns of the newest cluster, unpacked: what its leaves in the file say, and over that the rows
-/// that wait in the tail.
+/// The unpacked columns of the newest cluster: its leaves in the file, overwritten by the rows in the tail.
 ///
-/// A live snapshot keeps them from version to version: rows that were added since are taken over one by one,
-/// and a write changes them in place and leaves them for the version that it makes. They are dropped when
-/// anything else has happened to the cluster.
+/// A live snapshot keeps them from version to version: rows that were added since are copied one by one, and a write
+/// changes them in place for the version that it creates. They are dropped after any other change of the cluster.
 final class TailLeaves {
     let cluster: Int
     let layout: RowLayout
     /// The text of all rows.
     let arena = TextArena()
-    // because: the reader owns this.
+    // because: the reader owns this object.
     unowned(unsafe) private let reader: TableReader
-    /// By slot, with the key below which rows have been taken over.
+    /// The leaves by slot, with the key below which rows have been copied.
     @exclusivity(unchecked) private var slots: [(leaf: UnpackedLeaf, bound: Int64)?]
 
     init(_ reader: TableReader, cluster: Int) {
@@ -27,7 +25,7 @@ final class TailLeaves {
         for slot in slots { if let slot { (slot.leaf.address - UnpackedLeaf.notes).deallocate() } }
     }
 
-    /// The leaf of a slot as of the reader's version.
+    /// Returns the leaf of a slot at the reader's version.
     func leaf(_ slot: Int) -> UnpackedLeaf {
         if let known = slots[slot] {
             if known.bound < reader.tailBound {
@@ -42,7 +40,7 @@ final class TailLeaves {
         return leaf
     }
 
-    /// A write has made rows below `bound` what they are, in all leaves there are.
+    /// Records that a write has set the rows below `bound` in all existing leaves.
     func settle(_ bound: Int64) {
         for slot in slots.indices { slots[slot]?.bound = bound }
     }
@@ -108,7 +106,7 @@ final class TailLeaves {
 }
 
 extension TableReader {
-    /// The newest cluster of the version that is read: the one that the next row goes to.
+    /// The newest cluster of the version for reads, to which the next row is added.
     var tailCluster: Int { Int(tailBound) / Cluster.rows }
 
     func tailLeaves() -> TailLeaves {
@@ -118,7 +116,7 @@ extension TableReader {
         return made
     }
 
-    /// Forgets the unpacked newest cluster, and its addresses.
+    /// Drops the unpacked newest cluster and its addresses.
     func dropTail() {
         guard let dropped = tail else { return }
         tail = nil
@@ -126,7 +124,7 @@ extension TableReader {
         for slot in 0...state.pointee.columnCount { forget(slot, dropped.cluster) }
     }
 
-    /// Takes over what a head says about the tail.
+    /// Adopts the data of a head about the tail.
     func setTail(_ head: TableHead) {
         if let tail,
             !head.hasTailRows || head.tailStamp != tailStamp

@@ -1,13 +1,13 @@
 /// The fixed size of a cluster: a run of consecutive keys whose values are stored together.
 ///
-/// 496 eight-byte values, a null bitmap and the header stay inside one overflow page of LMDB (4080
-/// bytes); 504 would not. A constant, so that the division is a multiplication.
+/// 496 eight-byte values, a null bitmap and the header fit into one overflow page of LMDB (4080 bytes); 504 would not.
+/// The size is a constant, so the compiler replaces the division by a multiplication.
 @usableFromInline package enum Cluster {
-    /// Rows per cluster.
+    /// The number of rows in a cluster.
     @inlinable package static var rows: Int { 496 }
-    /// 64-bit words of a bitmap over a cluster.
+    /// The number of 64-bit words in a bitmap of a cluster.
     @inlinable package static var words: Int { 8 }
-    /// The bytes of a bitmap as leaves store it.
+    /// The size in bytes of a bitmap in a leaf.
     @inlinable static var bitmapBytes: Int { 62 }
 
     /// All rows of a cluster.
@@ -18,7 +18,7 @@
     }
 }
 
-/// One bit per row of a cluster.
+/// A bitmap with one bit for each row of a cluster.
 ///
 /// Bit `i` is bit `i % 64` of word `i / 64`. Bits from 496 on are zero.
 @usableFromInline package typealias ClusterBits = SIMD8<UInt64>
@@ -28,7 +28,7 @@ extension SIMD8<UInt64> {
     @inlinable @inline(__always)
     package var isEmpty: Bool { self == .zero }
 
-    /// How many rows are in the set.
+    /// The number of rows in the set.
     @inlinable
     package var rowCount: Int {
         var count = 0
@@ -40,7 +40,7 @@ extension SIMD8<UInt64> {
         return count
     }
 
-    /// Whether row `index` of the cluster is in the set.
+    /// Returns whether row `index` of the cluster is in the set.
     @inlinable @inline(__always)
     package func contains(_ index: Int) -> Bool {
         self[index &>> 6] &>> UInt64(truncatingIfNeeded: index & 63) & 1 != 0
@@ -58,10 +58,10 @@ extension SIMD8<UInt64> {
         self[index &>> 6] &= ~(1 &<< UInt64(truncatingIfNeeded: index & 63))
     }
 
-    /// The set made of what `body` gives for each word's number and bits.
+    /// Returns a set of the words that `body` returns for each word's number and bits.
     ///
-    /// The words pass through memory: to set a lane of a vector by a number that is not constant
-    /// costs a store of the whole vector and a load that waits for it.
+    /// The words pass through memory: setting a lane of a vector by a variable index costs a store of the whole vector
+    /// and a load that waits for it.
     @inline(__always)
     func mapWords(_ body: (_ word: Int, _ bits: UInt64) -> UInt64) -> ClusterBits {
         withUnsafeTemporaryAllocation(byteCount: 128, alignment: 16) { memory in
@@ -79,7 +79,7 @@ extension SIMD8<UInt64> {
         }
     }
 
-    /// The rows of the set for which a test gives 1 and not 0.
+    /// Returns the rows of the set for which a test returns 1 and not 0.
     @inline(__always)
     func keeping(_ test: (Int) -> UInt64) -> ClusterBits {
         mapWords { word, bits in
@@ -99,7 +99,7 @@ extension SIMD8<UInt64> {
     package func forEachRow<Failure: Error>(
         _ body: (Int) throws(Failure) -> Void
     ) throws(Failure) {
-        // Not `self[word]`: a lane whose number is not constant is read by storing all of them.
+        // `self[word]` is not used, because reading a lane by a variable index stores all lanes.
         try withUnsafeBytes(of: self) { (words) throws(Failure) in
             var word = 0
             while word < 8 {

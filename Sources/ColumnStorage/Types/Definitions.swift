@@ -1,7 +1,7 @@
 /// The type of a column's values.
 ///
-/// Dates are `int` (microseconds). A `list` column holds the number of elements of a list, a set or a
-/// map; see ``ColumnDefinition/collection``.
+/// Dates are `int` (microseconds). A `list` column contains the number of elements of a list, a set or a map; see
+/// ``ColumnDefinition/collection``.
 @usableFromInline
 package enum ColumnKind: UInt8, Sendable, Hashable, CaseIterable {
     case bool = 1
@@ -16,26 +16,26 @@ package enum ColumnKind: UInt8, Sendable, Hashable, CaseIterable {
     case list
 }
 
-/// The kind of collection that a property holds.
+/// The kind of collection in a property.
 public enum CollectionKind: UInt8, Sendable, Hashable, CaseIterable {
-    /// Elements in the order that they were given.
+    /// Elements in the order in which they were added.
     case list = 1
-    /// Elements ordered by value, each once.
+    /// Elements ordered by value, without duplicates.
     case set
-    /// Elements under keys, in byte order of the keys.
+    /// Values with keys, in byte order of the keys.
     case map
 }
 
-/// Which index a column has.
+/// The kind of index of a column.
 ///
-/// Links and collections of links always have theirs.
+/// Links and collections of links always have an index.
 package enum IndexKind: UInt8, Sendable, Hashable {
     case none
     case ordered
     case unique
 }
 
-/// How two values are compared.
+/// An operator that compares two values.
 package enum Comparison: UInt8, Sendable, Hashable, CaseIterable {
     case equal
     case notEqual
@@ -47,30 +47,30 @@ package enum Comparison: UInt8, Sendable, Hashable, CaseIterable {
 
 /// One column of a table.
 package struct ColumnDefinition: Hashable, Sendable {
-    /// Its place in the table.
+    /// The position of the column in the table.
     package var id: ColumnID
     /// The type of the values.
     package var kind: ColumnKind
-    /// Whether it can be null.
+    /// Whether the value can be null.
     ///
-    /// Links always can, and collections never.
+    /// Links always can, and collections never can.
     package var isOptional: Bool
-    /// Which index it has.
+    /// The kind of index.
     package var index: IndexKind
-    /// Whether the terms of its strings are in a full-text index.
+    /// Whether the strings have a full-text index.
     package var isFullText: Bool
-    /// Which collection a column of kind `list` holds; nil for all other kinds.
+    /// The kind of collection in a column of kind `list`; nil for all other kinds.
     package var collection: CollectionKind?
     /// The type of a collection's elements.
     package var elementKind: ColumnKind?
     /// Whether a collection's elements can be null.
     package var elementIsOptional: Bool
-    /// The table that a link, or a collection of links, points to.
+    /// The target table of a link, or of a collection of links.
     package var target: TableID?
-    /// Whether the data, or the elements of the list, are mixed values: bytes as of ``MixedTag``, whose links are kept
-    /// in an index.
+    /// Whether the data, or the elements of the list, are mixed values in the format of ``MixedTag``; their links are
+    /// indexed.
     package var isMixed: Bool
-    /// A hole: the column existed once.
+    /// Whether the column was dropped, which leaves a hole.
     package var isDropped: Bool
 
     /// Describes a column.
@@ -94,15 +94,15 @@ package struct ColumnDefinition: Hashable, Sendable {
     }
 }
 
-/// A table as storage knows it.
+/// The definition of a table in the storage.
 ///
-/// Names belong to the layer above.
+/// Only the layer above knows names.
 package struct TableDefinition: Hashable, Sendable {
-    /// Its number.
+    /// The number of the table.
     package var id: TableID
-    /// Its columns; `columns[i].id == ColumnID(i)`.
+    /// The columns; `columns[i].id == ColumnID(i)`.
     package var columns: [ColumnDefinition]
-    /// Its indexes over several columns.
+    /// The indexes over several columns.
     package var compositeIndexes: [CompositeIndexDefinition]
 
     /// Describes a table.
@@ -115,9 +115,9 @@ package struct TableDefinition: Hashable, Sendable {
     }
 }
 
-/// An ordered index over several columns, none of them a list.
+/// A sorted index over several columns, none of which is a list.
 package struct CompositeIndexDefinition: Hashable, Sendable {
-    /// Its number in the table, below ``ColumnID/limit``.
+    /// The number of the index in the table, below ``ColumnID/limit``.
     package var id: Int
     /// The columns, the most significant first.
     package var columns: [ColumnID]

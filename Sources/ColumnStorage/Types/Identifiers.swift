@@ -1,21 +1,21 @@
-/// The stable key of a row: ascending, never used again in its table.
+/// The stable key of a row; keys ascend and are not reused in a table.
 ///
-/// The first is 0.
+/// The first key is 0.
 @usableFromInline
 package struct ObjectKey: RawRepresentable, Hashable, Comparable, Sendable {
     /// The key as a number.
     @usableFromInline
     package var rawValue: Int64
 
-    /// Makes a key from its number.
+    /// Creates a key from its number.
     @inlinable
     package init(rawValue: Int64) { self.rawValue = rawValue }
 
-    /// Makes a key from its number.
+    /// Creates a key from its number.
     @inlinable
     package init(_ rawValue: Int64) { self.rawValue = rawValue }
 
-    /// Older rows come first.
+    /// Returns whether the first row is older than the second.
     @inlinable
     package static func < (left: ObjectKey, right: ObjectKey) -> Bool {
         left.rawValue < right.rawValue
@@ -29,44 +29,43 @@ package struct TableID: RawRepresentable, Hashable, Comparable, Sendable {
     @usableFromInline
     package var rawValue: UInt32
 
-    /// Table ids are below this: keys of leaves have 16 bits for them.
+    /// The upper bound of table ids, which take 16 bits in the keys of leaves.
     package static let limit: UInt32 = 1 << 16
 
-    /// Makes an id from its number.
+    /// Creates an id from its number.
     @inlinable
     package init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// Makes an id from its number.
+    /// Creates an id from its number.
     @inlinable
     package init(_ rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// Orders by number.
+    /// Returns whether the first number is less than the second.
     @inlinable
     package static func < (left: TableID, right: TableID) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// The place of a column in its table's array of columns.
+/// The position of a column in its table's array of columns.
 ///
 /// A dropped column leaves a hole.
 @usableFromInline
 package struct ColumnID: RawRepresentable, Hashable, Comparable, Sendable {
-    /// The place, below ``limit``.
+    /// The position, below ``limit``.
     @usableFromInline
     package var rawValue: Int
 
-    /// Column ids are below this: keys of index blocks have 16 bits for them, of which two tell the kinds of
-    /// indexes apart.
+    /// The upper bound of column ids: keys of index blocks have 16 bits for them, of which two are the kind of index.
     package static let limit = 1 << 14
 
-    /// Makes an id from its place.
+    /// Creates an id from its position.
     @inlinable
     package init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// Makes an id from its place.
+    /// Creates an id from its position.
     @inlinable
     package init(_ rawValue: Int) { self.rawValue = rawValue }
 
-    /// Orders by place.
+    /// Returns whether the first position is less than the second.
     @inlinable
     package static func < (left: ColumnID, right: ColumnID) -> Bool {
         left.rawValue < right.rawValue

@@ -1,8 +1,8 @@
 /// The bytes of a mixed value: a flat sequence of tokens, so that it can be read without recursion.
 ///
-/// Each token is its tag and what the tag says; numbers are little-endian.
+/// Each token is its tag and the data of the tag; numbers are little-endian.
 ///
-///     empty, true, false     nothing more
+///     empty, true, false     no data
 ///     int, date              8 bytes
 ///     float                  4 bytes
 ///     double                 8 bytes
@@ -10,11 +10,12 @@
 ///     objectID               12 bytes
 ///     string, data, key      u32 length, the bytes
 ///     link                   u32 table, i64 key of the row
-///     cutLink                the same: the row was deleted, and the value reads as nil
-///     list                   u32 length of all that follows of it, u32 number of elements, the elements
-///     map                    u32 length of all that follows of it, u32 number of entries; each is a key and a value
+///     cutLink                as for link: the row was deleted, and the value reads as nil
+///     list                   u32 length of all following data of the list, u32 number of elements, the elements
+///     map                    u32 length of all following data of the map, u32 number of entries; each is a key and a
+///                            value
 ///
-/// The keys of a map ascend in the order of their bytes.
+/// The keys of a map ascend in byte order.
 package enum MixedTag: UInt8, Sendable {
     case empty = 0
     case no, yes, int, date, float, double, decimal, uuid, objectID, string, data, key, link,
@@ -32,17 +33,17 @@ struct MixedLinks {
 
     private static let keyBits: Int64 = 47
 
-    /// The number under which an index of mixed values files links to a row.
+    /// Returns the number of a row in the index of links in mixed values.
     static func code(_ table: TableID, _ key: ObjectKey) -> Int64 {
         Int64(table.rawValue) << keyBits | key.rawValue & (1 << keyBits - 1)
     }
 
-    /// The row of a code; nil if it is of another table.
+    /// Returns the row of a code; nil if it belongs to another table.
     static func key(of code: Int64, in table: TableID) -> ObjectKey? {
         code >> keyBits == Int64(table.rawValue) ? ObjectKey(code & (1 << keyBits - 1)) : nil
     }
 
-    /// All links, in their order; damaged bytes end the walk.
+    /// Returns all links, in their order; stops at damaged bytes.
     static func all(in bytes: UnsafeRawBufferPointer) -> [Link] {
         var links: [Link] = []
         var position = 0
@@ -72,13 +73,13 @@ struct MixedLinks {
         return links
     }
 
-    /// The codes of all links.
+    /// Returns the codes of all links.
     static func codes(in bytes: UnsafeRawBufferPointer) -> [Int64] {
         guard let first = bytes.first, first >= MixedTag.link.rawValue else { return [] }
         return all(in: bytes).map(\.code)
     }
 
-    /// The bytes with every link to a row cut; nil if the value is the link itself, and nothing is left of it.
+    /// Returns the bytes with every link to a row cut; nil if the whole value is the link.
     static func cutting(_ code: Int64, in bytes: [UInt8]) -> [UInt8]? {
         var result = bytes
         for link in bytes.withUnsafeBytes({ all(in: $0) }) where link.code == code {

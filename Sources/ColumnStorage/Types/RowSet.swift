@@ -1,16 +1,16 @@
-/// Some rows of a table, one bit for each, cluster by cluster: the rows that satisfy a condition,
-/// to be asked about millions of links.
+/// A set of rows of a table with one bit for each row, cluster by cluster.
 ///
-/// A value. 64 bytes for each cluster of the table.
+/// It contains the rows that satisfy a condition, for lookups of millions of links. It is a value of 64 bytes for each
+/// cluster of the table.
 package struct RowSet: Sendable {
     @usableFromInline var clusters: [ClusterBits]
 
-    /// Makes an empty set for a table of so many clusters.
+    /// Creates an empty set for a table with a number of clusters.
     package init(clusterCount: Int) {
         clusters = Array(repeating: .zero, count: max(clusterCount, 0))
     }
 
-    /// How many clusters there are; those beyond are empty.
+    /// The number of clusters; further clusters are empty.
     package var clusterCount: Int { clusters.count }
 
     /// The rows of one cluster.
@@ -19,7 +19,7 @@ package struct RowSet: Sendable {
         set { if cluster >= 0 && cluster < clusters.count { clusters[cluster] = newValue } }
     }
 
-    /// Whether a row is in the set.
+    /// Returns whether a row is in the set.
     @inlinable
     package func contains(_ key: ObjectKey) -> Bool {
         let cluster = UInt(bitPattern: Int(key.rawValue)) / UInt(Cluster.rows)
@@ -28,7 +28,7 @@ package struct RowSet: Sendable {
         return clusters[place].contains(Int(key.rawValue) &- place &* Cluster.rows)
     }
 
-    /// Adds a row of the clusters that there are; other keys cannot be in the set.
+    /// Adds a row of an existing cluster; other keys cannot be in the set.
     @inlinable
     package mutating func insert(_ key: ObjectKey) {
         let cluster = UInt(bitPattern: Int(key.rawValue)) / UInt(Cluster.rows)
@@ -37,7 +37,7 @@ package struct RowSet: Sendable {
         clusters[place].insert(Int(key.rawValue) &- place &* Cluster.rows)
     }
 
-    /// How many rows are in the set.
+    /// The number of rows in the set.
     package var count: Int { clusters.reduce(0) { $0 + $1.rowCount } }
 
     /// Calls `body` with every row, ascending.

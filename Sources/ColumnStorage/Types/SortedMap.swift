@@ -1,15 +1,15 @@
-/// Values by key, in one array in ascending order of the keys.
+/// A map stored as one array in ascending order of the keys.
 ///
-/// Made for the few tables and columns that a commit concerns, where the hashing and the storage of a `Dictionary`
-/// would cost more than what is done with them. A look-up is a binary search; an empty map allocates nothing. A key
-/// that is not the greatest moves those behind it.
+/// It is used for the few tables and columns of a commit, for which the hashing and the storage of a `Dictionary` would
+/// cost more than their use. A lookup is a binary search, and an empty map takes no allocation. Inserting a key moves
+/// all greater keys.
 package struct SortedMap<Key: Comparable, Value> {
     /// A key and its value.
     package typealias Element = (key: Key, value: Value)
 
     @usableFromInline var elements: [Element]
 
-    /// An empty map.
+    /// Creates an empty map.
     @inlinable
     package init() { elements = [] }
 
@@ -28,7 +28,7 @@ package struct SortedMap<Key: Comparable, Value> {
     @inlinable
     package var values: LazyMapSequence<[Element], Value> { elements.lazy.map { $0.value } }
 
-    /// The place of the first key that is not below this one.
+    /// Returns the position of the first key that is at least this one.
     @inlinable
     func place(of key: Key) -> Int {
         var low = 0
@@ -40,13 +40,13 @@ package struct SortedMap<Key: Comparable, Value> {
         return low
     }
 
-    /// Whether the key at a place is this one.
+    /// Returns whether the key at a position is this one.
     @inlinable
     func isKey(_ key: Key, at place: Int) -> Bool {
         place < elements.count && elements[place].key == key
     }
 
-    /// The value of a key; nil is none.
+    /// The value of a key; nil if there is none.
     @inlinable
     package subscript(key: Key) -> Value? {
         get {
@@ -79,19 +79,19 @@ package struct SortedMap<Key: Comparable, Value> {
         }
     }
 
-    /// Removes a key; returns its value.
+    /// Removes a key, and returns its value.
     @inlinable
-    @discardableResult  // because: removing what is absent is often fine
+    @discardableResult  // because: most callers do not need the value
     package mutating func removeValue(forKey key: Key) -> Value? {
         let place = place(of: key)
         return isKey(key, at: place) ? elements.remove(at: place).value : nil
     }
 
-    /// Removes all keys, keeping the memory.
+    /// Removes all keys and keeps the memory.
     @inlinable
     package mutating func removeAll() { elements.removeAll(keepingCapacity: true) }
 
-    /// The elements for which `isIncluded` holds.
+    /// Returns the elements for which `isIncluded` returns true.
     @inlinable
     package func filter(_ isIncluded: (Element) throws -> Bool) rethrows -> SortedMap {
         var result = SortedMap()
@@ -101,13 +101,13 @@ package struct SortedMap<Key: Comparable, Value> {
 }
 
 extension SortedMap: Sequence {
-    /// Walks the elements in the order of their keys.
+    /// Returns an iterator over the elements in the order of their keys.
     @inlinable
     package func makeIterator() -> IndexingIterator<[Element]> { elements.makeIterator() }
 }
 
 extension SortedMap: ExpressibleByDictionaryLiteral {
-    /// The map of these keys, each of which occurs once.
+    /// Creates a map of these keys, each of which must occur once.
     @inlinable
     package init(dictionaryLiteral elements: (Key, Value)...) {
         self.init()
@@ -116,7 +116,7 @@ extension SortedMap: ExpressibleByDictionaryLiteral {
 }
 
 extension SortedMap: Equatable where Value: Equatable {
-    /// Whether the keys and their values are the same.
+    /// Returns whether the keys and their values are the same.
     package static func == (left: SortedMap, right: SortedMap) -> Bool {
         left.elements.elementsEqual(right.elements, by: ==)
     }

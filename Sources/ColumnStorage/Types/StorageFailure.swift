@@ -1,7 +1,7 @@
 import LMDBStorage
 
-/// The errors of the file, for the modules above, which do not import LMDBStorage.
+/// The errors of the file, for modules above that do not import LMDBStorage.
 package typealias StorageError = LMDBStorage.StorageError
 
-/// A position in the queue for a file's write lock that does not block its thread.
+/// A position in the queue for a file's write lock, which does not block a thread.
 package typealias WriteLockTicket = LMDBStorage.WriteLockTicket

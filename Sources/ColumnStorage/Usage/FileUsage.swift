@@ -1,20 +1,20 @@
-/// The space of one column in the file, in bytes of keys and values, without the pages around them.
+/// The space of one column in the file, in bytes of keys and values, without the overhead of pages.
 package struct ColumnUsage: Hashable, Sendable {
-    /// The packed leaves; of a collection the number of its elements for each row.
+    /// The packed leaves; for a collection, the number of elements of each row.
     package var values = 0
-    /// Values that are too long for a leaf.
+    /// The values that are too long for a leaf.
     package var longValues = 0
     /// The elements of lists, sets and maps, and the keys of maps.
     package var elements = 0
-    /// The index of the values, or of the links backwards.
+    /// The index of the values or, for links, of the backlinks.
     package var index = 0
     /// The full-text index.
     package var fullText = 0
 
-    /// Nothing yet.
+    /// Creates a usage of zero bytes.
     package init() {}
 
-    /// All of it.
+    /// The sum of all parts.
     package var total: Int { values + longValues + elements + index + fullText }
 }
 
@@ -22,42 +22,42 @@ package struct ColumnUsage: Hashable, Sendable {
 package struct TableUsage: Hashable, Sendable {
     /// The table.
     package let id: TableID
-    /// The rows that are present.
+    /// The number of existing rows.
     package var rows = 0
-    /// Which rows are present.
+    /// The bitmaps of existing rows.
     package var presence = 0
-    /// The newest rows, which wait to be packed into columns.
+    /// The newest rows in the tail, which are not packed into columns yet.
     package var waitingRows = 0
-    /// By column.
+    /// The usage of each column.
     package var columns: [ColumnUsage] = []
     /// The indexes over several columns, in the order of the definition.
     package var compositeIndexes: [Int] = []
 
-    /// Nothing yet.
+    /// Creates a usage of zero bytes.
     package init(id: TableID) { self.id = id }
 
-    /// All of it.
+    /// The sum of all parts.
     package var total: Int {
         presence + waitingRows + columns.reduce(0) { $0 + $1.total }
             + compositeIndexes.reduce(0, +)
     }
 }
 
-/// The parts of a version of a file.
+/// The space that the parts of a file's version take.
 package struct FileUsage: Hashable, Sendable {
-    /// The tables that the snapshot knows, by number.
+    /// The tables that the snapshot knows, ordered by number.
     package var tables: [TableUsage] = []
-    /// The change sets of the versions that are kept, in bytes.
+    /// The size of the kept change sets, in bytes.
     package var history = 0
-    /// The versions whose change sets are kept; nil where there is none.
+    /// The versions whose change sets are kept; nil if there are none.
     package var historyVersions: ClosedRange<UInt64>?
-    /// The bytes of the file.
+    /// The size of the file in bytes.
     package var fileSize = 0
-    /// The bytes in pages that the newest version uses.
+    /// The size in bytes of the pages that the newest version uses.
     package var usedSize = 0
-    /// The bytes of a page.
+    /// The size of a page in bytes.
     package var pageSize = 0
 
-    /// Pages that nothing uses any more and the next writes can take.
+    /// The number of free pages, which the next writes can use.
     package var freePages: Int { pageSize > 0 ? max(0, fileSize - usedSize) / pageSize : 0 }
 }

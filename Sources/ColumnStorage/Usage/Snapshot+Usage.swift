@@ -1,12 +1,13 @@
 import LMDBStorage
 
 extension Snapshot {
-    /// The space that tables, columns, indexes, history and free pages take in the file.
+    /// Returns the space that tables, columns, indexes, history and free pages take in the file.
     ///
-    /// Of the committed version, also inside a write; only tables that ``configure(_:)`` has named. Looks at the size
-    /// of every leaf, chunk and block, but not into them: about a millisecond for a million values.
+    /// The result is for the committed version, even inside a write, and includes only tables passed to
+    /// ``configure(_:)``. Only the sizes of leaves, chunks and blocks are read, not their contents, so this takes about
+    /// a millisecond for a million values.
     ///
-    /// Throws what LMDB reports where pages cannot be read, and `closed`.
+    /// Throws the errors of LMDB for pages that cannot be read, and `closed`.
     package func usage() throws(StorageError) -> FileUsage {
         guard let reader = source.reader else {
             throw StorageError(.closed, call: "usage", file: file.path)
@@ -43,7 +44,7 @@ extension Snapshot {
     }
 }
 
-/// Adds up what belongs to one table.
+/// Adds the sizes of the parts of one table.
 private struct TableUsageReader {
     private let definition: TableDefinition
     private let source: SnapshotSource
@@ -113,7 +114,7 @@ private struct TableUsageReader {
         usage.waitingRows = sizes.values.reduce(0, +)
     }
 
-    /// Adds the entries whose keys begin with the table and a number, two bytes each.
+    /// Adds the entries whose keys begin with the table and a number of two bytes each.
     private mutating func add(
         _ table: Table, _ body: (inout TableUsage, Int, Int) -> Void
     ) throws(StorageError) {
@@ -161,7 +162,7 @@ private struct TableUsageReader {
 }
 
 extension TableUsage {
-    /// Adds to a column; what a damaged file says of columns that the table does not have is left out.
+    /// Adds a size to a column; ignores columns of a damaged file that the table does not have.
     fileprivate mutating func add(
         _ size: Int, _ part: WritableKeyPath<ColumnUsage, Int>, _ column: Int
     ) {

@@ -1,12 +1,12 @@
-/// Something in a file that cannot be right, and where it is.
+/// An error in a file, with its location.
 package struct FileFault: Hashable, Sendable {
-    /// The table; nil where it concerns the whole file.
+    /// The table; nil if the error concerns the whole file.
     package let table: TableID?
-    /// The column; nil where it concerns whole rows.
+    /// The column; nil if the error concerns whole rows.
     package let column: ColumnID?
-    /// The row; nil where it concerns no single one.
+    /// The row; nil if the error does not concern a single row.
     package let key: ObjectKey?
-    /// The fault, in words.
+    /// The description of the error.
     package let what: String
 
     init(_ what: String, table: TableID? = nil, column: ColumnID? = nil, key: ObjectKey? = nil) {
@@ -17,7 +17,7 @@ package struct FileFault: Hashable, Sendable {
     }
 }
 
-/// The faults found so far; more than enough of them are counted no further.
+/// The errors found so far, up to a limit.
 final class FaultList {
     private(set) var faults: [FileFault] = []
     private let limit: Int
@@ -29,8 +29,7 @@ final class FaultList {
     func add(_ fault: FileFault) { if !isFull { faults.append(fault) } }
 }
 
-/// The sum of a multiset of entries: two with the same entries have the same sum, and two with
-/// different ones almost never.
+/// The sum of a multiset of entries: equal multisets have equal sums, and different ones almost never do.
 struct EntrySum: Equatable {
     private(set) var count = 0
     private var sum: UInt64 = 0

@@ -1,15 +1,14 @@
 import LMDBStorage
 
 extension Snapshot {
-    /// Looks at everything that the version holds: every leaf, presence bitmap, waiting row, count,
-    /// list chunk, long value, link, index entry, full-text posting and change set.
+    /// Verifies all data of the version, and returns at most `limit` errors with their locations.
     ///
-    /// Returns what is wrong and where, at most `limit` faults; an empty array for a sound file. Reads
-    /// the whole file once and looks up every row in its indexes by sums, so that it takes about as
-    /// long as reading every value. Only tables that ``configure(_:)`` has named are looked at. Not
-    /// inside a write.
+    /// This checks every leaf, presence bitmap, tail row, count, list chunk, long value, link, index entry, full-text
+    /// posting and change set. The array is empty for a valid file. The whole file is read once, and rows are compared
+    /// with index entries by sums, so it takes about as long as reading every value. Only tables passed to
+    /// ``configure(_:)`` are checked. It must not be called inside a write.
     ///
-    /// Throws what LMDB reports where pages themselves cannot be read, and `closed`.
+    /// Throws the errors of LMDB for pages that cannot be read, and `closed`.
     package func verify(atMost limit: Int = 100) throws(StorageError) -> [FileFault] {
         precondition(write == nil, "only outside a write is a version complete")
         guard let reader = source.reader else {
@@ -64,10 +63,10 @@ extension Snapshot {
 }
 
 extension ColumnFile {
-    /// Looks at the pages of a file that this process does not have open: what is wrong with them, at most `limit` faults.
+    /// Verifies the pages of a file that this process does not have open, and returns at most `limit` errors.
     ///
-    /// To be called before ``open(path:options:)`` of a file that may be damaged: LMDB itself cannot be asked about
-    /// pages that lead nowhere. Throws `notAStore`, `newerFormat`, `damaged`, `notFound`, `permission`.
+    /// Call it before ``open(path:options:)`` of a file that may be damaged, because LMDB itself does not check
+    /// references between pages. Throws `notAStore`, `newerFormat`, `damaged`, `notFound`, `permission`.
     package static func verifyPages(
         path: String, atMost limit: Int = 100
     ) throws(StorageError) -> [FileFault] {

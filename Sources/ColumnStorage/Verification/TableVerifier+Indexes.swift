@@ -1,6 +1,6 @@
 import LMDBStorage
 
-// Indexes: every row has its entries, and there are no others.
+// Verification of indexes: every row has its entries, and there are no other entries.
 extension TableVerifier {
     func verifyIndexes() throws(StorageError) {
         var places: Set<Int> = []
@@ -35,7 +35,7 @@ extension TableVerifier {
             pages: IndexPages(tables.indexes(of: definition.id)))
     }
 
-    /// Runs a look at an index; blocks that are not valid are a fault, not an error.
+    /// Runs a check of an index; invalid blocks are reported as an error in the file and not thrown.
     private func look(
         _ column: ColumnID?, _ what: String, _ body: () throws(StorageError) -> Void
     ) throws(StorageError) {
@@ -71,7 +71,7 @@ extension TableVerifier {
         }
     }
 
-    /// The entries of an index of integers, each of which must be in order and belong to a row.
+    /// Verifies the entries of an index of integers, each of which must be in order and belong to a row.
     private func verifyEntries(
         _ index: IntIndex, _ column: ColumnDefinition,
         _ belongs: (Int64, ObjectKey) -> Bool
@@ -103,7 +103,7 @@ extension TableVerifier {
         }
     }
 
-    /// The links inside mixed values.
+    /// Verifies the index of links inside mixed values.
     private func verifyMixed(_ column: ColumnDefinition) throws(StorageError) {
         var expected = EntrySum()
         try forEachRow { key throws(StorageError) in
@@ -164,7 +164,7 @@ extension TableVerifier {
         }
     }
 
-    /// `entriesOf` gives the entries that a row must have.
+    /// Verifies an index of bytes; `entriesOf` returns the entries that a row must have.
     private func verify(
         _ index: BytesIndex, _ column: ColumnID?, _ name: String, isUnique: Bool,
         _ entriesOf: (
@@ -211,7 +211,7 @@ extension TableVerifier {
         }
     }
 
-    /// Blocks of indexes that the table does not have.
+    /// Reports blocks of indexes that the table does not have.
     private func verifyPlaces(_ places: Set<Int>) throws(StorageError) {
         let cursor = try transaction.cursor(tables.indexes(of: definition.id))
         var next = IndexKey.prefix(definition.id, ColumnID(0))

@@ -1,8 +1,8 @@
 import LMDBStorage
 
-// Values outside of leaves: long ones, and lists.
+// Verification of values outside of leaves: long values, and lists.
 extension TableVerifier {
-    /// Long values: one for every row that says so, and no others.
+    /// Verifies the long values: one for every row that refers to one, and no others.
     func verifyLongValues() throws(StorageError) {
         var expected: [ColumnID: Set<Int64>] = [:]
         for column in definition.columns
@@ -37,7 +37,7 @@ extension TableVerifier {
                     bitPattern: UInt64(
                         bigEndian: found.key.loadUnaligned(fromByteOffset: 8, as: UInt64.self))))
             let isKnown = definition.columns.indices.contains(column.rawValue)
-            // The remains of a dropped column take space and do no harm.
+            // The remains of a dropped column take space but are harmless.
             let isDropped = isKnown && definition.columns[column.rawValue].isDropped
             if !isDropped, expected[column]?.contains(key.rawValue) != true {
                 fault("a long value belongs to no row", isKnown ? column : nil, key)
@@ -56,7 +56,7 @@ extension TableVerifier {
             : leaf.isLong(row)
     }
 
-    /// The chunks of a list column; calls `body` with every link.
+    /// Verifies the chunks of a list column, and calls `body` with every link.
     func verifyList(
         _ column: ColumnDefinition, _ body: (_ target: Int64, _ owner: Int64) -> Void
     ) throws(StorageError) {
@@ -106,7 +106,7 @@ extension TableVerifier {
         }
     }
 
-    /// A map has as many keys as values.
+    /// Verifies that a map has as many keys as values.
     private func verifyKeys(
         _ column: ColumnDefinition, _ row: ObjectKey
     ) throws(StorageError) {
@@ -128,7 +128,7 @@ extension TableVerifier {
     ) {
         for index in 0..<chunk.count {
             if chunk.isNull(index) {
-                // Values of a map are links that may be cut.
+                // Values of maps may be null, because links of deleted rows become null.
                 if !column.elementIsOptional, column.collection != .map {
                     fault("its list contains nil", column.id, owner)
                 }

@@ -1,12 +1,12 @@
 import LMDBStorage
 
-/// Looks at everything that belongs to one table.
+/// Verifies all data of one table.
 struct TableVerifier {
     let reader: TableReader
     let definition: TableDefinition
     let transaction: TransactionHandle
     let faults: FaultList
-    /// Whether a row of some table exists.
+    /// Returns whether a row of a table exists.
     let isPresent: (TableID, ObjectKey) -> Bool
 
     var tables: FileTables { reader.source.file.tables }
@@ -38,7 +38,7 @@ struct TableVerifier {
         faults.add(FileFault(what, table: definition.id, column: column, key: key))
     }
 
-    /// Calls `body` with every row, ascending, until there are faults enough.
+    /// Calls `body` with every row, ascending, until the maximum number of errors is found.
     func forEachRow(
         _ body: (ObjectKey) throws(StorageError) -> Void
     ) throws(StorageError) {
@@ -151,7 +151,7 @@ struct TableVerifier {
     }
 }
 
-/// Finds faults inside a leaf whose size is correct.
+/// Finds errors inside a leaf whose size is correct.
 struct LeafVerifier {
     private let leaf: Leaf
     private let kind: ColumnKind
@@ -161,7 +161,7 @@ struct LeafVerifier {
         self.kind = kind
     }
 
-    /// The first fault; nil when there is none.
+    /// The first error; nil if there is none.
     var fault: String? {
         switch kind {
         case .bool, .int, .link, .list:

@@ -1,15 +1,15 @@
 import LMDBStorage
 
-/// The recent nodes as an open write changes them.
+/// The delta buffer with the changes of an open write.
 ///
-/// Kept with a snapshot's workspace from write to write. A write reads the nodes again unless the previous write was
-/// ours.
+/// A snapshot's workspace keeps it between writes. A write reads the nodes again unless this snapshot also committed
+/// the previous version.
 final class DeltaBufferStorage {
     private let bytes: UnsafeMutableRawBufferPointer
     @exclusivity(unchecked) private var used = 0
     @exclusivity(unchecked) private var isLoaded = false
     @exclusivity(unchecked) private var isChanged = false
-    /// The version whose nodes these are; nil when they are those of an open write.
+    /// The version of the nodes; nil if they are those of an open write.
     @exclusivity(unchecked) private var version: UInt64?
 
     init() {
@@ -18,14 +18,14 @@ final class DeltaBufferStorage {
 
     deinit { bytes.deallocate() }
 
-    /// Another write begins, on a version.
+    /// Begins another write on a version.
     func begin(on base: UInt64) {
         isLoaded = version == base
         if !isLoaded { version = nil }
         isChanged = false
     }
 
-    /// The write was committed as a version.
+    /// Records the version as which the write was committed.
     func didCommit(as version: UInt64) {
         if isLoaded { self.version = version }
     }
@@ -46,14 +46,14 @@ final class DeltaBufferStorage {
         isLoaded = true
     }
 
-    // because: only nodes that were checked, and those made here, are in the buffer.
+    // because: the buffer contains only nodes that were validated or created here.
     private var nodes: DeltaBuffer {
         DeltaBuffer(unchecked: UnsafeRawBufferPointer(rebasing: bytes[..<used]))
     }
 
     /// Reserves space for a node; the caller fills it before the next call.
     ///
-    /// A node of many bytes gets its place in its table.
+    /// A large node is stored directly in its table.
     func reserve(
         _ home: DeltaBuffer.Home, _ key: UInt64, count: Int, _ tables: FileTables,
         in transaction: TransactionHandle
@@ -69,7 +69,7 @@ final class DeltaBufferStorage {
         }
         let size = DeltaBuffer.headSize + count
         let isLarge = size > bytes.count / 2
-        // Entries of the history must reach their table in order, so that what waits goes first.
+        // Entries of the history must be stored in order, so the waiting ones are stored first.
         if isLarge || used + size > bytes.count { try moveHome(tables, in: transaction) }
         guard !isLarge else {
             return try transaction.reserve(
@@ -112,7 +112,7 @@ final class DeltaBufferStorage {
         used -= end - offset
     }
 
-    /// Puts all nodes into their tables.
+    /// Stores all nodes in their tables.
     private func moveHome(
         _ tables: FileTables, in transaction: TransactionHandle
     ) throws(StorageError) {
@@ -122,7 +122,7 @@ final class DeltaBufferStorage {
         used = 0
     }
 
-    /// Stores what has changed; the last of a write.
+    /// Stores the changed nodes, at the end of a write.
     func store(in transaction: TransactionHandle) throws(StorageError) {
         guard isChanged else { return }
         let name = DeltaBuffer.name

@@ -1,29 +1,30 @@
 import LMDBStorage
 import Synchronization
 
-/// Says whether the calling thread is to give up what it computes.
+/// The check whether the calling thread should stop its computation.
 ///
-/// A query of a hundred characters can take years, and building an index over a large table takes minutes. So both ask now
-/// and then. An evaluation that is given up leaves a wrong result, which its caller must not use: `check()` throws
-/// then.
+/// A query of a hundred characters can take years, and building an index over a large table takes minutes. So both run
+/// this check from time to time. A stopped evaluation leaves a wrong result, which its caller must not use: `check()`
+/// then throws.
 ///
-/// A host sets it around everything that it does on a thread; without one nothing is given up.
+/// A host sets it for all its work on a thread; without one, no computation is stopped.
 package final class Interruption: Sendable {
     /// The interruption of the calling thread.
     @TaskLocal package static var current: Interruption?
 
     private let isAsked: @Sendable () -> Bool
-    // Atomic because what is local to a thread must be sendable; only one thread uses them.
+    // These are atomic because thread-local values must be sendable; only one thread uses them.
     private let steps = Atomic(0)
     private let hasGivenUp = Atomic(false)
 
-    /// After how many steps it is called; a step is about what looking at a value costs.
+    /// The number of steps between two checks; a step costs about as much as reading a value.
     private static let pause = 1024
 
-    /// Makes one for the thread that will set it; `isAsked` is called there, and should cost less than a microsecond.
+    /// Creates a check for the thread that will set it; `isAsked` runs on that thread and should take less than a
+    /// microsecond.
     package init(isAsked: @escaping @Sendable () -> Bool) { self.isAsked = isAsked }
 
-    /// Takes a step, or as much work as some; false when what is computed is to be given up.
+    /// Counts one or several steps of work; returns false if the computation should stop.
     package func goesOn(_ count: Int = 1) -> Bool {
         if hasGivenUp.load(ordering: .relaxed) { return false }
         let taken = steps.load(ordering: .relaxed) &+ count
@@ -33,14 +34,14 @@ package final class Interruption: Sendable {
         return false
     }
 
-    /// Whether something was given up since the last call: what was computed is not to be used.
+    /// Returns whether a computation was stopped since the last call; its result must not be used.
     package func takeGivenUp() -> Bool {
         guard hasGivenUp.load(ordering: .relaxed) else { return false }
         hasGivenUp.store(false, ordering: .relaxed)
         return true
     }
 
-    /// Takes steps of a write, and throws if it is to be given up.
+    /// Counts steps of a write, and throws if the write should stop.
     static func step(_ count: Int) throws(StorageError) {
         guard let current, !current.goesOn(count) else { return }
         _ = current.takeGivenUp()

@@ -1,8 +1,8 @@
 /// Copies of leaves that an open write has flushed, for readers of the same snapshot.
 ///
-/// Pages that a write has made move, so that readers get copies. A write may read far more than fits in
-/// memory: the oldest copies go when there are too many. A reader holds the leaves of one cluster at a
-/// time, which are always among the newest.
+/// New pages of a write may move, so readers use copies. A write may read far more data than fits in memory, so the
+/// oldest copies are freed if there are too many. A reader uses the leaves of one cluster at a time, which are always
+/// among the newest copies.
 final class LeafCopies {
     struct Copy {
         let key: LeafKey
@@ -10,28 +10,28 @@ final class LeafCopies {
     }
 
     @exclusivity(unchecked) private var copies: [Copy] = []
-    /// The oldest copy that is still there.
+    /// The index of the oldest copy that still exists.
     @exclusivity(unchecked) private var first = 0
     @exclusivity(unchecked) private var size = 0
 
-    /// Memory for copies.
+    /// The maximum size of all copies, in bytes.
     private static let limit = 16 << 20
-    /// So many are kept, however large they are.
+    /// The minimum number of copies that are kept, whatever their size.
     private static let least = 256
 
     deinit { removeAll() }
 
-    /// Adds a copy of the bytes, which are not empty.
+    /// Adds a copy of some bytes, which must not be empty.
     func add(_ key: LeafKey, _ bytes: UnsafeRawBufferPointer) -> UnsafeMutableRawPointer {
         let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 16)
         copy.copyMemory(from: bytes)
         copies.append(Copy(key: key, bytes: copy))
         size += bytes.count
-        // because: it was made for bytes that are not empty.
+        // because: the allocation is not empty.
         return copy.baseAddress!
     }
 
-    /// Takes out the oldest copy if there are too many; the caller frees it.
+    /// Removes the oldest copy if there are too many; the caller frees it.
     func takeOldest() -> Copy? {
         guard size > Self.limit, copies.count - first > Self.least else { return nil }
         let oldest = copies[first]
@@ -44,7 +44,7 @@ final class LeafCopies {
         return oldest
     }
 
-    /// Frees all.
+    /// Frees all copies.
     func removeAll() {
         guard !copies.isEmpty else { return }
         for copy in copies[first...] { copy.bytes.deallocate() }
@@ -55,7 +55,7 @@ final class LeafCopies {
 }
 
 extension WriteSession {
-    /// Copies a leaf for readers.
+    /// Copies a flushed leaf for readers.
     func keepCopy(
         of key: LeafKey, _ bytes: UnsafeRawBufferPointer
     ) -> UnsafeMutableRawPointer {

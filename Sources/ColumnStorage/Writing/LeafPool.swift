@@ -1,4 +1,4 @@
-/// Memory blocks for unpacked leaves, kept between uses by width.
+/// A pool of memory blocks for unpacked leaves, by width.
 final class LeafPool {
     @exclusivity(unchecked) private var free: SortedMap<Int, [UnsafeMutableRawPointer]> =
         SortedMap()
@@ -8,9 +8,9 @@ final class LeafPool {
         for blocks in free.values { for block in blocks { block.deallocate() } }
     }
 
-    /// A leaf for values of this width; 0 is a presence bitmap.
+    /// Returns a leaf for values of this width; width 0 is a presence bitmap.
     ///
-    /// Its content is undefined.
+    /// The content of the leaf is undefined.
     func take(width: Int) -> UnpackedLeaf {
         let block =
             free[width, default: []].popLast()

@@ -1,12 +1,11 @@
 import LMDBStorage
 
-/// A list, a set or the values of a map of one row inside a write.
+/// An editor of a list, a set or the values of a map of one row inside a write.
 ///
-/// Every change marks the (row, column) as modified, keeps the number of elements in the row and
-/// the index of links backwards. Removing nothing and appending nothing mark nothing. Positions must be in range: callers
-/// check.
+/// Every change marks the row and column as modified, and updates the number of elements in the row and the index of
+/// backlinks. Removing or appending no elements does not mark the row. Positions must be in range: callers check them.
 ///
-/// Appending touches only the last chunk, however long the list is.
+/// Appending touches only the last chunk, independent of the length of the list.
 package struct ListEditor {
     let session: WriteSession
     let overlay: TableOverlay
@@ -14,7 +13,7 @@ package struct ListEditor {
     let key: ObjectKey
     let writer: ListWriter
 
-    /// The list as it is now, for reading.
+    /// A reader of the list in its current state.
     package var reader: ListReader { writer.reader }
 
     /// The number of elements.
@@ -48,7 +47,7 @@ package struct ListEditor {
             overlay, column.id, key, try writer.append(words: links.lazy.map(\.rawValue)))
     }
 
-    /// Puts an element before the one at a position, or at the end.
+    /// Inserts an element before the one at a position, or at the end.
     package func insert(_ element: ListElement, at position: Int) throws(StorageError) {
         try writer.require(element.pendingBytes)
         try linked(element)
@@ -70,7 +69,7 @@ package struct ListEditor {
         session.setListCount(overlay, column.id, key, count - 1)
     }
 
-    /// Removes every element that is equal.
+    /// Removes all elements that are equal to one.
     package func removeAll(equalTo element: ListElement) throws(StorageError) {
         if column.collection == .set { return try removeMember(element) }
         let elements = try elements()
@@ -83,7 +82,7 @@ package struct ListEditor {
         session.setListCount(overlay, column.id, key, count - removed)
     }
 
-    /// Makes links of mixed elements nil, those with this code; a set loses them.
+    /// Sets the links with this code in mixed elements to nil; a set loses these elements.
     func cutLinks(_ code: Int64) throws(StorageError) {
         let elements = try elements()
         for (position, element) in elements.enumerated().reversed() {
@@ -98,14 +97,14 @@ package struct ListEditor {
         }
     }
 
-    /// Removes a row from a set of links, which are in the order of their keys.
+    /// Removes a row from a set of links, which is sorted by key.
     private func removeMember(_ element: ListElement) throws(StorageError) {
         guard let key = element.word else { return }
         let position = try reader.partitioningIndex { ($0.word ?? .min) >= key }
         if try reader.element(at: position) == element { try remove(at: position) }
     }
 
-    /// Takes an element out and puts it back so that it is then at `target`.
+    /// Moves an element so that it is at `target` afterwards.
     package func move(from position: Int, to target: Int) throws(StorageError) {
         try writer.move(from: position, to: target)
         session.setListCount(overlay, column.id, key, count)
@@ -131,7 +130,7 @@ package struct ListEditor {
         do {
             return try writer.reader.elements()
         } catch {
-            // because: reading a list throws nothing else.
+            // because: reading a list throws no other errors.
             throw error as? StorageError
                 ?? StorageError(.damaged, call: "reading a list", file: session.file.path)
         }
@@ -151,7 +150,7 @@ package struct ListEditor {
             target, key, in: session.transaction.handle)
     }
 
-    /// The same for the links inside a mixed element.
+    /// Updates the index for the links inside a mixed element that is added or removed.
     private func linked(_ element: ListElement, _ isThere: Bool) throws(StorageError) {
         guard case .bytes(let bytes) = element, let index = overlay.reader.intIndex(column.id)
         else { return }

@@ -1,9 +1,9 @@
 import LMDBStorage
 
-/// A map of one row inside a write.
+/// An editor of a map of one row inside a write.
 ///
-/// Every change marks the (row, column) as modified, keeps the number of entries in the row and the
-/// index of links backwards.
+/// Every change marks the row and column as modified, and updates the number of entries in the row and the index of
+/// backlinks.
 package struct MapEditor {
     private let entries: ListEditor
     private let keys: ListWriter
@@ -13,14 +13,14 @@ package struct MapEditor {
         self.keys = keys
     }
 
-    /// The map as it is now, for reading.
+    /// A reader of the map in its current state.
     package var reader: MapReader { MapReader(values: entries.reader, keys: keys.reader) }
 
     /// The number of entries.
     package var count: Int { entries.count }
 
-    /// Sets the value under a key; returns whether the key is new.
-    @discardableResult  // because: most callers only want it set
+    /// Sets the value of a key, and returns whether the key is new.
+    @discardableResult  // because: most callers only need the value to be set
     package func set(_ element: ListElement, for key: [UInt8]) throws(StorageError) -> Bool {
         let (position, isThere) = try reader.search(key.span.bytes)
         // Both, before one is there without the other.
@@ -35,8 +35,8 @@ package struct MapEditor {
         return !isThere
     }
 
-    /// Removes a key and its value; returns whether it was there.
-    @discardableResult  // because: removing what is not there is fine
+    /// Removes a key and its value, and returns whether the key existed.
+    @discardableResult  // because: most callers only need the key to be absent afterwards
     package func remove(_ key: [UInt8]) throws(StorageError) -> Bool {
         let (position, isThere) = try reader.search(key.span.bytes)
         guard isThere else { return false }
@@ -45,7 +45,7 @@ package struct MapEditor {
         return true
     }
 
-    /// Sets the values that are equal to `element` to null; their keys stay.
+    /// Sets all values that equal `element` to null, and keeps their keys.
     func removeValues(equalTo element: ListElement) throws(StorageError) {
         let elements = try entries.elements()
         for position in elements.indices where elements[position] == element {
@@ -55,7 +55,7 @@ package struct MapEditor {
 
     /// Removes all entries.
     package func removeAll() throws(StorageError) {
-        // The keys go with the values.
+        // The keys are removed together with the values.
         try entries.removeAll()
     }
 }

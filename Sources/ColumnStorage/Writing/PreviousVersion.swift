@@ -1,8 +1,8 @@
 import LMDBStorage
 
-/// The version before an open write, for reading what the write has replaced.
+/// The version before an open write, for reading the values that the write has replaced.
 ///
-/// Kept with a snapshot's workspace, so that the readers need not be made for every commit; between commits it holds no
+/// A snapshot's workspace keeps it, so the readers need not be created for every commit; between commits it pins no
 /// version.
 final class PreviousVersion {
     private let source: SnapshotSource
@@ -12,16 +12,16 @@ final class PreviousVersion {
         source = SnapshotSource(file, reader)
     }
 
-    /// Reads this version from now on, until ``end()``.
+    /// Begins reading this version, until ``end()``.
     func begin(_ reader: ReadTransaction) { source.move(to: reader) }
 
-    /// Lets the version go.
+    /// Releases the version.
     func end() { source.close() }
 
-    /// The first thing that made no sense.
+    /// The first damage that a read has found.
     var damage: StorageError? { source.damage }
 
-    /// The table as it was before the write touched it.
+    /// Returns the table in its state before the write touched it.
     func table(_ overlay: TableOverlay) -> TableReader {
         let definition = overlay.reader.definition
         guard let known = tables[overlay.id] else {

@@ -2,23 +2,23 @@ import LMDBStorage
 
 /// Removes rows of one table.
 ///
-/// The effects on indexes, lists, long values and the links of other rows are found once for all of them.
+/// The affected indexes, lists, long values and columns of other rows are determined once for all rows.
 struct RowRemoval {
     private let session: WriteSession
     private let overlay: TableOverlay
     private let reader: TableReader
-    /// The columns whose links may lead to the rows.
+    /// The columns that may have links to the rows.
     private let sources: [(table: TableID, column: ColumnDefinition, index: IntIndex)]
     private let hasMixedColumns: Bool
     /// The columns with an index of integers.
     private let indexed: [(column: ColumnDefinition, index: IntIndex)]
-    /// The columns that have more than their values to clear.
+    /// The columns with data outside of their leaves that must be removed.
     private let others: [ColumnDefinition]
 
-    /// From so many rows on it is worth a look whether there are links at all.
+    /// The number of rows from which it is worthwhile to check first whether there are any links.
     private static let many = 8
 
-    /// Gets ready to remove about `count` rows.
+    /// Prepares to remove about `count` rows.
     init(_ session: WriteSession, _ table: TableID, count: Int) throws(StorageError) {
         self.session = session
         overlay = session.overlay(table)
@@ -46,7 +46,7 @@ struct RowRemoval {
         self.others = others
     }
 
-    /// Removes a row, which must be there.
+    /// Removes a row, which must exist.
     func remove(_ key: ObjectKey) throws(StorageError) {
         let (cluster, row) = session.place(key)
         for source in sources { try unlink(key, source.table, source.column, source.index) }
@@ -59,8 +59,7 @@ struct RowRemoval {
         reader.state.pointee.count -= 1
     }
 
-    /// Makes links to a row that is going to be none, takes the row out of lists and sets, and makes values of maps
-    /// null.
+    /// Removes the links to a row: single links and values of maps become null, and lists and sets lose the row.
     private func unlink(
         _ key: ObjectKey, _ source: TableID, _ column: ColumnDefinition, _ index: IntIndex
     ) throws(StorageError) {
@@ -81,7 +80,7 @@ struct RowRemoval {
         }
     }
 
-    /// Removes what a row has in indexes, lists and the table of long values.
+    /// Removes the data of a row in indexes, lists and the table of long values.
     private func clear(_ key: ObjectKey, _ cluster: Int, _ row: Int) throws(StorageError) {
         for (column, index) in indexed {
             let wasPresent = overlay.unpackedLeaf(0, cluster).isMarked(row)
@@ -103,7 +102,7 @@ struct RowRemoval {
 extension WriteSession {
     /// Removes a row.
     ///
-    /// Its key is never used again.
+    /// Its key is not reused.
     package func delete(_ table: TableID, _ key: ObjectKey) throws(StorageError) {
         let reader = overlay(table).reader
         if !reader.isPresent(key) {
@@ -113,7 +112,7 @@ extension WriteSession {
         try RowRemoval(self, table, count: 1).remove(key)
     }
 
-    /// Removes those of the rows that are there.
+    /// Removes those of the rows that exist.
     package func delete(_ table: TableID, _ keys: [ObjectKey]) throws(StorageError) {
         let reader = overlay(table).reader
         let removal = try RowRemoval(self, table, count: keys.count)

@@ -1,41 +1,41 @@
 import LMDBStorage
 
-// What has been set in the row that is being made.
+// Reads of the values that were set in the row that is being created.
 extension RowWriter {
     private func word(_ column: ColumnID, _ form: UInt8) -> UInt64? {
         guard isSet(column), values[column.rawValue].form == form else { return nil }
         return values[column.rawValue].word
     }
 
-    /// The integer, or the boolean as 0 or 1.
+    /// Returns an integer, or a Boolean as 0 or 1.
     package func int(_ column: ColumnID) -> Int64? {
         word(column, Form.word).map { Int64(bitPattern: $0) }
     }
 
-    /// The double.
+    /// Returns a double.
     package func double(_ column: ColumnID) -> Double? {
         word(column, Form.word).map { Double(bitPattern: $0) }
     }
 
-    /// The float.
+    /// Returns a float.
     package func float(_ column: ColumnID) -> Float? {
         word(column, Form.float).map { Float(bitPattern: UInt32(truncatingIfNeeded: $0)) }
     }
 
-    /// The target of the link; nil for no link, too.
+    /// Returns the target of a link; nil also for a link that was set to nil.
     package func link(_ column: ColumnID) -> ObjectKey? {
         guard let stored = int(column), stored > 0 else { return nil }
         return ObjectKey(rawValue: stored &- 1)
     }
 
-    /// The bytes of a string, of data or of a fixed-size value.
+    /// Returns the bytes of a string, of data or of a fixed-size value.
     package func bytes(_ column: ColumnID) -> [UInt8]? {
         guard isSet(column) else { return nil }
         let cell = values[column.rawValue]
         return cell.form == Form.text || cell.form == Form.fixed ? [UInt8](bytes(cell)) : nil
     }
 
-    /// Whether no row has the value of an indexed column; false for null and for what is not set.
+    /// Returns whether no row has the value of an indexed column; false for null and if the value is not set.
     package func isNew(_ column: ColumnID) -> Bool {
         guard isSet(column) else { return false }
         let cell = values[column.rawValue]

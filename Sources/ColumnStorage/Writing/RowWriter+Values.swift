@@ -1,4 +1,4 @@
-// Setting the values of the row that is being made.
+// Setters for the values of the row that is being created.
 extension RowWriter {
     @inline(__always)
     private func check(_ column: ColumnID, _ kind: ColumnKind) {
@@ -25,7 +25,7 @@ extension RowWriter {
         setWord(column, .int, UInt64(bitPattern: value))
     }
 
-    /// Sets a boolean.
+    /// Sets a Boolean value.
     package func setBool(_ column: ColumnID, _ value: Bool) {
         setWord(column, .bool, value ? 1 : 0)
     }
@@ -41,7 +41,7 @@ extension RowWriter {
         set(column, Cell(word: UInt64(value.bitPattern), form: Form.float))
     }
 
-    /// Sets a link, or none.
+    /// Sets a link; nil removes it.
     package func setLink(_ column: ColumnID, _ target: ObjectKey?) {
         setWord(column, .link, target.map { UInt64(bitPattern: $0.rawValue &+ 1) } ?? 0)
     }
@@ -51,7 +51,7 @@ extension RowWriter {
         setBytes(column, value.utf8Span.span.bytes)
     }
 
-    /// Sets a string; false, without setting it, when the bytes are not UTF-8.
+    /// Sets a string; returns false, without setting it, if the bytes are not valid UTF-8.
     package func setText(_ column: ColumnID, _ value: RawSpan) -> Bool {
         let isText = value.withUnsafeBytes { bytes in
             var offset = 0
@@ -115,7 +115,7 @@ extension RowWriter {
         setBytes(column, value.span.bytes)
     }
 
-    /// Sets null; for a link, no link.
+    /// Sets null; for a link, removes the link.
     package func setNull(_ column: ColumnID) {
         guard let kind = reader.kind(of: column), kind != .list else { return }
         set(column, Cell(form: kind == .link ? Form.word : Form.null))

@@ -1,21 +1,21 @@
 import LMDBStorage
 
-/// Adds many rows to one table as fast as they can be given: `beginRow`, setters, `endRow`.
+/// Adds many rows to one table with little overhead: `beginRow`, setters, `endRow`.
 ///
-/// Values wait in the writer until `endRow` stores them all, so that a row can be given up before: call `beginRow`
-/// again. Columns that are not set stay zero, null or empty. May be used in turn with the session's other calls,
-/// which see the rows that have ended. Over when the write is.
+/// The writer keeps the values until `endRow` stores all of them, so a row can be discarded before with another
+/// `beginRow`. Columns that are not set are zero, null or empty. Other calls of the session may be made in between;
+/// they see the rows that have ended. The writer ends with the write.
 package final class RowWriter {
     struct Cells {
-        /// The key of the first row of the cluster whose leaves are at hand.
+        /// The key of the first row of the cluster whose leaves are in use.
         var firstKey = Int64.min
         /// The session's generation when the addresses were stored.
         var generation = 0
-        /// Where the text of that cluster's rows goes.
+        /// The memory for the text of that cluster's rows.
         var arena: Unmanaged<TextArena>?
-        /// How many columns of the row that is being made are set.
+        /// The number of columns that are set in the current row.
         var setCount = 0
-        /// The bytes of the row that is being made.
+        /// The bytes of the current row.
         var text: UnsafeMutableRawPointer
         var textSize = 0
         var textCapacity: Int
@@ -30,14 +30,14 @@ package final class RowWriter {
         static let null: UInt8 = 5
     }
 
-    /// One value of the row that is being created: its bits, or the range of its bytes in the text.
+    /// One value of the current row: its bits, or the range of its bytes in the text.
     struct Cell {
         var word: UInt64 = 0
         var count = 0
         var form = Form.unset
     }
 
-    /// An index of integers to keep.
+    /// An index of integers that the writer updates.
     private struct KeptIndex {
         let column: Int
         let isLink: Bool
@@ -45,10 +45,10 @@ package final class RowWriter {
     }
 
     private let session: WriteSession
-    // Not counted: the session holds it.
+    // These are not reference-counted, because the session owns them.
     private let transaction: Unmanaged<WriteTransaction>
     private let overlay: TableOverlay
-    // Kept for values that are set when the snapshot is gone already.
+    // The reader is kept for values that are set after the snapshot was released.
     let reader: TableReader
     let state: UnsafeMutablePointer<TableState>
     let cells: UnsafeMutablePointer<Cells>
@@ -57,10 +57,10 @@ package final class RowWriter {
     private let leaves: UnsafeMutablePointer<UnsafeMutableRawPointer?>
     let columns: Int
     private let definition: TableDefinition
-    /// Each holds its index.
+    /// The indexes of integers; each entry references its index.
     private let intIndexes: UnsafeMutableBufferPointer<KeptIndex>
     private let bytesIndexes: [(column: Int, index: BytesIndex)]
-    /// The columns whose links are kept in an index although they hold bytes.
+    /// The columns of bytes whose links are indexed.
     private let mixedColumns: [Int]
 
     private static let firstTextCapacity = 256
@@ -112,10 +112,10 @@ package final class RowWriter {
         transaction._withUnsafeGuaranteedRef { $0.isOpen } && !session.hasFailed
     }
 
-    /// How many columns are set in the row that is being made.
+    /// The number of columns that are set in the current row.
     package var setCount: Int { cells.pointee.setCount }
 
-    /// Begins a row, which exists once ``endRow()`` is called; gives up one that has not ended.
+    /// Begins a row, which exists after ``endRow()``; discards a row that has not ended.
     package func beginRow() {
         cells.pointee.textSize = 0
         cells.pointee.setCount = 0
@@ -126,17 +126,17 @@ package final class RowWriter {
         }
     }
 
-    /// Whether the column has been set in the row that is being made.
+    /// Returns whether a column is set in the current row.
     @inline(__always)
     package func isSet(_ column: ColumnID) -> Bool {
         UInt(bitPattern: column.rawValue) < UInt(bitPattern: columns)
             && values[column.rawValue].form != Form.unset
     }
 
-    /// Ends the row, which exists from now on.
+    /// Ends the row, which now exists.
     ///
     /// Returns its key.
-    @discardableResult  // because bulk loads seldom need the keys
+    @discardableResult  // because bulk loads rarely need the keys
     package func endRow() -> ObjectKey {
         if cells.pointee.textSize > WriteSession.largeText { session.makeSpaceForText() }
         let key = state.pointee.keyBound
@@ -158,7 +158,7 @@ package final class RowWriter {
                 overlay.id, ColumnID(column), ObjectKey(key), bytes: bytes(values[column]).bytes,
                 isNew: true)
         }
-        // because: takeLeaves has made the leaf of the presence.
+        // because: takeLeaves has created the leaf of the presence.
         let word = leaves[0]!.assumingMemoryBound(to: UInt64.self) + row >> 6
         word.pointee |= 1 &<< UInt64(truncatingIfNeeded: row & 63)
         state.pointee.keyBound = key &+ 1
@@ -168,7 +168,7 @@ package final class RowWriter {
 
     @inline(__always)
     private func store(_ cell: Cell, _ column: Int, _ row: Int) {
-        // because: takeLeaves has made the leaves of all columns that are not holes.
+        // because: takeLeaves has created the leaves of all columns that are not holes.
         let leaf = UnpackedLeaf(address: leaves[column &+ 1]!)
         leaf.mark(row)
         leaf.setNull(row, cell.form == Form.null)
@@ -177,7 +177,7 @@ package final class RowWriter {
         case Form.float:
             leaf.setFloat(row, Float(bitPattern: UInt32(truncatingIfNeeded: cell.word)))
         case Form.text:
-            // because: takeLeaves has found it.
+            // because: takeLeaves has looked it up.
             leaf.setPointer(
                 row, cells.pointee.arena!._withUnsafeGuaranteedRef { $0.copy(bytes(cell)) })
         case Form.fixed:
@@ -211,7 +211,7 @@ package final class RowWriter {
         }
     }
 
-    /// The index of an integer column other than a link.
+    /// Returns the index of an integer column other than a link.
     func intIndex(_ column: ColumnID) -> Unmanaged<IntIndex>? {
         for kept in intIndexes where kept.column == column.rawValue && !kept.isLink {
             return kept.index
@@ -232,7 +232,7 @@ package final class RowWriter {
         }
     }
 
-    /// Takes the leaves of the cluster that a new row belongs to; the row's place in it.
+    /// Looks up the leaves of the cluster of a new row, and returns the row's position in the cluster.
     @inline(never)
     private func enterCluster(of key: Int64) -> Int {
         let cluster = Int(key) / Cluster.rows
@@ -255,8 +255,8 @@ package final class RowWriter {
     private func takeLeaves(_ cluster: Int) {
         let generation = session.generation.pointee
         findLeaves(cluster)
-        // Making space for the last leaf may have flushed earlier ones. All leaves of a class with thousands of columns
-        // may need more than the session's limit, so the second time none is flushed.
+        // Creating the last leaf may have flushed earlier ones. All leaves of a class with thousands of columns may
+        // need more than the session's limit, so the second time none is flushed.
         if session.generation.pointee != generation {
             session.keepingLeaves { findLeaves(cluster) }
         }
@@ -267,6 +267,6 @@ package final class RowWriter {
 }
 
 extension WriteSession {
-    /// Adds many rows to a table, fast.
+    /// Returns a writer that adds many rows to a table.
     package func rowWriter(_ table: TableID) -> RowWriter { RowWriter(self, overlay(table)) }
 }

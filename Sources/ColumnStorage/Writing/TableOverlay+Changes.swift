@@ -1,6 +1,6 @@
-// What a write has done, as observers and the history have it.
+// The changes of a write for observers and the history.
 extension TableOverlay {
-    /// The rows that the write has inserted, or in which it has set one of the columns, at any time during the write.
+    /// Returns the rows that the write has inserted, or in which it has set one of the columns.
     func touchedKeys(_ columns: [ColumnID]) -> KeySet {
         var clusters: Set<Int> = Set(presence.keys)
         for key in leaves.keys { clusters.insert(LeafKey(rawValue: key).cluster) }
@@ -20,7 +20,7 @@ extension TableOverlay {
         return result
     }
 
-    /// The changes of the write to the table, complete once everything is flushed.
+    /// Returns the changes of the write to the table, complete after all leaves are flushed.
     func changes() -> TableChanges {
         var changes = TableChanges()
         for cluster in presence.keys.sorted() {

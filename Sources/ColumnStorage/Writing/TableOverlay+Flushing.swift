@@ -2,7 +2,7 @@ import LMDBStorage
 
 // Flushing packs unpacked leaves into the write transaction, from which they are read again if needed.
 extension TableOverlay {
-    /// A copy of a leaf that is in the write transaction; nil if the committed one is the newest.
+    /// Returns a copy of a leaf in the write transaction; nil if the committed leaf is the newest.
     func copyOfFlushed(_ key: LeafKey) -> UnsafeRawBufferPointer? {
         guard flushed.contains(key.rawValue) else { return nil }
         do throws(StorageError) {
@@ -21,7 +21,7 @@ extension TableOverlay {
 
     /// Flushes every unpacked leaf, in the order of their keys.
     ///
-    /// The last time, a few rows of the newest cluster may stay rows.
+    /// In the last flush, a few rows of the newest cluster may remain in row format.
     func flushAll(isLast: Bool = false) throws(StorageError) {
         if isLast { try storeTailRows() }
         let newest = tailCluster
@@ -33,7 +33,7 @@ extension TableOverlay {
         for key in leaves.keys.sorted() { try flush(LeafKey(rawValue: key)) }
     }
 
-    /// Whether the write has unpacked leaves of a cluster.
+    /// Returns whether the write has unpacked leaves of a cluster.
     func hasLeaves(_ cluster: Int) -> Bool {
         if leaves.count <= 2 * slotCount {
             return leaves.keys.contains { LeafKey(rawValue: $0).cluster == cluster }
@@ -43,7 +43,7 @@ extension TableOverlay {
         }
     }
 
-    /// Discards all unpacked leaves, which belong to the reader.
+    /// Discards the unpacked leaves that belong to the reader.
     func releaseKept() {
         for slot in recent.indices {
             recent[slot] = nil
@@ -70,7 +70,7 @@ extension TableOverlay {
             let bits = leaf.presence
             var stored = bits
             if bits.isEmpty && (cluster + 1) * Cluster.rows <= reader.keyBound {
-                // The cluster stays empty permanently.
+                // The cluster remains empty permanently.
                 try dropCluster(cluster)
             } else {
                 try withUnsafeBytesTyped(of: &stored) { bytes throws(StorageError) in
@@ -121,9 +121,9 @@ extension TableOverlay {
         }
     }
 
-    /// Stores the long values that are new and removes those that are gone.
+    /// Stores new long values and removes deleted ones.
     ///
-    /// Returns which rows are long.
+    /// Returns the rows with long values.
     private func putLong(
         _ leaf: UnpackedLeaf, _ slot: Int, _ cluster: Int, _ present: ClusterBits
     ) throws(StorageError) -> ClusterBits {
@@ -150,7 +150,7 @@ extension TableOverlay {
     }
 }
 
-/// `withUnsafeBytes` with typed throws.
+/// Calls `withUnsafeBytes` with typed throws.
 @inline(__always)
 private func withUnsafeBytesTyped<T, Failure: Error>(
     of value: inout T, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void

@@ -2,9 +2,9 @@ import LMDBStorage
 
 // Dropping a column, and removing all rows at once.
 extension TableOverlay {
-    /// Forgets and frees the leaves of a slot, whose column is dropped.
+    /// Removes and frees the leaves of a slot whose column is dropped.
     ///
-    /// The newest cluster has been packed.
+    /// The newest cluster must have been packed.
     func removeLeaves(of slot: Int) throws(StorageError) {
         for cluster in 0..<reader.clusterCount {
             let key = LeafKey(id, cluster: cluster, slot: slot)
@@ -16,9 +16,9 @@ extension TableOverlay {
         }
     }
 
-    /// Forgets every row: all that there were before the write count as deleted.
+    /// Removes every row; all rows from before the write count as deleted.
     ///
-    /// The newest cluster has been packed, and what the file stores is removed by the caller.
+    /// The newest cluster must have been packed, and the caller removes the data in the file.
     func removeAllRows() {
         for cluster in 0..<reader.clusterCount {
             let before: ClusterBits

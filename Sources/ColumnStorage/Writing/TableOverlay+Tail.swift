@@ -1,20 +1,20 @@
 import LMDBStorage
 
-// The newest cluster of a table, which is not full yet. A commit that has touched a few rows of it leaves
-// them as one node each, whole rows, which count instead of what the leaves of the cluster say; a commit that
-// has touched many, or filled the cluster, packs everything into leaves and removes the nodes.
+// The newest cluster of a table, which is not full yet. A commit that has touched a few of its rows stores each as one
+// node with the whole row, which replaces the row's values in the leaves. A commit that has touched many rows, or
+// filled the cluster, packs all rows into leaves and removes the nodes.
 extension TableOverlay {
-    /// Up to how many rows a commit leaves as nodes: about where as many leaves become cheaper.
+    /// The maximum number of rows that a commit stores as nodes; more rows cost about as much as leaves.
     static let rowLimit = 16
 
     /// The cluster that was the newest when the write began.
     var tailCluster: Int { Int(headBefore.keyBound) / Cluster.rows }
 
-    /// Whether the unpacked leaves of a cluster are those that the reader keeps.
+    /// Returns whether the unpacked leaves of a cluster belong to the reader.
     @inline(__always)
     func keepsTail(_ cluster: Int) -> Bool { cluster == tailCluster && !isTailPacked }
 
-    /// Where the text of a row is copied: into the memory of its unpacked leaf.
+    /// Returns the memory for the text of a row, which belongs to the row's unpacked leaf.
     @inline(__always)
     func arena(_ cluster: Int) -> TextArena {
         keepsTail(cluster) ? reader.tailLeaves().arena : session.arena
@@ -23,8 +23,7 @@ extension TableOverlay {
     /// The size of the newest cluster's text in the reader's memory.
     var tailTextSize: Int { isTailPacked ? 0 : reader.tail?.arena.size ?? 0 }
 
-    /// Stores the rows of the newest cluster that the write has touched as nodes, if that is cheap and
-    /// right; otherwise leaves everything to ``packTail()``.
+    /// Stores the touched rows of the newest cluster as nodes, if that is possible and costs less than ``packTail()``.
     func storeTailRows() throws(StorageError) {
         let bound = reader.keyBound
         let cluster = Int(bound) / Cluster.rows
@@ -33,7 +32,7 @@ extension TableOverlay {
         else { return }
         let isKept = keepsTail(cluster)
         if touched.isEmpty, isKept {
-            // Looked at, nothing more.
+            // The leaves are only read.
             for slot in 0..<slotCount {
                 let key = LeafKey(id, cluster: cluster, slot: slot)
                 if let leaf = leaves[key.rawValue] { release(key, leaf) }
@@ -57,7 +56,7 @@ extension TableOverlay {
             }
         }
         presence[cluster] = (leaves[0].marks, leaves[0].presence)
-        // New rows count as inserted, whatever was set in them.
+        // New rows count as inserted, regardless of later changes.
         let old = leaves[0].marks
         for slot in 1..<slotCount where !(leaves[slot].marks & old).isEmpty {
             marks[LeafKey(id, cluster: cluster, slot: slot).rawValue] = leaves[slot].marks
@@ -76,8 +75,7 @@ extension TableOverlay {
         }
     }
 
-    /// The rows of a cluster that the write has touched; nil when it has put some of it away already, or
-    /// has not been there.
+    /// Returns the rows of a cluster that the write has touched; nil if it has flushed some of them, or touched none.
     private func touchedRows(_ cluster: Int) -> ClusterBits? {
         guard hasLeaves(cluster) else { return nil }
         var touched = ClusterBits.zero
@@ -121,7 +119,7 @@ extension TableOverlay {
         layout.write(leaves, row, to: node)
     }
 
-    /// Puts the cluster that was the newest away as leaves, its waiting rows included.
+    /// Packs the cluster that was the newest into leaves, including its tail rows.
     func packTail() throws(StorageError) {
         guard !isTailPacked else { return }
         let cluster = tailCluster

@@ -4,34 +4,34 @@ import LMDBStorage
 /// which the change set is created.
 final class TableOverlay {
     let id: TableID
-    // because: the reader owns this, and the session is there from `begin` to `end`.
+    // because: the reader owns this object, and the session exists from `begin` to `end`.
     unowned(unsafe) let reader: TableReader
     @exclusivity(unchecked) unowned(unsafe) private(set) var session: WriteSession
 
-    /// Unpacked leaves by leaf key.
+    /// The unpacked leaves, by leaf key.
     @exclusivity(unchecked) var leaves: [UInt64: UnpackedLeaf] = [:]
-    /// The unpacked leaf used last, by slot.
+    /// The last used unpacked leaf, by slot.
     @exclusivity(unchecked) var recent: [(cluster: Int, leaf: UnpackedLeaf)?]
-    /// Leaves whose newest form is in the write transaction.
+    /// The leaves whose newest form is in the write transaction.
     @exclusivity(unchecked) var flushed: Set<UInt64> = []
-    /// Marks of leaves that were flushed.
+    /// The marks of flushed leaves.
     @exclusivity(unchecked) var marks: [UInt64: ClusterBits] = [:]
-    /// Committed leaves whose successors were flushed: the first few, which save a search when old values are kept.
+    /// The committed forms of some flushed leaves; they save a search when old values are kept.
     @exclusivity(unchecked) private(set) var origins: [(key: LeafKey, address: UnsafeRawPointer)] =
         []
-    /// Presence before and after the write, of clusters whose presence was flushed.
+    /// The presence before and after the write, for clusters whose presence was flushed.
     @exclusivity(unchecked) var presence: [Int: (old: ClusterBits, new: ClusterBits)] = [:]
-    /// Whether the table was touched at all, net changes or not.
+    /// Whether the table was touched, even without a resulting change.
     @exclusivity(unchecked) private(set) var isTouched = false
-    /// Whether the write has removed the table with all that it stored.
+    /// Whether the write has removed the table with all its data.
     @exclusivity(unchecked) var isRemoved = false
     @exclusivity(unchecked) private(set) var headBefore = TableHead()
     @exclusivity(unchecked) var headAfter: TableHead?
-    /// Whether the cluster that was the newest when the write began has become leaves.
+    /// Whether the cluster that was the newest at the beginning of the write was packed into leaves.
     @exclusivity(unchecked) var isTailPacked = false
     /// The new head's value for rows in the tail, if the write has stored any.
     @exclusivity(unchecked) var tailRows: (stamp: UInt64, bound: Int64)?
-    /// Whether the reader's own leaves of the newest cluster are what the write has made them.
+    /// Whether the reader's leaves of the newest cluster have the changes of the write.
     @exclusivity(unchecked) var keptTail = false
     @exclusivity(unchecked) private var usesTail = false
 
@@ -58,14 +58,14 @@ final class TableOverlay {
         headBefore.count = Int64(reader.count)
         headBefore.hasTailRows = reader.hasTailRows
         headBefore.tailStamp = reader.tailStamp
-        // A write that was rolled back may have left more slots than there are columns.
+        // A write that was rolled back may have had more slots than there are columns now.
         recent.removeLast(max(0, recent.count - reader.definition.columns.count - 1))
         columnsChanged()
         isTouched = false
         for index in reader.rowIndexes { index.begin(reader.keyBound) }
     }
 
-    /// The table's head after the write, once everything is flushed.
+    /// Returns the table's head after the write, when all leaves are flushed.
     func closeHead() -> TableHead {
         var head = headBefore
         head.keyBound = reader.keyBound
@@ -88,7 +88,7 @@ final class TableOverlay {
 
     func touch() { isTouched = true }
 
-    /// The definition has changed; slots may have been added.
+    /// Updates the slots after a change of the definition.
     func columnsChanged() {
         isTouched = true
         let slots = reader.definition.columns.count + 1
@@ -97,7 +97,7 @@ final class TableOverlay {
 
     // MARK: Unpacked leaves
 
-    /// The unpacked leaf of a slot, created from the file's leaf if it does not exist yet.
+    /// Returns the unpacked leaf of a slot, and creates it from the file's leaf if necessary.
     @inline(__always)
     func unpackedLeaf(_ slot: Int, _ cluster: Int) -> UnpackedLeaf {
         if let last = recent[slot], last.cluster == cluster { return last.leaf }
@@ -150,18 +150,19 @@ final class TableOverlay {
         slot == 0 ? 0 : UnpackedLeaf.width(of: kind(of: slot))
     }
 
-    /// Whether the row had a value in the column before: it is older than the write, or was set in it.
+    /// Returns whether a row already had a value in a column: it is older than the write, or the write has set the
+    /// column.
     func hadValue(_ slot: Int, _ cluster: Int, _ row: Int) -> Bool {
         wasPresent(cluster, row) || marksOf(slot, cluster).contains(row)
     }
 
-    /// Whether the write has set the column of a row that is older than the write.
+    /// Returns whether the write has set a column of a row that is older than the write.
     func hasSet(_ column: ColumnID, _ key: ObjectKey) -> Bool {
         marksOf(column.rawValue + 1, Int(key.rawValue) / Cluster.rows)
             .contains(Int(key.rawValue) % Cluster.rows)
     }
 
-    /// Whether the row is older than the write.
+    /// Returns whether a row is older than the write.
     func wasPresent(_ cluster: Int, _ row: Int) -> Bool {
         guard cluster * Cluster.rows + row < Int(headBefore.keyBound) else { return false }
         if let leaf = leaves[LeafKey(id, cluster: cluster, slot: 0).rawValue] {
@@ -176,7 +177,7 @@ final class TableOverlay {
         return leaves[key]?.marks ?? marks[key] ?? .zero
     }
 
-    /// Remembers the address of the committed form of a leaf.
+    /// Records the address of the committed form of a leaf.
     func noteOrigin(_ key: LeafKey, _ leaf: UnpackedLeaf) {
         if let address = leaf.origin, origins.count < 16 { origins.append((key, address)) }
     }
@@ -189,7 +190,7 @@ final class TableOverlay {
                 session.pool.give(leaf, width: width(of: key.slot))
             }
         }
-        // Memory that a large write has needed must not be kept permanently.
+        // Memory that one large write needed is not kept permanently.
         leaves.removeAll(keepingCapacity: leaves.capacity < 64)
         flushed.removeAll(keepingCapacity: flushed.capacity < 64)
         marks.removeAll(keepingCapacity: marks.capacity < 64)
@@ -198,7 +199,7 @@ final class TableOverlay {
         for slot in recent.indices { recent[slot] = nil }
     }
 
-    /// After the commit: the reader's own leaves of the newest cluster are of the new version, or of none.
+    /// Assigns the reader's leaves of the newest cluster to the new version after a commit, or drops them.
     func settleTail() {
         guard let head = headAfter else { return }
         if let tail = reader.tail {
@@ -210,7 +211,7 @@ final class TableOverlay {
         reader.tailStamp = head.tailStamp
     }
 
-    /// Enters the unpacked leaves in the directory again after it has been invalidated.
+    /// Adds the unpacked leaves to the directory again after it was invalidated.
     func restoreAddresses() {
         for (key, leaf) in leaves {
             let key = LeafKey(rawValue: key)

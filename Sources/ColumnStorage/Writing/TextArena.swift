@@ -1,4 +1,4 @@
-/// Memory for the bytes that a write has been given; all of it goes at once.
+/// Memory for the bytes passed to a write, which are freed together.
 final class TextArena {
     @exclusivity(unchecked) private var chunks: [UnsafeMutableRawPointer] = []
     @exclusivity(unchecked) private var next: UnsafeMutableRawPointer?
@@ -10,7 +10,7 @@ final class TextArena {
 
     deinit { for chunk in chunks { chunk.deallocate() } }
 
-    /// Copies the bytes to a place that stays.
+    /// Copies bytes to memory that does not move.
     func copy(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         guard let source = bytes.baseAddress, bytes.count > 0 else {
             return UnsafeRawBufferPointer(start: nil, count: 0)
@@ -34,7 +34,7 @@ final class TextArena {
         self.size += size
     }
 
-    /// Frees everything that was copied, except one chunk for what comes next.
+    /// Frees all copied bytes, except one chunk for later copies.
     func reset() {
         guard let first = chunks.first, rest != firstSize || chunks.count > 1 else { return }
         while chunks.count > 1 { chunks.removeLast().deallocate() }

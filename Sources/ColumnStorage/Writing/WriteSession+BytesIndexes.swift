@@ -1,9 +1,8 @@
 import LMDBStorage
 
-// The same for columns of bytes.
+// Index updates for columns of bytes.
 extension WriteSession {
-    /// Moves the entry of a row in an index of bytes from what the row holds to other bytes; nil is
-    /// no entry.
+    /// Moves the entry of a row in an index of bytes from its current bytes to others; nil means no entry.
     ///
     /// Call it before the row is changed.
     func reindexBytes(
@@ -21,7 +20,7 @@ extension WriteSession {
         } catch { fail(error) }
     }
 
-    /// Removes what a row that goes has in the index and in the table of long values.
+    /// Removes the data of a deleted row from the index and from the table of long values.
     func clearBytes(
         _ overlay: TableOverlay, _ column: ColumnDefinition, _ key: ObjectKey, _ cluster: Int,
         _ row: Int
@@ -35,7 +34,7 @@ extension WriteSession {
         }
     }
 
-    /// Fills the index of a column of bytes that rows exist for already.
+    /// Builds the index of a column of bytes for existing rows.
     func buildBytes(_ reader: TableReader, _ column: ColumnDefinition) throws(StorageError) {
         guard let index = reader.bytesIndex(column.id) else { return }
         for cluster in 0..<reader.clusterCount {

@@ -1,8 +1,8 @@
 import LMDBStorage
 
-// What changing a row means for indexes, lists and the links of other rows.
+// The effects of row changes on indexes, lists and the links of other rows.
 extension WriteSession {
-    /// The list of a row, for changing; also its set, whose order the caller keeps.
+    /// Returns an editor of a row's list or set; the caller keeps a set in order.
     package func list(_ table: TableID, _ column: ColumnID, _ key: ObjectKey) -> ListEditor {
         let overlay = overlay(table)
         guard let lists = overlay.reader.list(column) else {
@@ -14,7 +14,7 @@ extension WriteSession {
             writer: lists.writer(key, count: overlay.reader.listCount(column, key)))
     }
 
-    /// The map of a row, for changing.
+    /// Returns an editor of a row's map.
     package func map(_ table: TableID, _ column: ColumnID, _ key: ObjectKey) -> MapEditor {
         let values = list(table, column, key)
         guard let keys = values.writer.column.keys else {
@@ -32,7 +32,7 @@ extension WriteSession {
         leaf.setWord(row, UInt64(max(count, 0)))
     }
 
-    /// Moves the entry of a row from one integer to another; nil is no entry.
+    /// Moves the entry of a row from one integer to another; nil means no entry.
     func reindex(_ index: IntIndex, _ key: ObjectKey, from old: Int64?, to new: Int64?) {
         if old == new { return }
         do throws(StorageError) {
@@ -41,7 +41,7 @@ extension WriteSession {
         } catch { fail(error) }
     }
 
-    /// The columns whose links point to a table.
+    /// Returns the columns whose links point to a table.
     func incoming(_ table: TableID) -> [(table: TableID, column: ColumnDefinition)] {
         if let known = incomingColumns[table] { return known }
         var found: [(table: TableID, column: ColumnDefinition)] = []
@@ -56,7 +56,7 @@ extension WriteSession {
         return found
     }
 
-    /// The value of a row in the index of integers.
+    /// Returns the value of a row in the index of integers.
     func indexed(_ reader: TableReader, _ column: ColumnDefinition, _ key: ObjectKey) -> Int64? {
         switch column.kind {
         case .int: reader.int(column.id, key)
@@ -66,7 +66,7 @@ extension WriteSession {
         }
     }
 
-    /// Fills the index of a column that rows exist for already.
+    /// Builds the index of a column for existing rows.
     func build(_ reader: TableReader, _ column: ColumnDefinition) throws(StorageError) {
         if let index = reader.intIndex(column.id), column.kind == .int || column.kind == .bool {
             for cluster in 0..<reader.clusterCount {

@@ -1,8 +1,8 @@
 extension WriteSession {
-    /// Adds a row with a given key: present at once, its columns zero, null or empty until they are set.
+    /// Adds a row with a given key, whose columns are zero, null or empty until they are set.
     ///
-    /// Keys between the newest row and this one are never used. A key of a deleted row brings that row back. Returns
-    /// false, without adding a row, if there is one with this key.
+    /// Keys between the newest row and this one are never used. The key of a deleted row restores that row. Returns
+    /// false, without adding a row, if a row has the key.
     package func insert(_ table: TableID, at key: ObjectKey) throws(StorageError) -> Bool {
         let overlay = overlay(table)
         guard key.rawValue < overlay.reader.keyBound else {
@@ -15,7 +15,7 @@ extension WriteSession {
         return true
     }
 
-    /// Lets the keys below a bound unused, so that the next row has at least this key.
+    /// Skips the keys below a bound, so that the next row has at least this key.
     package func reserveKeys(_ table: TableID, below bound: ObjectKey) {
         let overlay = overlay(table)
         let state = overlay.reader.state
@@ -25,7 +25,7 @@ extension WriteSession {
             if Int(key) % Cluster.rows == 0, state.pointee.clusterCount <= cluster {
                 beginCluster(overlay, cluster)
             }
-            // A cluster without rows has a leaf of its own.
+            // A cluster without rows still has a presence leaf.
             let leaf = overlay.unpackedLeaf(0, cluster)
             leaf.presence = leaf.presence
             key = min(bound.rawValue, Int64(cluster + 1) * Int64(Cluster.rows))

@@ -1,8 +1,8 @@
 import LMDBStorage
 
-// Links inside mixed values: an index from targets to holders, as for links.
+// Links inside mixed values, with an index from targets to the rows that contain the links.
 extension WriteSession {
-    /// Moves the entries of a row in the index of a mixed column from the links it holds to those of other bytes.
+    /// Moves the entries of a row in the index of a mixed column from its current links to the links in other bytes.
     ///
     /// Call it before the row is changed.
     func reindexMixed(
@@ -22,7 +22,7 @@ extension WriteSession {
         } catch { fail(error) }
     }
 
-    /// The mixed columns of all tables: any of them may hold a link to any row.
+    /// Returns the mixed columns of all tables; each may have a link to any row.
     func mixedColumns() -> [(table: TableID, column: ColumnDefinition)] {
         if let knownMixedColumns { return knownMixedColumns }
         var found: [(table: TableID, column: ColumnDefinition)] = []
@@ -35,7 +35,7 @@ extension WriteSession {
         return found
     }
 
-    /// Makes every link to a row in mixed values nil.
+    /// Sets every link to a row in mixed values to nil.
     func unlinkMixed(_ table: TableID, _ key: ObjectKey) throws(StorageError) {
         let code = MixedLinks.code(table, key)
         for (source, column) in mixedColumns() {
@@ -60,8 +60,8 @@ extension WriteSession {
 }
 
 extension TableReader {
-    /// The rows whose mixed values in `column` hold a link to a row of `table`, ascending; a row that holds several is
-    /// named as often.
+    /// Returns the rows whose mixed values in `column` have a link to a row of `table`, ascending; a row occurs once
+    /// for each link.
     package func holders(
         of target: ObjectKey, in table: TableID, through column: ColumnID
     ) -> [ObjectKey] {
@@ -72,7 +72,7 @@ extension TableReader {
         } ?? []
     }
 
-    /// The rows of `table` that the mixed values of a row lead to, in the order of the links.
+    /// Returns the rows of `table` to which the mixed values of a row link, in the order of the links.
     package func mixedTargets(
         _ row: ObjectKey, in table: TableID, through column: ColumnID
     ) -> [ObjectKey] {

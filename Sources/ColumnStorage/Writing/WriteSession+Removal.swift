@@ -1,8 +1,8 @@
 import LMDBStorage
 
-// Taking columns and tables away. What they stored is freed in the write that removes them.
+// Removing columns and tables. Their data is freed in the same write.
 extension WriteSession {
-    /// Removes index entries, lists and values of columns that lose them.
+    /// Removes the entries of indexes that the next definition lacks, and the lists and values of dropped columns.
     func clearDropped(
         _ overlay: TableOverlay, _ before: TableDefinition, _ after: TableDefinition
     ) throws(StorageError) {
@@ -25,10 +25,10 @@ extension WriteSession {
         }
     }
 
-    /// Removes a table with its rows and everything they stored; each row counts as deleted.
+    /// Removes a table with its rows and all their data; each row counts as deleted.
     ///
-    /// Its number is never used again. Columns of other tables that link here must have been dropped
-    /// before: links are not looked for. Cost: that of freeing the pages, whatever the rows hold.
+    /// The number of the table is not reused. Columns of other tables that link to it must have been dropped before,
+    /// because links are not searched. Takes only the time to free the pages.
     package func removeTable(_ table: TableID) throws(StorageError) {
         let overlay = overlay(table)
         guard !overlay.isRemoved else { return }
@@ -50,24 +50,24 @@ extension WriteSession {
         reader.configure(empty)
     }
 
-    /// Whether the write has changed nothing yet.
+    /// Whether the write has not changed any data yet.
     package var isUntouched: Bool {
         !isSchemaChanged && overlays.values.allSatisfy { !$0.isTouched }
     }
 
-    /// The rows that the write has inserted, or in which it has set one of the columns.
+    /// Returns the rows that the write has inserted, or in which it has set one of the columns.
     ///
-    /// Takes time proportional to what the write has touched.
+    /// Takes time in proportion to the touched rows.
     package func touchedKeys(_ table: TableID, _ columns: [ColumnID]) -> KeySet {
         overlays[table]?.touchedKeys(columns) ?? KeySet()
     }
 
-    /// Whether the write has set the column of a row that is older than the write.
+    /// Returns whether the write has set a column of a row that is older than the write.
     package func hasSet(_ table: TableID, _ column: ColumnID, _ key: ObjectKey) -> Bool {
         overlays[table]?.hasSet(column, key) == true
     }
 
-    /// Whether the write has changed the table.
+    /// Returns whether the write has touched a table.
     package func hasTouched(_ table: TableID) -> Bool { overlays[table]?.isTouched == true }
 
     private func removeEntries(

@@ -1,13 +1,12 @@
 import LMDBStorage
 
-// Taking back what an earlier version did.
+// Reverting the changes of an earlier version.
 extension WriteSession {
-    /// Makes everything that a version has changed what it was before that version; rows that it deleted come back under
-    /// their keys.
+    /// Restores all data that a version has changed, including rows that it deleted, with their keys.
     ///
-    /// The data must be what it was at that version, and the schema too: the caller knows from the history. Costs what the
-    /// version did. Throws `damaged` if the version's old values are not kept or do not fit; the write is to be
-    /// cancelled then.
+    /// The data and the schema must be those of that version, which the caller checks in the history. Takes time in
+    /// proportion to the changes of the version. Throws `damaged` if the version's old values are not kept or do not
+    /// fit; the write must then be cancelled.
     package func revert(version: UInt64) throws(StorageError) {
         guard var reader = snapshot.entryReader(version) else {
             throw StorageError(.damaged, call: "a version without history", file: file.path)
@@ -55,7 +54,7 @@ extension WriteSession {
         }
     }
 
-    /// Brings a row back that an earlier version has deleted: every column zero, null or empty until it is set.
+    /// Restores a row that an earlier version has deleted; its columns are zero, null or empty until they are set.
     func revive(_ table: TableID, _ key: ObjectKey) throws(StorageError) {
         let overlay = overlay(table)
         let (cluster, row) = place(key)
@@ -138,7 +137,7 @@ extension WriteSession {
         } catch { throw misfit() }
         guard column.collection == .map else {
             let list = list(table, column.id, key)
-            // From the end on, so that the positions before stay what they are.
+            // The hunks are reverted from the end, so the positions before them do not change.
             for hunk in hunks.reversed() {
                 if hunk.new == 0..<count, count > 0 {
                     try list.removeAll()
@@ -149,7 +148,7 @@ extension WriteSession {
                     try list.insert(element, at: hunk.new.lowerBound + offset)
                 }
             }
-            // Also where nothing was replaced: the collection counts as changed.
+            // The count is set even if no elements were replaced, because the collection counts as changed.
             return setListCount(overlay(table), column.id, key, list.count)
         }
         let map = map(table, column.id, key)

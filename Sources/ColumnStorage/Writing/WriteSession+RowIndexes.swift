@@ -1,8 +1,8 @@
 import LMDBStorage
 
-// The same for indexes whose entries are computed from rows.
+// Updates of indexes whose entries are computed from rows.
 extension WriteSession {
-    /// To be called before a value of a row changes.
+    /// Removes the index entries of a row before one of its values changes.
     @inline(never)
     func noteChange(_ overlay: TableOverlay, _ column: ColumnID, _ key: ObjectKey) {
         do throws(StorageError) {
@@ -12,7 +12,7 @@ extension WriteSession {
         } catch { fail(error) }
     }
 
-    /// Gives the rows that have changed or are new their entries.
+    /// Adds the index entries of changed and new rows.
     func settleRowIndexes(_ reader: TableReader) throws(StorageError) {
         for index in reader.rowIndexes { try index.settle(reader, in: transaction.handle) }
     }

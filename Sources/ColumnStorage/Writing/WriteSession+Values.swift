@@ -1,4 +1,4 @@
-// Setting single values of rows.
+// Setters for single values of rows.
 extension WriteSession {
     @inline(__always)
     func place(_ key: ObjectKey) -> (cluster: Int, row: Int) {
@@ -6,7 +6,8 @@ extension WriteSession {
         return (cluster, Int(key.rawValue) - cluster * Cluster.rows)
     }
 
-    /// The unpacked leaf and row to write a value to, marked as set; nil where the table reads as empty because it is damaged.
+    /// Returns the unpacked leaf and row for a value, marked as set; nil if the table is read as empty because it is
+    /// damaged.
     @inline(__always)
     private func target(
         _ table: TableID, _ column: ColumnID, _ key: ObjectKey, _ kind: ColumnKind,
@@ -17,7 +18,7 @@ extension WriteSession {
             overlay.reader.kind(of: column) == kind && key.rawValue >= 0
                 && (isNew || key.rawValue < overlay.reader.keyBound)
         else {
-            // Presence and the head of the table do not agree. The commit throws the damage.
+            // The presence and the head of the table do not agree. The commit throws the damage.
             overlay.reader.source.noteDamage("row \(key.rawValue) of table \(table.rawValue)")
             return nil
         }
@@ -26,7 +27,7 @@ extension WriteSession {
         let leaf = overlay.unpackedLeaf(column.rawValue + 1, cluster)
         // The caller that sets the bytes of a mixed column updates its index.
         if kind != .data, let index = overlay.reader.intIndexes[column.rawValue] {
-            // A row that this write has made has no entry before it is set for the first time.
+            // A new row has no entry before the column is set for the first time.
             let hadValue = leaf.marks.contains(row) || overlay.wasPresent(cluster, row)
             var old: Int64?
             if hadValue && !leaf.isNull(row) {
@@ -46,7 +47,7 @@ extension WriteSession {
         leaf.setWord(row, UInt64(bitPattern: value))
     }
 
-    /// Sets a boolean.
+    /// Sets a Boolean value.
     package func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, bool value: Bool) {
         guard let (leaf, row) = target(table, column, key, .bool, value ? 1 : 0) else { return }
         leaf.setNull(row, false)
@@ -67,7 +68,7 @@ extension WriteSession {
         leaf.setFloat(row, value)
     }
 
-    /// Sets a link, or none.
+    /// Sets a link; nil removes it.
     package func set(
         _ table: TableID, _ column: ColumnID, _ key: ObjectKey, link value: ObjectKey?
     ) {
@@ -81,7 +82,7 @@ extension WriteSession {
         set(table, column, key, bytes: value, isNew: false)
     }
 
-    /// `isNew`: the row is about to be added.
+    /// Sets a string, data or a fixed-size value; `isNew` is true if the row is about to be added.
     func set(
         _ table: TableID, _ column: ColumnID, _ key: ObjectKey, bytes value: RawSpan, isNew: Bool
     ) {
@@ -124,7 +125,7 @@ extension WriteSession {
         set(table, column, key, bytes: value.utf8Span.span.bytes)
     }
 
-    /// Sets null; for a link, no link.
+    /// Sets null; for a link, removes the link.
     package func setNull(_ table: TableID, _ column: ColumnID, _ key: ObjectKey) {
         let overlay = overlay(table)
         let kind = overlay.reader.kind(of: column) ?? .int

@@ -1,15 +1,15 @@
 import LMDBStorage
 import MemoryAccounts
 
-/// An open write of a snapshot: what changes rows.
+/// An open write of a snapshot, with which rows are changed.
 ///
-/// Reads of the snapshot see its changes at once.
+/// Reads of the snapshot see its changes immediately.
 ///
-/// Belongs to the thread that began it. All changed leaves stay unpacked in memory until commit, or until they take too
-/// much memory. A failure during a flush (a full disk or map) is kept and thrown by `commit`, so that single changes
-/// need not throw; then the whole write is discarded.
+/// A session belongs to the thread that began it. All changed leaves are unpacked in memory until the commit, or until
+/// they take too much memory. A failure during a flush (a full disk or map) is kept and thrown by `commit`, so single
+/// changes need not throw; the whole write is then rolled back.
 ///
-/// Rows and columns must exist and fit: the layer above has checked them.
+/// Rows and columns must exist, and values must fit: the layer above checks them.
 package final class WriteSession {
     let file: ColumnFile
     let transaction: WriteTransaction
@@ -19,40 +19,40 @@ package final class WriteSession {
     let pool: LeafPool
     let arena: TextArena
     private let deltaBuffer: DeltaBufferStorage
-    /// Incremented whenever unpacked leaves are flushed, which invalidates earlier addresses.
+    /// A counter that is incremented when unpacked leaves are flushed, which invalidates earlier addresses.
     let generation: UnsafeMutablePointer<Int>
-    /// Bytes of unpacked leaves.
+    /// The size of the unpacked leaves in bytes.
     @exclusivity(unchecked) var heapSize = 0
-    /// Whether leaves stay unpacked although they take too much memory.
+    /// Whether leaves are kept unpacked even if they take too much memory.
     @exclusivity(unchecked) private var keepsLeaves = false
     @exclusivity(unchecked) private(set) var failure: StorageError?
     @exclusivity(unchecked) private(set) var overlays: SortedMap<TableID, TableOverlay> =
         SortedMap()
     @exclusivity(unchecked) private var recent: TableOverlay?
-    /// The greatest key of each shard that was read.
+    /// The greatest keys of the shards that were read.
     @exclusivity(unchecked) private var greatestKeys: SortedMap<Int, UInt64?> = SortedMap()
     @exclusivity(unchecked) var isSchemaChanged = false
     /// The history's record of this write if it restores an earlier version's data.
     @exclusivity(unchecked) package var restoration: Restoration?
-    /// The script that commits, for the history.
+    /// The script that commits, for the history entry.
     @exclusivity(unchecked) package var author: VersionAuthor?
     @exclusivity(unchecked) var incomingColumns:
         [TableID: [(table: TableID, column: ColumnDefinition)]] = [:]
     @exclusivity(unchecked) var knownMixedColumns: [(table: TableID, column: ColumnDefinition)]?
-    /// Disables early flushes.
+    /// Whether early flushes are disabled because the write is ending.
     @exclusivity(unchecked) private var isEnding = false
     /// The definitions of the tables before the write changed them.
     @exclusivity(unchecked) var definitionsBefore: [TableID: TableDefinition]
     /// Copies of leaves that the write has flushed, for readers.
     let copies = LeafCopies()
 
-    /// Memory for unpacked leaves before they are flushed early.
+    /// The memory of unpacked leaves from which they are flushed early.
     private let memoryLimit: Int
-    /// The memory that unpacked leaves of a script's write may take before the script's account is charged again.
+    /// The memory that the script's account has granted to unpacked leaves so far.
     @exclusivity(unchecked) private var grantedSize: Int
     @exclusivity(unchecked) private var charge: MemoryCharge
     private static let chargeStep = 1 << 20
-    /// Bytes of text that are worth a look at how much the write takes.
+    /// The size of a text from which the memory of the write is checked.
     static let largeText = 4096
 
     init(_ snapshot: Snapshot, _ transaction: WriteTransaction) {
@@ -101,9 +101,9 @@ package final class WriteSession {
         return overlay
     }
 
-    /// Creates the table, or changes what it looks like.
+    /// Creates a table, or changes its definition.
     ///
-    /// Added columns read as zero, null or empty for the rows that exist, at no cost.
+    /// Added columns are zero, null or empty in existing rows, without any cost.
     package func define(_ table: TableDefinition) throws(StorageError) {
         guard table.id.rawValue < TableID.limit - 1, table.columns.count < ColumnID.limit else {
             throw StorageError(.system, call: "too many tables or columns", file: file.path)
@@ -113,7 +113,7 @@ package final class WriteSession {
         knownMixedColumns = nil
         let overlay = overlay(table.id)
         let before = overlay.reader.definition
-        // Waiting rows are laid out as the definition says.
+        // The layout of tail rows depends on the definition.
         try overlay.packTail()
         try clearDropped(overlay, before, table)
         try clearRowIndexes(overlay.reader, table)
@@ -144,7 +144,7 @@ package final class WriteSession {
 
     // MARK: Rows
 
-    /// Adds a row: present at once, its columns zero, null or empty until they are set.
+    /// Adds a row, whose columns are zero, null or empty until they are set.
     package func insert(_ table: TableID) -> ObjectKey {
         let overlay = overlay(table)
         let state = overlay.reader.state
@@ -166,13 +166,14 @@ package final class WriteSession {
         guard
             state.pointee.resize(columns: state.pointee.columnCount, clusters: cluster + 1)
         else {
-            // because: the directory is a few bytes per 496 rows; a process without them is at its end.
+            // because: the directory takes a few bytes for 496 rows; a process without that much memory cannot
+            // continue.
             preconditionFailure("no memory for the directory of a table")
         }
         state.pointee.clusterCount = cluster + 1
         if cluster > 0 && failure == nil {
             do throws(StorageError) {
-                // While the rows are still at hand unpacked.
+                // This happens while the rows are still unpacked.
                 if !overlay.reader.rowIndexes.isEmpty { try settleRowIndexes(overlay.reader) }
                 try overlay.flush(cluster: cluster - 1)
                 releaseTextIfUnused()
@@ -182,7 +183,7 @@ package final class WriteSession {
 
     // MARK: Memory
 
-    /// Runs `body` without flushing leaves, whatever memory it needs.
+    /// Runs `body` without flushing leaves, regardless of the memory they take.
     func keepingLeaves(_ body: () -> Void) {
         keepsLeaves = true
         defer { keepsLeaves = false }
@@ -196,7 +197,7 @@ package final class WriteSession {
         flushIfNeeded(heapSize + arena.size + tailTextSize)
     }
 
-    /// Called before large text is stored, which may go to the newest cluster of a table.
+    /// Flushes leaves before large text is stored, which may belong to the newest cluster of a table.
     func makeSpaceForText() {
         let size = heapSize + arena.size + tailTextSize
         guard size > grantedSize, failure == nil, !isEnding, !keepsLeaves else { return }
@@ -205,7 +206,7 @@ package final class WriteSession {
 
     private var tailTextSize: Int { overlays.values.reduce(0) { $0 + $1.tailTextSize } }
 
-    /// Flushes the leaves if there are too many, or if the script's account does not grant more of them.
+    /// Flushes the leaves if they take too much memory, or if the script's account does not grant more.
     @inline(never)
     private func flushIfNeeded(_ size: Int) {
         if size <= memoryLimit, (try? charge.set(size + Self.chargeStep)) != nil {
@@ -222,7 +223,7 @@ package final class WriteSession {
         }
     }
 
-    /// Frees the bytes of text once no unpacked leaf points to them.
+    /// Frees the memory of texts when no unpacked leaf points to it.
     private func releaseTextIfUnused() {
         if arena.size > 1 << 20 && overlays.values.allSatisfy({ $0.leaves.isEmpty }) {
             arena.reset()
@@ -236,13 +237,13 @@ package final class WriteSession {
 
     /// Whether the write can only be rolled back.
     package var hasFailed: Bool { isFailed }
-    // Not `package` itself, because other modules would check for exclusive access at each read.
+    // Not `package` itself, because other modules would check for exclusive access in each read.
     @exclusivity(unchecked) private var isFailed = false
 
     /// Throws the error that made the write fail.
     package func requireNoFailure() throws(StorageError) { if let failure { throw failure } }
 
-    /// Stores a leaf; at the end of the shard without a search.
+    /// Stores a leaf; at the end of the shard, without a search.
     func put(
         _ shard: Table, _ table: TableID, _ key: UInt64, _ bytes: UnsafeRawBufferPointer,
         mayBeLast: Bool
@@ -262,9 +263,9 @@ package final class WriteSession {
         greatestKeys[index] = isLast ? key : greatest
     }
 
-    // MARK: The end
+    // MARK: Ending the write
 
-    /// Puts everything away and records the change set; what remains is the transaction's commit.
+    /// Flushes all leaves and records the change set; afterwards only the transaction has to be committed.
     func prepare() throws(StorageError) {
         if let failure { throw failure }
         isEnding = true
@@ -324,10 +325,10 @@ package final class WriteSession {
         }
     }
 
-    /// The write has become a version.
+    /// Records the version as which the write was committed.
     func didCommit(as version: UInt64) { deltaBuffer.didCommit(as: version) }
 
-    /// The shards that the write has touched.
+    /// Returns the shards that the write has touched, one bit for each.
     func touchedShards() -> UInt32 {
         var shards: UInt32 = 0
         for overlay in overlays.values where overlay.isTouched {
@@ -336,7 +337,7 @@ package final class WriteSession {
         return shards
     }
 
-    /// Releases all memory; the session is over.
+    /// Releases all memory at the end of the session.
     func end() {
         recent = nil
         for overlay in overlays.values {

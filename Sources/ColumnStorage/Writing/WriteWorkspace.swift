@@ -1,13 +1,12 @@
-/// The memory that the writes of one snapshot work with, kept from one to the next: a small commit must not
-/// pay for allocations that the one before has made already.
+/// The buffers of one snapshot's writes, kept between writes so that a small commit needs no allocations.
 package final class WriteWorkspace {
     let packer = LeafPacker()
     let pool = LeafPool()
     let arena = TextArena()
     let deltaBuffer = DeltaBufferStorage()
-    /// Made when a write keeps what it replaces.
+    /// The reader of the previous version; created when a write first keeps replaced values.
     @exclusivity(unchecked) var previous: PreviousVersion?
-    /// Incremented whenever unpacked leaves are flushed, which invalidates earlier addresses.
+    /// A counter that is incremented when unpacked leaves are flushed, which invalidates earlier addresses.
     let generation: UnsafeMutablePointer<Int>
 
     init() {
