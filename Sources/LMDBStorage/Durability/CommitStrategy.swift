@@ -1,34 +1,34 @@
-/// How the open write reaches the device.
+/// The way in which the open write reaches the device.
 enum CommitMode {
-    /// LMDB flushes pages and header.
+    /// LMDB flushes pages and header in the commit.
     case direct
-    /// The log has a record of it.
+    /// The redo log has a record of the commit.
     case logged
-    /// The log's next checkpoint brings it to the device.
+    /// The next checkpoint of the redo log flushes the commit.
     case checkpointed
-    /// Nothing is flushed.
+    /// The commit is never flushed.
     case unflushed
 }
 
-/// How the commits of an open file reach the device.
+/// The strategy by which the commits of an open file reach the device.
 ///
-/// Everything that ``Durability`` promises is kept behind these calls. Two implementations exist: ``PlainCommits`` leaves
-/// all of it to LMDB, and ``RedoLog`` writes a log. Except where noted, the caller has LMDB's write lock.
+/// These calls implement all guarantees of ``Durability``. There are two implementations: ``PlainCommits`` relies on
+/// LMDB alone, and ``RedoLog`` writes a redo log. Unless noted otherwise, the caller holds LMDB's write lock.
 protocol CommitStrategy: AnyObject, Sendable {
-    /// Decides how the write that has begun will be committed; `newest` is the version that it builds on.
+    /// Decides how the write that has begun will be committed; `newest` is the version before it.
     ///
-    /// Throws why nothing can be written any more.
+    /// Throws the reason if no data can be written any more.
     func begin(_ durability: Durability, newest: UInt64) throws(StorageError) -> CommitMode
 
-    /// Brings to the device what must be there before any process can see the commit of `version`.
+    /// Flushes the data that must be on the device before any process can see the commit of `version`.
     ///
-    /// Throws `diskFull` and what the device reports; the write is then rolled back.
+    /// Throws `diskFull` and the errors of the device; the write is then rolled back.
     func prepare(_ version: UInt64, _ mode: CommitMode) throws(StorageError)
 
-    /// LMDB has refused a commit that was prepared, and released the write lock.
+    /// Called after LMDB has refused a prepared commit and released the write lock.
     func commitFailed(_ mode: CommitMode)
 
-    /// A write is about to be rolled back; `isOutOfSpace` says that it has found no space.
+    /// Called before a write is rolled back; `isOutOfSpace` is true if the write found no space.
     func rollBack(_ mode: CommitMode, isOutOfSpace: Bool)
 
     /// Waits until every commit so far is on the device.
@@ -36,10 +36,10 @@ protocol CommitStrategy: AnyObject, Sendable {
     /// Called without the write lock.
     func sync() throws(StorageError)
 
-    /// The versions that processes hold only for the sake of durability, without reading them.
+    /// Returns the versions that processes pin only for durability, without reading them.
     func pinnedVersions() -> Set<ForeignReader>
 
-    /// Completes the data file, unless another process has the write lock, before the file is closed.
+    /// Flushes the data file completely before it is closed, unless another process holds the write lock.
     ///
     /// Called without the write lock.
     func close()

@@ -1,17 +1,17 @@
 import CLMDB
 
-/// Commits as LMDB makes them: pages and header are each flushed before the commit returns, or neither is.
+/// Commits by LMDB alone: either pages and header are both flushed before the commit returns, or neither is.
 ///
-/// Serves files without a log: those that only this process can see, those that cannot be written, and all files where
-/// LMDB is not laid out as ``LMDBLayout`` expects. `async` is the same as `full` here. LMDB without a flush writes pages
-/// and headers in any order, so that a power failure could damage the file.
+/// Used for files without a redo log: files that only this process can see, files that cannot be written, and all files
+/// if LMDB's structures differ from the layout that ``LMDBLayout`` expects. Here `async` equals `full`, because without
+/// a flush pages and headers are written in any order, and a power failure could damage the file.
 final class PlainCommits: CommitStrategy, @unchecked Sendable {
-    // Unchecked because: LMDB's environment may be used from all threads.
+    // Unchecked because: all threads may use LMDB's environment.
     private let environment: OpaquePointer
     private let path: String
     private let isPrivate: Bool
 
-    /// `isPrivate` says that no other process finds the file.
+    /// Creates the strategy of an environment; `isPrivate` is true if no other process can find the file.
     init(_ environment: OpaquePointer, _ path: String, isPrivate: Bool) {
         self.environment = environment
         self.path = path
@@ -23,7 +23,7 @@ final class PlainCommits: CommitStrategy, @unchecked Sendable {
         return durability == .memory ? .unflushed : .direct
     }
 
-    /// Makes the file complete without the log that another process, with another release of LMDB, may have begun.
+    /// Makes the file complete without the redo log of another process with another release of LMDB.
     private func endLog() throws(StorageError) {
         var descriptor: mdb_filehandle_t = -1
         mdb_env_get_fd(environment, &descriptor)

@@ -1,15 +1,16 @@
 import CLMDB
 
-/// The changes of the open write as its record keeps them, in the order in which they were made.
+/// The changes of the open write in the form of its log record, in the order in which they were made.
 ///
-/// A change is what it is (a byte), the table's number (a byte), the lengths of key (2) and value (4), key and value.
-/// Only the thread that holds the write lock may use it. The memory is used again for the next write.
+/// A change consists of its kind (a byte), the table's number (a byte), the lengths of key (2 bytes) and value (4
+/// bytes), key and value. Only the thread that holds the write lock may use the recorder. The memory is reused for the
+/// next write.
 final class ChangeRecorder: @unchecked Sendable {
     // Unchecked because: only the holder of the write lock uses it.
 
-    /// The most that is recorded of one write: beyond it, writing the data file itself is the cheaper way.
+    /// The maximum size of the recorded changes of one write; above it, writing the data file itself costs less.
     static let limit = 1 << 20
-    /// The size of the buffer that is kept from write to write.
+    /// The maximum size of the buffer that is kept between writes.
     private static let keptSize = 256 << 10
 
     enum Change: UInt8 {
@@ -20,11 +21,11 @@ final class ChangeRecorder: @unchecked Sendable {
 
     static let headSize = 8
 
-    /// Whether changes are to be recorded.
+    /// Whether changes are recorded.
     private(set) var isRecording = false
-    /// Whether a place was lent that its owner fills before the next change.
+    /// Whether memory was returned that the caller fills before the next change.
     private(set) var isLent = false
-    /// Whether there are changes that are not recorded.
+    /// Whether some changes were not recorded.
     private(set) var isIncomplete = false
     private var bytes = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     private var used = LogRecord.size
@@ -32,20 +33,20 @@ final class ChangeRecorder: @unchecked Sendable {
 
     deinit { bytes.deallocate() }
 
-    /// Whether nothing has changed.
+    /// Whether there are no changes.
     var isEmpty: Bool { used == LogRecord.size && !isIncomplete }
 
-    /// The record: space for its head, then the changes.
+    /// The record: space for its header, then the changes.
     var record: UnsafeMutableRawBufferPointer {
         UnsafeMutableRawBufferPointer(rebasing: bytes[..<used])
     }
 
-    /// Space for the head of a record without changes.
+    /// Space for the header of a record without changes.
     var head: UnsafeMutableRawBufferPointer {
         UnsafeMutableRawBufferPointer(rebasing: bytes[..<LogRecord.size])
     }
 
-    /// A write begins.
+    /// Begins recording a write.
     func begin() {
         used = LogRecord.size
         isLent = false
@@ -54,7 +55,7 @@ final class ChangeRecorder: @unchecked Sendable {
         if !isRecording { isIncomplete = true }
     }
 
-    /// The write is over.
+    /// Ends recording a write.
     func end() {
         isRecording = false
         isLent = false
@@ -64,7 +65,7 @@ final class ChangeRecorder: @unchecked Sendable {
         }
     }
 
-    /// Notes that something changed that is not recorded.
+    /// Records that a change was not recorded.
     func giveUp() {
         isRecording = false
         isLent = false
@@ -77,14 +78,14 @@ final class ChangeRecorder: @unchecked Sendable {
         place.copyMemory(from: value)
     }
 
-    /// Records a value that its owner fills at `place` before the next change.
+    /// Records a value that the caller writes to `place` before the next change.
     func lend(_ table: UInt32, _ key: UnsafeRawBufferPointer, _ place: UnsafeRawBufferPointer) {
         guard add(.put, table, key, place.count) != nil else { return }
         lent = place
         isLent = true
     }
 
-    /// Takes over what was filled in.
+    /// Copies the value that the caller has written.
     func settle() {
         isLent = false
         UnsafeMutableRawBufferPointer(rebasing: bytes[used - lent.count..<used])
@@ -97,7 +98,7 @@ final class ChangeRecorder: @unchecked Sendable {
         _ = add(.drop, table, UnsafeRawBufferPointer(start: nil, count: 0), 0)
     }
 
-    /// Adds a change; the place of its value, or nil where it is too much to record.
+    /// Adds a change, and returns the memory for its value; nil if the record would be too large.
     @inline(__always)
     private func add(
         _ change: Change, _ table: UInt32, _ key: UnsafeRawBufferPointer, _ count: Int

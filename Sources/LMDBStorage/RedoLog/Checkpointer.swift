@@ -4,18 +4,18 @@
     import Darwin
 #endif
 
-/// A checkpoint that is on its way: the version is held, the header is made, and the device has neither yet.
+/// A checkpoint in progress: the version is pinned and the header is created, but neither is on the device yet.
 struct LogCheckpoint: @unchecked Sendable {
-    // Unchecked because: only the holder of the write lock uses the pin.
+    // Unchecked because: only the thread that holds the write lock uses the pin.
     let header: LogHeader
     let pin: LogPin
     let file: LogFile
     let data: Int32
 
-    /// How the error is called that says that the device has not taken the data.
+    /// The call in errors that report that the device has not written the data.
     static let flushing = "flushing the data file"
 
-    /// Brings the data file to the device, then the header; gives the log's lock back.
+    /// Flushes the data file and then the header to the device, and releases the log's lock.
     func complete() -> StorageError? {
         defer { _ = Platform.lockFile(file.descriptor, LOCK_UN) }
         guard Platform.flush(data) else {
@@ -30,11 +30,11 @@ struct LogCheckpoint: @unchecked Sendable {
     }
 }
 
-/// Works for a log behind the writers' backs: moves checkpoints on, and ends a log that is no longer written.
+/// The background thread of a log: completes checkpoints, and ends a log that is no longer written.
 ///
-/// One thread, which the first task starts.
+/// The first task starts the thread.
 final class Checkpointer: @unchecked Sendable {
-    // Unchecked because: `monitor` guards everything below it.
+    // Unchecked because: `monitor` guards all following properties.
     weak var log: RedoLog?
     private let monitor = Monitor()
     private var thread: pthread_t?
@@ -44,12 +44,12 @@ final class Checkpointer: @unchecked Sendable {
     private var done: (LogCheckpoint, StorageError?)?
     private var isWatching = false
 
-    /// How often is looked whether anybody still writes.
+    /// The interval of the check for recent writes, in nanoseconds.
     private static let round = 250_000_000
     /// The number of rounds without a write before a checkpoint.
     private static let patience = 4
 
-    /// Asks to look whether anybody still writes, or to stop that.
+    /// Starts or stops the check for recent writes.
     func watch(_ isOn: Bool) {
         monitor.withLock {
             if isWatching == isOn { return }
@@ -59,9 +59,9 @@ final class Checkpointer: @unchecked Sendable {
         }
     }
 
-    /// Completes a checkpoint.
+    /// Completes a checkpoint in the background.
     ///
-    /// Returns at once; only while none is under way.
+    /// The function returns at once. No other checkpoint may be in progress.
     func begin(_ next: LogCheckpoint) {
         monitor.withLock {
             done = nil
@@ -77,19 +77,19 @@ final class Checkpointer: @unchecked Sendable {
         }
     }
 
-    /// Whether a checkpoint is running, or has ended and its result has not been read yet.
+    /// Whether a checkpoint is running, or its result was not read yet.
     var isBusy: Bool { monitor.withLock { isAtWork || done != nil } }
 
-    /// Whether a checkpoint is under way.
+    /// Whether a checkpoint is in progress.
     var isUnderWay: Bool { monitor.withLock { isAtWork } }
 
-    /// Whether it looks if anybody still writes.
+    /// Whether the thread checks for recent writes.
     var isWatched: Bool { monitor.withLock { isWatching } }
 
-    /// Waits for the checkpoint that is under way.
+    /// Waits for the checkpoint in progress.
     ///
-    /// One that the thread has not begun is completed here: the thread may be waiting for the write lock, which the
-    /// caller has.
+    /// If the thread has not begun it, it is completed here, because the thread may be waiting for the write lock that
+    /// the caller holds.
     func finish() {
         monitor.withLock {
             if let next = checkpoint {
@@ -102,7 +102,7 @@ final class Checkpointer: @unchecked Sendable {
         }
     }
 
-    /// The result of the last checkpoint, returned once.
+    /// Returns the result of the last checkpoint, but only once.
     func result() -> (LogCheckpoint, StorageError?)? {
         monitor.withLock {
             defer { done = nil }
@@ -110,7 +110,7 @@ final class Checkpointer: @unchecked Sendable {
         }
     }
 
-    /// Serves the last request and ends the thread.
+    /// Completes the last request and ends the thread.
     func stop() {
         monitor.lock()
         isStopping = true
@@ -122,7 +122,7 @@ final class Checkpointer: @unchecked Sendable {
         monitor.withLock { isStopping = false }
     }
 
-    /// Starts the thread; with the monitor.
+    /// Starts the thread; the caller holds the monitor.
     private func start() {
         guard thread == nil, !isStopping else { return }
         var blocked = sigset_t()

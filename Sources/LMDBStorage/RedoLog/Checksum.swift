@@ -1,12 +1,12 @@
-/// A checksum of 64 bits over bytes, which distinguishes complete records from torn and old ones.
+/// A 64-bit checksum of bytes, which distinguishes complete records from torn and old ones.
 ///
-/// Does not protect against deliberate forgery.
+/// It does not protect against deliberate forgery.
 enum Checksum {
     private static let factors: (UInt64, UInt64) = (0x9E37_79B9_7F4A_7C15, 0xD6E8_FEB8_6659_FD93)
 
-    /// The checksum of `bytes`, going on from that of others.
+    /// Returns the checksum of `bytes`, continued from the checksum of preceding bytes.
     ///
-    /// Some two bytes per cycle.
+    /// Processes about two bytes per cycle.
     static func of(_ bytes: UnsafeRawBufferPointer, after seed: UInt64 = 0) -> UInt64 {
         var first = seed ^ factors.1
         var second = UInt64(bytes.count) &* factors.0
@@ -31,7 +31,7 @@ enum Checksum {
         return fold(first ^ second, factors.1) ^ second
     }
 
-    /// Both halves of the product, one upon the other.
+    /// Returns the exclusive or of both halves of the product.
     @inline(__always)
     private static func fold(_ value: UInt64, _ factor: UInt64) -> UInt64 {
         let product = (value ^ factor).multipliedFullWidth(by: factor)

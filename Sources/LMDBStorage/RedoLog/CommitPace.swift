@@ -1,15 +1,15 @@
-/// Whether commits follow one another so closely that a log pays: to begin and to end one costs as much as some commits
-/// without.
+/// Detects whether commits follow one another so closely that a redo log is worthwhile: beginning and ending a log
+/// costs as much as several commits without one.
 struct CommitPace {
-    /// How many commits in a row are made without a log.
+    /// The number of consecutive commits after which a log begins.
     var threshold = 4
     private var last: UInt64 = 0
     private var count = 0
 
-    /// Longer than this between two commits is no row.
+    /// The maximum time in nanoseconds between two consecutive commits.
     private static let gap: UInt64 = 500_000_000
 
-    /// Counts a commit that begins; whether it is one of many.
+    /// Counts a commit that begins, and returns whether it is one of many.
     mutating func isSustained() -> Bool {
         let now = Platform.monotonicNanoseconds()
         count = now &- last < Self.gap ? count + 1 : 1
@@ -17,6 +17,6 @@ struct CommitPace {
         return count > threshold
     }
 
-    /// Forgets the commits so far, and some that follow.
+    /// Resets the count, and ignores a number of further commits.
     mutating func pause(_ commits: Int) { count = -commits }
 }

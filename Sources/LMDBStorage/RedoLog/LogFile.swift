@@ -4,30 +4,30 @@
     import Darwin
 #endif
 
-/// The file beside a data file that has the records of its newest commits.
+/// The redo log file next to a data file, with the records of its newest commits.
 ///
-/// Two positions for the header, a page that records which readers only keep the log's version, and a ring of records.
-/// All bytes of the ring have been written once before they are needed, so that flushing a record writes the record and
-/// no metadata of the file system.
+/// It has two positions for the header, a page that lists readers that only pin the log's version, and a ring of
+/// records. All bytes of the ring are written once before they are needed, so flushing a record writes no file system
+/// metadata.
 final class LogFile: Sendable {
     let path: String
     let descriptor: Int32
-    /// The file on the device, whatever leads to it.
+    /// The device and the inode of the file, which identify it independent of its path.
     private let device: UInt64
     private let inode: UInt64
 
     static let pinsOffset = 2 * LogHeader.size
-    /// Where the ring begins.
+    /// The offset of the ring.
     static let base = pinsOffset + 4096
-    /// Where it ends at most.
+    /// The maximum end of the ring.
     static let end = base + (16 << 20)
-    /// How much is made ready at a time.
+    /// The number of bytes that are prepared at a time.
     private static let step = 512 << 10
 
-    /// The path of the log of a data file, whose path has no symbolic links.
+    /// Returns the path of the log of a data file, whose path has no symbolic links.
     static func path(of dataPath: String) -> String { dataPath + "-log" }
 
-    /// Opens the log of a data file; `isMade` makes it where there is none.
+    /// Opens the log of a data file; if `isMade` is true, creates it if it does not exist.
     ///
     /// Throws `notFound`, `permission`, `diskFull`.
     init(of dataPath: String, isMade: Bool, isWritten: Bool = true) throws(StorageError) {
@@ -53,7 +53,7 @@ final class LogFile: Sendable {
         inode = UInt64(status.st_ino)
     }
 
-    /// The log of a data file for reading and writing; nil where there is none.
+    /// Opens the log of a data file for reading and writing; nil if there is none.
     static func ifPresent(of dataPath: String) throws(StorageError) -> LogFile? {
         do throws(StorageError) {
             return try LogFile(of: dataPath, isMade: false)
@@ -65,7 +65,7 @@ final class LogFile: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Lets all users that may read and write the data file read and write the log.
+    /// Sets the access rights, so that all users that may read and write the data file may do the same with the log.
     func adoptOwner(of data: Int32) {
         FileAccess(of: data)?.apply(to: descriptor, mask: 0o666)
     }
@@ -86,7 +86,7 @@ final class LogFile: Sendable {
 
     // MARK: Header
 
-    /// The header in force; nil where none is whole, or none has the identity.
+    /// Returns the valid header; nil if no header is complete, or none has the identity.
     func header(id: UInt64) -> LogHeader? {
         var found: LogHeader?
         for slot in 0..<2 {
@@ -101,7 +101,7 @@ final class LogFile: Sendable {
         return found
     }
 
-    /// Whether one of the places holds something that is no whole header: it was being written, or has decayed.
+    /// Whether a header position has an incomplete header: it was being written, or is damaged.
     var hasTornHeader: Bool {
         (0..<2).contains { slot in
             var bytes = [UInt8](repeating: 0, count: LogHeader.size)
@@ -111,7 +111,7 @@ final class LogFile: Sendable {
         }
     }
 
-    /// Writes a header in the place of the older one and waits until the device has it.
+    /// Writes a header to the position of the older one and waits until it is on the device.
     func write(_ header: LogHeader) throws(StorageError) {
         guard let bytes = header.bytes else {
             throw StorageError(.system, call: "header", file: path)
@@ -123,14 +123,14 @@ final class LogFile: Sendable {
 
     // MARK: Records
 
-    /// Makes the ring ready up to an offset.
+    /// Prepares the ring up to an offset.
     func prepare(upTo offset: Int) throws(StorageError) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw failure("fstat") }
         let size = Int(status.st_size)
         guard offset > size else { return }
         let target = min(Self.end, max(offset, size + Self.step))
-        // Written, not only reserved: a reserved block would be noted as written by the first flush of it.
+        // The bytes are written and not only reserved: otherwise the first flush of a block would also write metadata.
         let zeros = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
         defer { zeros.deallocate() }
         zeros.initializeMemory(as: UInt8.self, repeating: 0)
@@ -170,12 +170,12 @@ final class LogFile: Sendable {
         return 0
     }
 
-    /// Waits until the device has what was written.
+    /// Waits until all written data is on the device.
     func flush() throws(StorageError) {
         guard Platform.flush(descriptor) else { throw failure("fdatasync") }
     }
 
-    /// The head of the record at an offset; nil if there is no record with the salt.
+    /// Returns the header of the record at an offset; nil if there is no record with the salt.
     func record(at offset: Int, salt: UInt64) -> LogRecord? {
         withUnsafeTemporaryAllocation(byteCount: LogRecord.size, alignment: 8) { bytes in
             guard offset >= Self.base, offset + LogRecord.size <= Self.end,
@@ -187,7 +187,8 @@ final class LogFile: Sendable {
         }
     }
 
-    /// Where the record of a version is that follows the one that ends at `offset`: there, or at the ring's beginning.
+    /// Returns the record of a version and its offset: after the record that ends at `offset`, or at the beginning of
+    /// the ring.
     func place(of version: UInt64, after offset: Int, salt: UInt64) -> (Int, LogRecord)? {
         for place in [offset, Self.base] {
             if let record = record(at: place, salt: salt), record.version == version {
@@ -197,7 +198,7 @@ final class LogFile: Sendable {
         return nil
     }
 
-    /// Makes a record void; the device may learn of it later.
+    /// Invalidates a record without waiting for the device.
     func void(at offset: Int) throws(StorageError) {
         try write([UInt8](repeating: 0, count: LogRecord.size), at: offset)
     }

@@ -4,28 +4,28 @@
     import Darwin
 #endif
 
-/// The log's header: which version of the data file is complete on the device, and where the records of the versions
-/// after it begin.
+/// The log's header: the version of the data file that is complete on the device, and the offset of the records after
+/// it.
 ///
-/// Written to two positions in turn, so that one copy is complete after a power failure at any time.
+/// It is written to two positions in turn, so one copy is complete after a power failure at any time.
 struct LogHeader: Equatable {
     var id: UInt64
-    /// The number that the log's records carry.
+    /// The number that all records of the log contain.
     var salt: UInt64
-    /// Counts the headers; the greatest is in force.
+    /// The sequence number of the header; the greatest one is valid.
     var sequence: UInt64
-    /// The version that is whole.
+    /// The version that is complete on the device.
     var version: UInt64
-    /// Where the first record after the version is, if there is one.
+    /// The offset of the first record after the version, if there is one.
     var start: Int
     var pageSize: Int
-    /// LMDB's two headers as they were at the version.
+    /// LMDB's two headers at the version.
     var metas: [[UInt8]]
     /// The names of the tables; the first has LMDB's number 2.
     var tables: [String]
 
     private static let magic: UInt64 = 0x4C4F_474D_4F4F_4E48
-    /// The bytes of a header.
+    /// The size of a header in bytes.
     static let size = 4096
     private static let bodySize = size - 8
 
@@ -67,7 +67,7 @@ struct LogHeader: Equatable {
         self.tables = tables
     }
 
-    /// Nil unless the bytes are those of a whole header.
+    /// Decodes a header; nil if the bytes are not a complete one.
     init?(_ bytes: [UInt8]) {
         guard bytes.count == Self.size else { return nil }
         func word(_ index: Int) -> UInt64 {
@@ -104,7 +104,7 @@ struct LogHeader: Equatable {
 }
 
 extension FileHeader {
-    /// LMDB's two headers of an open data file as they are, without the heads of their pages.
+    /// Reads the current two headers of LMDB in an open data file, without their page headers.
     static func metas(_ descriptor: Int32, pageSize: Int) -> [[UInt8]]? {
         var metas: [[UInt8]] = []
         for index in 0..<2 {
@@ -116,7 +116,7 @@ extension FileHeader {
         return metas
     }
 
-    /// Puts LMDB's headers back.
+    /// Writes LMDB's headers back to an open data file.
     static func restore(_ metas: [[UInt8]], _ descriptor: Int32, pageSize: Int) -> Bool {
         for (index, bytes) in metas.enumerated() {
             let offset = off_t(index * pageSize + pageHeaderSize)

@@ -6,26 +6,26 @@
 
 /// The data file's record of its log, on its first page after LMDB's header, where LMDB never writes.
 ///
-/// A file with a marker is whole only together with the log of that identity, unless it is the very file that was
-/// written since the machine started: then the system has all of it. A copy made by LMDB has no marker, and a file that
-/// is put in another one's place does not have the same, so that no log is ever applied to a file that is not its own.
+/// A file with a marker is complete only together with the log of that identity, unless the same file was written since
+/// the machine started: then the system has all its data. A copy made by LMDB has no marker, and a file that replaces
+/// another one has a different marker, so a log is never applied to the wrong file.
 struct LogMarker: Equatable {
-    /// The log's identity; 0 when the file is whole without one.
+    /// The identity of the log; 0 if the file is complete without one.
     var id: UInt64 = 0
-    /// The salt of the records that are being written; only to be believed while the machine runs.
+    /// The salt of the records that are being written; valid only until the machine restarts.
     var salt: UInt64 = 0
-    /// When the machine was started, as the kernel names it.
+    /// The identity of the machine's boot.
     var boot = BootIdentity()
-    /// Which file it was.
+    /// The device and inode of the file.
     var device: UInt64 = 0
     var inode: UInt64 = 0
 
     private static let magic: UInt64 = 0x4C4F_474D_4F4F_4E31
     static let size = 56
-    /// In the same sector as LMDB's header, which ends before.
+    /// The offset of the marker, in the same sector as LMDB's header, which ends before it.
     static let offset = 256
 
-    /// The marker of an open data file; an empty one where there is none.
+    /// Reads the marker of an open data file; the marker is empty if there is none.
     static func read(_ descriptor: Int32) -> LogMarker {
         withUnsafeTemporaryAllocation(byteCount: size, alignment: 8) { bytes in
             guard pread(descriptor, bytes.baseAddress, size, off_t(offset)) == size else {
@@ -61,7 +61,7 @@ struct LogMarker: Equatable {
         }
     }
 
-    /// Whether the open data file is the one that was written, since the machine started.
+    /// Returns whether the open data file is the one that was written since the machine started.
     func isOfThisRun(_ descriptor: Int32) -> Bool {
         var status = stat()
         guard boot.isKnown, boot == BootIdentity.present, fstat(descriptor, &status) == 0 else {
@@ -72,7 +72,7 @@ struct LogMarker: Equatable {
 }
 
 extension LogMarker {
-    /// The marker that these bytes are; an empty one if they are none.
+    /// Decodes a marker; the marker is empty if the bytes are not valid.
     init(_ bytes: UnsafeRawBufferPointer) {
         self.init()
         func word(_ index: Int) -> UInt64 {
@@ -87,15 +87,15 @@ extension LogMarker {
     }
 }
 
-/// When the machine was started: a number that the kernel draws then.
+/// The identity of the machine's boot: a random number that the kernel generates.
 struct BootIdentity: Equatable {
     var high: UInt64 = 0
     var low: UInt64 = 0
 
-    /// Whether the kernel returned it.
+    /// Whether the kernel returned the number.
     var isKnown: Bool { high != 0 || low != 0 }
 
-    /// That of the running machine.
+    /// The identity of the current boot.
     static let present = read("/proc/sys/kernel/random/boot_id")
 
     private static func read(_ path: String) -> BootIdentity {

@@ -6,14 +6,14 @@ import CLMDB
     import Darwin
 #endif
 
-/// Keeps a version in the data file because the log needs it, with a read transaction that is never read.
+/// A pin of a version that the log needs: a read transaction that is never read.
 ///
-/// Not `Sendable` in itself: only the thread that holds the write lock may use it.
+/// It is not `Sendable`: only the thread that holds the write lock may use it.
 struct LogPin {
     let pointer: OpaquePointer
     let version: UInt64
 
-    /// Holds the newest version.
+    /// Pins the newest version.
     static func hold(_ environment: OpaquePointer, _ path: String) throws(StorageError) -> LogPin {
         var begun: OpaquePointer?
         var code = mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &begun)
@@ -30,15 +30,15 @@ struct LogPin {
     func release() { mdb_txn_abort(pointer) }
 }
 
-/// Which versions each process holds for the log's sake, so that others do not take it for a reader.
+/// The versions that each process pins for the log, so that other processes do not count it as a reader.
 ///
-/// On a page of the log that means nothing after the machine has stopped. A process has one entry, with two versions:
-/// while it moves from one to the next it holds both.
+/// They are on a page of the log that has no meaning after the machine has stopped. A process has one entry with two
+/// versions, because it pins both while it moves from one to the next.
 extension LogFile {
     private static let entrySize = 24
     private static let entryCount = 4096 / entrySize
 
-    /// Notes the versions that this process holds; with the write lock.
+    /// Records the versions that this process pins; the caller holds the write lock.
     func notePins(_ versions: (UInt64, UInt64)) {
         let process = UInt64(getpid())
         var page = pinsPage()
@@ -68,7 +68,7 @@ extension LogFile {
         }
     }
 
-    /// The versions that processes hold for the log's sake.
+    /// Returns the versions that processes pin for the log.
     func notedPins() -> Set<ForeignReader> {
         var pins: Set<ForeignReader> = []
         let page = pinsPage()

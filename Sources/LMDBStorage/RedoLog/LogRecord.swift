@@ -1,31 +1,32 @@
-/// The head of a record: one commit, to be done again.
+/// The header of a record, which describes one commit to redo.
 struct LogRecord {
-    /// The meaning of a record.
+    /// The kind of a record.
     enum Kind: UInt32 {
-        /// The changes of a version follow.
+        /// The record contains the changes of a version.
         case changes = 1
-        /// The version's changes went into the data file itself, whose header has the version as soon as they are whole.
+        /// The changes of a version were written to the data file itself, whose header has the version as soon as they
+        /// are complete.
         case direct = 2
     }
 
     var kind: Kind
-    /// The bytes behind the head.
+    /// The number of bytes after the header.
     var length: Int
     var version: UInt64
     var salt: UInt64
-    /// Over the fields before it and what follows the head.
+    /// The checksum of the other fields and of the bytes after the header.
     var checksum: UInt64
 
     private static let magic: UInt32 = 0x4D4C_5231
     static let size = 40
     private static let summedSize = 32
 
-    /// Where the next record begins, counted from this one's start.
+    /// The offset of the next record, relative to this one.
     var extent: Int { Self.extent(length) }
 
     static func extent(_ length: Int) -> Int { (size + length + 7) & ~7 }
 
-    /// Writes a head in front of what follows it, which is in `bytes` already.
+    /// Writes a header before its data, which `bytes` already contain.
     static func seal(
         _ bytes: UnsafeMutableRawBufferPointer, _ kind: Kind, version: UInt64, salt: UInt64
     ) {
@@ -37,7 +38,7 @@ struct LogRecord {
         bytes.storeBytes(of: sum(UnsafeRawBufferPointer(bytes)), toByteOffset: 32, as: UInt64.self)
     }
 
-    /// Nil unless the bytes can be a record's head.
+    /// Decodes a record's header; nil if the bytes are not valid.
     init?(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count >= Self.size, bytes.loadUnaligned(as: UInt32.self) == Self.magic,
             let kind = Kind(rawValue: bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self)),
@@ -51,7 +52,7 @@ struct LogRecord {
         checksum = bytes.loadUnaligned(fromByteOffset: 32, as: UInt64.self)
     }
 
-    /// The checksum of a whole record.
+    /// Returns the checksum of a whole record.
     static func sum(_ record: UnsafeRawBufferPointer) -> UInt64 {
         let head = Checksum.of(UnsafeRawBufferPointer(rebasing: record[..<summedSize]))
         return Checksum.of(UnsafeRawBufferPointer(rebasing: record[size...]), after: head)

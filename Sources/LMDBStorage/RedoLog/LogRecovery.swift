@@ -4,16 +4,16 @@
     import Darwin
 #endif
 
-/// Completes a data file that was being written when the machine stopped, before it is opened.
+/// Recovers a data file that was being written when the machine stopped, before it is opened.
 enum LogRecovery {
-    /// For how long another process may be at it, in milliseconds.
+    /// The maximum time to wait for another process that recovers the file, in milliseconds.
     private static let patience = 60_000
 
-    /// Makes the file at `path` whole, if it is not.
+    /// Recovers the file at `path`, if it is not complete.
     ///
-    /// Only where this process does not have it open. Costs one read of a few bytes for a file that is whole. Throws
-    /// `needsRecovery` if the file is not and may not be written, `damaged` if its log is missing and the file is not
-    /// whole alone, `diskFull`, `permission`, `inUse`.
+    /// This process must not have it open. For a complete file, this takes one read of a few bytes. Throws
+    /// `needsRecovery` if the file is not complete and may not be written, `damaged` if its log is missing and the file
+    /// is not complete without it, `diskFull`, `permission`, `inUse`.
     static func prepare(_ path: String, isWritable: Bool) throws(StorageError) {
         var rest = patience
         while try !isWhole(path) {
@@ -21,11 +21,11 @@ enum LogRecovery {
             do throws(StorageError) {
                 let lock = try FileLock(of: path)
                 defer { lock.release() }
-                // Processes that waited for the lock must not find what it said before.
+                // Processes that waited for the lock must not find the old content of the lock file.
                 if try prepare(path, lock) { try FileCompaction.announce(path) }
                 return
             } catch {
-                // Another process recovers the file, or has opened it since.
+                // Another process is recovering the file, or has opened it since.
                 guard error.code == .inUse, rest > 0 else { throw error }
                 rest -= 10
                 usleep(10_000)
@@ -33,10 +33,10 @@ enum LogRecovery {
         }
     }
 
-    /// The same for who has the lock already, keeps it, and announces the file afterwards; whether there was anything to
-    /// do.
+    /// Recovers the file for a caller that holds the lock and announces the file afterwards.
     ///
-    /// Calls nothing of LMDB, because opening and closing the lock file would release the lock.
+    /// Returns whether a recovery was necessary. Does not call LMDB, because opening and closing the lock file would
+    /// release the lock.
     @discardableResult  // because a compaction announces the file in any case
     static func prepare(_ path: String, _ lock: borrowing FileLock) throws(StorageError) -> Bool {
         guard try !isWhole(path) else { return false }
@@ -44,9 +44,9 @@ enum LogRecovery {
         return true
     }
 
-    /// Removes a file's log if no process has the file open and the file is whole without.
+    /// Removes a file's log if no process has the file open and the file is complete without the log.
     ///
-    /// Only where this process does not have it open.
+    /// This process must not have it open.
     static func removeUnused(_ path: String) {
         let log = LogFile.path(of: path)
         guard access(log, F_OK) == 0 else { return }
@@ -75,7 +75,7 @@ enum LogRecovery {
         return marker.id == 0 || marker.isOfThisRun(descriptor)
     }
 
-    /// Throws unless the file can be read as it is.
+    /// Throws unless the file can be read without a recovery.
     private static func look(_ path: String) throws(StorageError) {
         let descriptor = try open(path, O_RDONLY)
         defer { close(descriptor) }
@@ -108,7 +108,7 @@ enum LogRecovery {
         log?.remove()
     }
 
-    /// Throws unless the file is sound without the log that it should have: a copy, for example.
+    /// Throws unless the file is valid without its missing log, as a copy may be.
     private static func verify(_ path: String) throws(StorageError) {
         guard try PageVerifier.faultsAsItIs(path: path, atMost: 1).isEmpty else {
             throw StorageError(

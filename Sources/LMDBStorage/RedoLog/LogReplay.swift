@@ -6,17 +6,18 @@ import CLMDB
     import Darwin
 #endif
 
-/// Applies the records of a log to its checkpoint; no other process has the data file open.
+/// Applies the records of a log to its checkpoint, while no other process has the data file open.
 struct LogReplay {
     let path: String
     let data: Int32
     let log: LogFile
     let header: LogHeader
 
-    /// Makes the data file whole: its newest version is the last one whose record is.
+    /// Recovers the data file up to the last version with a complete record.
     ///
-    /// The log stays as it is, so that it can be done again from the beginning if the power fails meanwhile: the pages
-    /// of the checkpoint are not written over, because all is one transaction upon it. Throws `diskFull`, `damaged`.
+    /// The log does not change, so the recovery can be repeated if the power fails meanwhile: the pages of the
+    /// checkpoint are not overwritten, because all records are applied in one transaction. Throws `diskFull`,
+    /// `damaged`.
     func run() throws(StorageError) {
         let records = records()
         if records.last?.record.kind != .direct {
@@ -32,7 +33,7 @@ struct LogReplay {
         if let last = records.last, last.record.kind == .direct {
             let parity = Int(last.record.version & 1)
             let present = FileHeader.meta(data, at: parity * header.pageSize)
-            // The device had all of it before it had the header.
+            // All data was on the device before the header was written.
             if present?.version == last.record.version { return }
         }
         guard FileHeader.restore(header.metas, data, pageSize: header.pageSize) else {
@@ -41,7 +42,8 @@ struct LogReplay {
         try FileHeader.check(data, path: path)
         try FileHeader.checkPages(data, path: path)
         if log.hasTornHeader {
-            // The header before is right if the newer one was being written, and its pages may be gone if that decayed.
+            // The older header is valid if the newer one was being written; if the newer one was damaged later, the
+            // pages of the older one may be overwritten.
             let faults = try PageVerifier.faultsAsItIs(path: path, atMost: 1)
             guard faults.isEmpty else {
                 throw StorageError(.damaged, call: "its log's header is damaged", file: path)
@@ -59,7 +61,7 @@ struct LogReplay {
 
     private typealias Found = (record: LogRecord, content: Int)
 
-    /// The whole records, each of the version after the last one's.
+    /// Returns the complete records, each of the version after that of the previous record.
     private func records() -> [Found] {
         var found: [Found] = []
         var version = header.version
@@ -68,7 +70,7 @@ struct LogReplay {
             isWhole(record, at: place)
         {
             found.append((record, place + LogRecord.size))
-            // Nothing follows a version that has no changes in the log.
+            // No record follows a version without changes in the log.
             if record.kind == .direct { break }
             version += 1
             end = place + record.extent
@@ -76,17 +78,18 @@ struct LogReplay {
         return found
     }
 
-    /// The newest version with a complete record anywhere in the ring that is not the next one; nil for none.
+    /// Returns the newest version with a complete record in the ring, other than the next version; nil if there is
+    /// none.
     ///
-    /// Each record is on the device before the next one is written, so that a power failure leaves none behind one that
-    /// is missing.
+    /// Each record is on the device before the next one is written, so after a power failure no record follows a
+    /// missing one.
     private func newestVersion(after last: UInt64) -> UInt64? {
         let count = Int(lseek(log.descriptor, 0, SEEK_END)) - LogFile.base
         guard count > LogRecord.size else { return nil }
         return withBytes(at: LogFile.base, count) { ring in
             var newest: UInt64?
             var offset = 0
-            // A ring of heads without records must not take longer than reading it several times.
+            // A ring of headers without records must not take longer than reading it several times.
             var rest = 16 * count
             while offset + LogRecord.size <= count {
                 let head = UnsafeRawBufferPointer(rebasing: ring[offset..<offset + LogRecord.size])
@@ -111,7 +114,7 @@ struct LogReplay {
         } ?? false
     }
 
-    /// Reads bytes of the log; nil if they are not there.
+    /// Reads bytes of the log; nil if they are out of range.
     private func withBytes<Result>(
         at place: Int, _ count: Int, _ body: (UnsafeRawBufferPointer) -> Result
     ) -> Result? {
@@ -159,7 +162,7 @@ struct LogReplay {
         }
     }
 
-    /// The data file, opened for writing without LMDB's locks.
+    /// Opens the data file for writing without LMDB's locks.
     private func open() throws(StorageError) -> OpaquePointer {
         var status = stat()
         guard fstat(data, &status) == 0 else {
@@ -186,7 +189,7 @@ struct LogReplay {
         }
     }
 
-    /// LMDB's numbers of the tables, by those that they had when the log was written.
+    /// Returns LMDB's current numbers of the tables, by their numbers at the time of the log.
     private func tables(_ transaction: OpaquePointer?) throws(StorageError) -> [UInt32] {
         var tables: [UInt32] = [0, Table.names.dbi]
         for name in header.tables {
@@ -219,7 +222,7 @@ struct LogReplay {
         }
     }
 
-    /// Gives the data file the version of the last record, where LMDB has counted one.
+    /// Sets the version of the data file to that of the last record, because LMDB has only counted one version.
     private func number(_ version: UInt64) throws(StorageError) {
         let parity = Int((header.version + 1) & 1)
         guard version != header.version + 1 else { return }
@@ -229,7 +232,7 @@ struct LogReplay {
     }
 }
 
-/// A change as a record has it.
+/// A change in a record.
 struct RecordedChange {
     let kind: ChangeRecorder.Change
     /// LMDB's number of the table.
@@ -237,7 +240,7 @@ struct RecordedChange {
     let key: UnsafeRawBufferPointer
     let value: UnsafeRawBufferPointer
 
-    /// Takes the next change off `rest`; nil if there is none that makes sense.
+    /// Removes the next change from `rest` and decodes it; nil if there is no valid change.
     init?(_ rest: inout UnsafeRawBufferPointer) {
         guard rest.count >= ChangeRecorder.headSize else { return nil }
         let head = rest.loadUnaligned(as: UInt64.self)

@@ -6,15 +6,15 @@
 
 /// The page of an open data file that contains the log's marker.
 ///
-/// Every write looks at the marker when it begins. The page is mapped for that: a system call would take a twentieth of
-/// the time of a small commit.
+/// Every write reads the marker when it begins. The page is mapped for that, because a system call would take a
+/// twentieth of the time of a small commit.
 final class MarkerPage: @unchecked Sendable {
-    // Unchecked because: the mapping is constant, and only looked at.
+    // Unchecked because: the mapping is constant, and only read.
     private let page: UnsafeRawPointer?
     private let descriptor: Int32
     private static let size = 4096
 
-    /// The descriptor is that of LMDB's data file, which is never shorter than its headers.
+    /// Maps the page; the descriptor is that of LMDB's data file, which is never shorter than its headers.
     init(_ descriptor: Int32) {
         self.descriptor = descriptor
         let mapped = mmap(nil, Self.size, PROT_READ, MAP_SHARED, descriptor, 0)
@@ -23,7 +23,7 @@ final class MarkerPage: @unchecked Sendable {
 
     deinit { if let page { munmap(UnsafeMutableRawPointer(mutating: page), Self.size) } }
 
-    /// The present marker of the page.
+    /// The current marker on the page.
     var marker: LogMarker {
         guard let page else { return LogMarker.read(descriptor) }
         return LogMarker(

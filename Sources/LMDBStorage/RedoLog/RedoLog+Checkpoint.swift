@@ -6,15 +6,15 @@ import CLMDB
     import Darwin
 #endif
 
-// Advancing the checkpoint, beginning and ending a log: all need LMDB's write lock. The process that writes a header
-// also holds the system's lock on the log, which a checkpoint in the background keeps.
+// Advancing the checkpoint, and beginning and ending a log; all functions need LMDB's write lock. The process that
+// writes a header also holds the system's lock on the log, which a checkpoint in the background keeps.
 extension RedoLog {
-    /// From the beginning of a checkpoint to the next.
+    /// The minimum time between the beginnings of two checkpoints, in nanoseconds.
     private static let pause: UInt64 = 100_000_000
 
-    /// Advances the checkpoint when many versions, or many bytes, are after it.
+    /// Advances the checkpoint if many versions or many bytes of records follow it.
     ///
-    /// If no commit waits for the device, it also advances when it is old.
+    /// If no commit waits for the device, an old checkpoint is advanced too.
     @inline(__always)
     func moveOn(_ newest: UInt64, isWaiting: Bool) throws(StorageError) {
         guard isWaiting, let pin, newest &- pin.version < usualLag, end >= start,
@@ -30,7 +30,7 @@ extension RedoLog {
         let lag = newest &- pin.version
         let used = end >= start ? end - start : LogFile.end - start + end - LogFile.base
         guard lag >= usualLag || used >= Self.usualSize else { return }
-        // Where commits are not flushed there are many: what a checkpoint costs is shared by more of them then.
+        // Commits without a flush are frequent, so a later checkpoint shares its cost among more of them.
         let now = Platform.monotonicNanoseconds()
         guard now &- checkpointBegun >= Self.pause || lag >= hastyLag || used >= Self.usualSize
         else {
@@ -65,7 +65,7 @@ extension RedoLog {
         checkpointer.begin(LogCheckpoint(header: header, pin: next, file: file, data: data))
     }
 
-    /// Takes over what has become of a checkpoint that was begun.
+    /// Processes the result of a completed checkpoint.
     func collect() {
         guard let (done, error) = checkpointer.result() else { return }
         if let error {
@@ -81,7 +81,7 @@ extension RedoLog {
         file?.notePins((done.pin.version, 0))
     }
 
-    /// The header for the newest version; nil if the data file cannot be read.
+    /// Returns the header for the newest version; nil if the data file cannot be read.
     private func header(_ newest: UInt64, start: Int, sequence: UInt64) -> LogHeader? {
         var stat = MDB_stat()
         mdb_env_stat(environment, &stat)
@@ -92,7 +92,7 @@ extension RedoLog {
             pageSize: pageSize, metas: metas, tables: tables)
     }
 
-    /// Brings the data file to the device, and makes the newest version the checkpoint of a log without records.
+    /// Flushes the data file to the device, and sets the checkpoint of a log without records to the newest version.
     func restart(_ newest: UInt64) throws(StorageError) {
         checkpointer.finish()
         collect()
@@ -109,7 +109,7 @@ extension RedoLog {
         salt = .random(in: 1 ... .max)
         var marker = LogMarker.read(data)
         marker.salt = salt
-        // A process that finds the salt before the header knows that a part is missing.
+        // A process that reads the salt before the header detects that records are missing.
         guard marker.write(data),
             let header = header(newest, start: LogFile.base, sequence: sequence + 1)
         else {
@@ -126,7 +126,7 @@ extension RedoLog {
         take(next, newest)
     }
 
-    /// Begins a log: the data file is complete on the device then, and contains the log's identity.
+    /// Begins a log: flushes the data file to the device, and writes the log's identity to it.
     func activate(_ newest: UInt64, isLocked: Bool = false) throws(StorageError) {
         checkpointer.finish()
         collect()
@@ -144,7 +144,7 @@ extension RedoLog {
         log.adoptOwner(of: data)
         try log.prepare(upTo: LogFile.base + 1)
         try flushData()
-        // The last header of a log that this one takes the place of stays until the marker names the new one.
+        // The last header of a replaced log remains until the marker has the identity of the new one.
         let sequence = (log.header(id: LogMarker.read(data).id)?.sequence ?? 0) + 1
         let next = try LogPin.hold(environment, dataPath)
         id = .random(in: 1 ... .max)
@@ -185,7 +185,7 @@ extension RedoLog {
         file?.notePins((next.version, 0))
     }
 
-    /// Ends the log: the data file is whole on the device without it then.
+    /// Ends the log: flushes the data file, which is then complete without the log.
     func settle() throws(StorageError) {
         checkpointer.finish()
         collect()
@@ -199,18 +199,18 @@ extension RedoLog {
 
     private func flushData() throws(StorageError) {
         guard Platform.flush(data) else {
-            // What the system could not write it may drop: it must not be believed afterwards.
+            // The system may drop data that it could not write, so the data must not be trusted afterwards.
             let error = StorageError(rawCode: errno, call: "fdatasync", file: dataPath)
             fail(error)
             throw error
         }
     }
 
-    // MARK: Rest
+    // MARK: Ending a log
 
-    /// Ends the log, or this process's part in it, if the write lock is free.
+    /// Ends the log, or the participation of this process in it, if the write lock is free.
     ///
-    /// Called while this process has no open write. Returns false if another process has one.
+    /// This process must not have an open write. Returns false if another process has one.
     func rest() -> Bool {
         guard checkpointer.isWatched else { return true }
         guard isFree() else { return false }
@@ -232,14 +232,14 @@ extension RedoLog {
         return true
     }
 
-    /// Removes the log's file if no process needs it; called once the environment is closed.
+    /// Removes the log file if no process needs it; called after the environment was closed.
     func removeFile() {
         guard let file, file.isInPlace else { return }
-        // Another file in the data file's place may be open in this process, and must not lose its locks.
+        // This process may have another file open that replaced the data file, and its locks must not be lost.
         if access(dataPath, F_OK) != 0 || isDataInPlace { LogRecovery.removeUnused(dataPath) }
     }
 
-    /// Ends this process's part before the environment is closed.
+    /// Ends the participation of this process before the environment is closed.
     func close() {
         checkpointer.stop()
         collect()

@@ -1,6 +1,6 @@
 import CLMDB
 
-// What a log does at each step of a write, beyond what it does by itself.
+// The steps of a write that concern the strategy, in addition to those of the log.
 extension RedoLog {
     func prepare(_ version: UInt64, _ mode: CommitMode) throws(StorageError) {
         switch mode {

@@ -7,23 +7,23 @@ import Synchronization
     import Darwin
 #endif
 
-// A durable commit appends one record to the log and waits for that; LMDB writes the pages of the data file behind it and
-// the system brings them to the device when it likes, in any order. What makes that safe:
+// A durable commit appends one record to the log and waits until it is on the device. LMDB then writes the pages of the
+// data file, and the system writes them to the device at any time and in any order. This is safe for these reasons:
 //
 // * The log's header names a version, the checkpoint, that was complete on the device when the header was written, and
 //   contains LMDB's own headers of that time. Before the first commit after the checkpoint, every process that writes
 //   pins that version or an older one with a read transaction (LogPin), so that none of its pages is overwritten.
-// * After a power failure the data file is therefore the checkpoint plus pages that do not matter, once LMDB's headers
-//   are restored. The records after the checkpoint are then applied again (LogRecovery).
+// * After a power failure, the data file with LMDB's headers restored is therefore the checkpoint plus pages that do
+//   not matter. The records after the checkpoint are then applied again (LogRecovery).
 // * A commit that does not wait for the device has no record: it reaches the device with the next checkpoint, which
 //   follows within a tenth of a second, or a second if it was the last commit.
 // * While the machine runs, the system has the whole file, and the log is not needed: the writes of a killed process
-//   are there.
-// * A data file with a log contains the log's identity (LogMarker). The marker is removed when all is on the device: at
-//   closing, and after a while without writes. Then the data file is complete alone.
+//   are not lost.
+// * A data file with a log contains the log's identity (LogMarker). The marker is removed when all data is on the
+//   device: on closing, and after some time without writes. The data file is then complete without the log.
 //
-// Only the thread that holds LMDB's write lock may use what is here, except that Checkpointer's thread finishes a
-// checkpoint that was begun.
+// Only the thread that holds LMDB's write lock may use the log, except that the thread of Checkpointer completes a
+// checkpoint.
 
 /// The log of an open environment.
 final class RedoLog: CommitStrategy, @unchecked Sendable {
@@ -37,49 +37,49 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
     let tables: [String]
     let recorder: ChangeRecorder
     let checkpointer: Checkpointer
-    /// Whether the write lock seems to be free.
+    /// Returns whether the write lock seems to be free.
     let isFree: @Sendable () -> Bool
     var pace = CommitPace()
 
     var file: LogFile?
-    /// The log that this process takes part in; 0 for none.
+    /// The identity of the log in which this process participates; 0 for none.
     var id: UInt64 = 0
     var salt: UInt64 = 0
-    /// The version that the device has whole, as far as this process knows.
+    /// The version that is complete on the device, as far as this process knows.
     var checkpoint: UInt64 = 0
-    /// Where the records behind the checkpoint begin.
+    /// The offset of the records after the checkpoint.
     var start = LogFile.base
-    /// The newest version that the log knows of, and where the last record ends; 0 where that must be looked up.
+    /// The newest version in the log, and the end of its last record; 0 if these must be looked up.
     var version: UInt64 = 0
-    /// The newest version that has no record.
+    /// The newest version without a record.
     var unrecorded: UInt64 = 0
     var end = LogFile.base
     var pin: LogPin?
-    /// For how many commits there is no log after one that was too much for it.
+    /// The number of commits without a log after a write that was too large for the log.
     var greatPause = 16
-    /// Whether a write has found no space, in the log or elsewhere: the next write ends the log.
+    /// Whether a write found no space, in the log or elsewhere, so that the next write ends the log.
     private var isTight = false
-    /// Whether the path led to the data file when it was closed.
+    /// Whether the path led to the data file when the file was closed.
     var isDataInPlace = false
     private static let spareBytes = 256 << 20
-    /// Why nothing can be written any more.
+    /// The reason why no data can be written any more.
     private var failure: StorageError?
-    /// How many commits this process has made.
+    /// The number of commits of this process.
     let commits = Atomic<Int>(0)
 
-    /// How far the pin may lag before the checkpoint advances: the pages that these versions freed cannot be reused
-    /// meanwhile.
+    /// The number of versions after the pin from which the checkpoint advances: the pages that these versions freed
+    /// cannot be reused meanwhile.
     var usualLag: UInt64 = 64
-    /// How far it may lag before the next checkpoint follows the last one at once.
+    /// The number of versions after the pin from which the next checkpoint follows immediately.
     ///
-    /// Twice this many versions of a small store's seven or eight pages are 32 MiB that its file grows by, and a list of
-    /// free pages that each later commit takes longer to keep; more of them did not make commits faster.
+    /// The file of a small store grows by seven or eight pages with each version, so by 32 MiB with twice this number,
+    /// and a longer list of free pages slows down each later commit. A higher number did not make commits faster.
     var hastyLag: UInt64 = 512
-    /// The number of bytes of records that may follow the checkpoint.
+    /// The size of records after the checkpoint from which it advances, in bytes.
     static let usualSize = 4 << 20
-    /// When the last checkpoint was begun.
+    /// The time at which the last checkpoint began.
     var checkpointBegun: UInt64 = 0
-    /// How far it may lag while the checkpoint is being moved.
+    /// The maximum number of versions after the pin while a checkpoint is in progress.
     var greatestLag: UInt64 = 1024
 
     init(
@@ -101,7 +101,7 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
 
     // MARK: A write
 
-    /// Decides, with the write lock, how the write that has begun will be committed.
+    /// Decides how the write that has begun will be committed; the caller holds the write lock.
     func begin(_ durability: Durability, newest: UInt64) throws(StorageError) -> CommitMode {
         if let failure { throw failure }
         if id != 0, durability != .memory, version == newest, pin != nil, !isTight,
@@ -112,7 +112,7 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
             return mode
         }
         guard durability == .full else { return .checkpointed }
-        // No record can follow a version that has none, but for the checkpoint.
+        // No record can follow a version without one, except the checkpoint.
         if unrecorded > checkpoint { collect() }
         if unrecorded > checkpoint { try restart(newest) }
         recorder.begin()
@@ -121,14 +121,14 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
 
     private func isStill(_ marker: LogMarker) -> Bool { marker.id == id && marker.salt == salt }
 
-    /// Begins if this process does not have a pin at the log's end; nil if it then does.
+    /// Begins a write if this process has no pin at the end of the log; nil if the process then has one.
     private func beginUnpinned(
         _ durability: Durability, _ newest: UInt64
     ) throws(StorageError) -> CommitMode? {
         let marker = page.marker
         if id != 0 && marker.id != id { leave() }
         guard durability != .memory, !isTight else {
-            // A process that writes without a log must not reuse pages that another process's log needs.
+            // A process that writes without a log must not reuse pages that the log of another process needs.
             if marker.id != 0 { try settle() }
             isTight = false
             return durability == .memory ? .unflushed : .direct
@@ -138,7 +138,7 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
             do throws(StorageError) {
                 try activate(newest)
             } catch {
-                // No space for a log, no permission, or no slot: LMDB works without a log.
+                // Without space, permission or a reader slot for a log, LMDB works without one.
                 pace.pause(1000)
                 if failure != nil { throw error }
                 return .direct
@@ -149,7 +149,7 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
         return nil
     }
 
-    /// Finds the log's end, and gets a pin.
+    /// Finds the end of the log, and pins a version.
     private func join(
         _ marker: LogMarker, _ newest: UInt64, isRecording: Bool = true
     ) throws(StorageError) {
@@ -158,11 +158,12 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
         guard let file, file.isInPlace, let header = file.header(id: marker.id),
             header.salt == marker.salt, header.version <= newest
         else {
-            // Gone, or left by a process that was killed at the wrong moment: all is here while the machine runs.
+            // The log was removed, or a process was killed while it created the log; all data exists until the machine
+            // restarts.
             return try activate(newest)
         }
         if id != marker.id || salt != header.salt || header.version > version || version > newest {
-            // What this process knew has been written over.
+            // The records that this process knew were overwritten.
             id = marker.id
             salt = header.salt
             version = header.version
@@ -179,7 +180,7 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
         try moveOn(newest, isWaiting: isRecording)
     }
 
-    /// Follows the records to that of the newest version; false if a version has none.
+    /// Reads the records up to that of the newest version; returns false if a version has none.
     private func findEnd(_ newest: UInt64, _ file: LogFile) throws(StorageError) -> Bool {
         while version < newest {
             guard let (place, record) = file.place(of: version &+ 1, after: end, salt: salt),
@@ -188,14 +189,14 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
             version += 1
             end = place + record.extent
         }
-        // A record behind it belongs to a commit that did not happen.
+        // A record after it belongs to a commit that did not happen.
         while let (place, _) = file.place(of: newest &+ 1, after: end, salt: salt) {
             try file.void(at: place)
         }
         return true
     }
 
-    /// Releases this process's part: the log has ended, or is another one.
+    /// Ends the participation of this process, because the log has ended or was replaced.
     func leave() {
         checkpointer.finish()
         collect()
@@ -211,9 +212,9 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
 
     // MARK: The commit
 
-    /// Writes the record of the version that is about to be committed, and waits for the device.
+    /// Writes the record of the version that is about to be committed, and waits until it is on the device.
     ///
-    /// Throws `diskFull` and what the device says; nothing is in the log then.
+    /// Throws `diskFull` and the errors of the device; the log then has no record.
     func write(_ new: UInt64) throws(StorageError) {
         if recorder.isLent { recorder.settle() }
         commits.wrappingAdd(1, ordering: .relaxed)
@@ -228,8 +229,8 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
                 return
             }
         }
-        // Too much for a record: it goes the direct way. Records cannot follow this version, and more of its size may: the
-        // log ends with it.
+        // The write is too large for a record, so it is flushed directly. Records cannot follow this version, and more
+        // writes of this size may come, so the log ends with it.
         isTight = true
         pace.pause(greatPause)
         guard let place = try place(for: LogRecord.extent(0), before: new) else {
@@ -240,7 +241,7 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
         mdb_env_set_flags(environment, UInt32(MDB_NOSYNC), 0)
     }
 
-    /// Notes a version that has no record.
+    /// Records that a version has no record.
     func pass(_ new: UInt64) {
         commits.wrappingAdd(1, ordering: .relaxed)
         version = new
@@ -261,10 +262,11 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
         }
     }
 
-    /// The offset of the next record: after the last one, or at the ring's beginning; nil if the device is full.
+    /// Returns the offset of the next record: after the last one, or at the beginning of the ring; nil if the device is
+    /// full.
     private func place(for extent: Int, before new: UInt64) throws(StorageError) -> Int? {
         if let place = try freePlace(extent) { return place }
-        // The ring is full, or the device has no space for more of it: restart the ring.
+        // The ring is full, or the device has no space to extend it, so the ring is restarted.
         try restart(new - 1)
         return try freePlace(extent)
     }
@@ -272,7 +274,7 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
     private func freePlace(_ extent: Int) throws(StorageError) -> Int? {
         guard let file else { return nil }
         collect()
-        // Records are between start and end, or before end and after start once the ring was restarted.
+        // Records are between start and end or, after the ring was restarted, before end and after start.
         let isWrapped = end < start || (end == start && version != checkpoint)
         let limit = isWrapped ? start : LogFile.end
         var place: Int?
@@ -288,9 +290,7 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
         return place
     }
 
-    /// Invalidates the record of a commit that LMDB has refused.
-    ///
-    /// LMDB has released the write lock already.
+    /// Invalidates the record of a commit that LMDB has refused and for which it has already released the write lock.
     func withdraw() {
         var begun: OpaquePointer?
         guard mdb_txn_begin(environment, nil, 0, &begun) == 0 else { return }
@@ -305,7 +305,7 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
         relax()
     }
 
-    /// Lets the next writes use the pages that the log reserves, and write without the log, because space ran out.
+    /// Ends the log, so that the next writes can use the pages that it reserves, because space ran out.
     func relax() {
         isTight = true
         pace.pause(1000)
@@ -321,17 +321,17 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
         return Int(info.me_mapsize) - used >= Self.spareBytes
     }
 
-    /// Makes the record void that the device has not taken.
+    /// Invalidates a record that the device has not written.
     private func void(_ place: Int) {
         do throws(StorageError) {
             try file?.void(at: place)
             try file?.flush()
         } catch {
-            // The device may have the record, which would come back after a power failure: nothing may follow it.
+            // The device may have the record, which would be applied after a power failure, so no record may follow it.
             fail(error)
         }
     }
 
-    /// Notes that the device has failed to take what the system already counts as written.
+    /// Records that the device failed to write data that the system already counts as written.
     func fail(_ error: StorageError) { failure = error }
 }
