@@ -20,8 +20,8 @@ package struct AnonymousFile: ~Copyable {
     let handle: Handle
     package var descriptor: Int32 { handle.descriptor }
 
-    /// A file in memory, or, where the system has none or not enough memory for `size` bytes, in the folder for
-    /// temporary files.
+    /// Creates a file in memory or, if the system does not support that or lacks memory for `size` bytes, in the
+    /// temporary folder.
     package init(size: Int = 0) throws(StorageError) {
         guard DescriptorPath.isAvailable else {
             handle = try Self.named()
@@ -65,7 +65,7 @@ package struct AnonymousFile: ~Copyable {
         throw StorageError(rawCode: fault, call: "mkdir", file: "a temporary folder")
     }
 
-    /// The size that a file in memory may reach; 0 if it is not known.
+    /// The maximum size of a file in memory; 0 if it is not known.
     package static var availableMemory: Int {
         let pages = sysconf(Int32(_SC_AVPHYS_PAGES))
         let size = sysconf(Int32(_SC_PAGESIZE))

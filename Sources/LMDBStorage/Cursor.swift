@@ -1,6 +1,6 @@
 import CLMDB
 
-/// A key and a value as a cursor sees them; valid as long as what a read returns.
+/// A key and a value at a cursor's position, valid as long as the result of a read.
 package struct Entry {
     package let key: UnsafeRawBufferPointer
     package let value: UnsafeRawBufferPointer
@@ -14,12 +14,12 @@ package struct Entry {
 
 /// A position in a table.
 ///
-/// Closed when it goes out of scope, which must be before its transaction ends; commit frees the
-/// cursors of a write itself, and a second time would be once too often.
+/// A cursor is closed when it goes out of scope, which must be before its transaction ends: a commit frees the cursors
+/// of a write, and must not free them twice.
 package struct Cursor: ~Copyable {
     private let pointer: OpaquePointer
     private let environment: Unmanaged<Environment>
-    /// LMDB's number of the table; the list of free pages and the heads of tables have no checksums.
+    /// LMDB's number of the table; the list of free pages and the tree of table names have no checksums.
     private let table: UInt32
 
     init(_ pointer: OpaquePointer, _ environment: Unmanaged<Environment>, _ table: UInt32) {
@@ -28,7 +28,7 @@ package struct Cursor: ~Copyable {
         self.table = table
     }
 
-    /// The entry without the value's checksum, which is verified.
+    /// Returns the entry without the value's checksum, after verifying the checksum.
     @inline(__always)
     private func entry(_ key: MDB_val, _ value: MDB_val) throws(StorageError) -> Entry {
         let key = UnsafeRawBufferPointer(key)
@@ -61,8 +61,8 @@ package struct Cursor: ~Copyable {
     private func move(
         _ operation: MDB_cursor_op, integer key: UInt64
     ) throws(StorageError) -> Entry? {
-        // The C side reads the key before it returns, and returns its own address on a hit. MDB_SET leaves our address,
-        // so the entry is then read with MDB_GET_CURRENT.
+        // The C code reads the key before it returns, and returns its own address if it finds the key. MDB_SET leaves
+        // our address, so the entry is then read with MDB_GET_CURRENT.
         var key = key
         var value = MDB_val()
         var wrapped = MDB_val()
@@ -75,42 +75,42 @@ package struct Cursor: ~Copyable {
         throw environment._withUnsafeGuaranteedRef { $0.failure(code, "mdb_cursor_get") }
     }
 
-    /// Goes to exactly this key.
+    /// Moves to exactly this key; nil if it does not exist.
     package func set(_ key: UnsafeRawBufferPointer) throws(StorageError) -> Entry? {
         try move(MDB_SET_KEY, MDB_val(key))
     }
 
-    /// Goes to exactly this integer key.
+    /// Moves to exactly this integer key; nil if it does not exist.
     package func set(_ key: UInt64) throws(StorageError) -> Entry? {
         try move(MDB_SET_KEY, integer: key)
     }
 
-    /// Goes to the first key that is not less.
+    /// Moves to the first key that is at least this one.
     package func setRange(_ key: UnsafeRawBufferPointer) throws(StorageError) -> Entry? {
         try move(MDB_SET_RANGE, MDB_val(key))
     }
 
-    /// Goes to the first integer key that is not less.
+    /// Moves to the first integer key that is at least this one.
     package func setRange(_ key: UInt64) throws(StorageError) -> Entry? {
         try move(MDB_SET_RANGE, integer: key)
     }
 
-    /// Goes to the first entry.
+    /// Moves to the first entry.
     package func first() throws(StorageError) -> Entry? { try move(MDB_FIRST) }
 
-    /// Goes to the last entry.
+    /// Moves to the last entry.
     package func last() throws(StorageError) -> Entry? { try move(MDB_LAST) }
 
-    /// Goes one further; nil at the end.
+    /// Moves to the next entry; nil at the end.
     package func next() throws(StorageError) -> Entry? { try move(MDB_NEXT) }
 
-    /// Goes one back; nil at the start.
+    /// Moves to the previous entry; nil at the beginning.
     package func previous() throws(StorageError) -> Entry? { try move(MDB_PREV) }
 
-    /// The entry at the position.
+    /// Returns the entry at the position.
     package func current() throws(StorageError) -> Entry? { try move(MDB_GET_CURRENT) }
 
-    /// Called before each change: reads the value that was written into reserved memory, and reserves space on the
+    /// Prepares a change: records the value that the caller wrote into reserved memory, and reserves space on the
     /// device.
     @inline(__always)
     private func prepare(for bytes: Int = 0) throws(StorageError) {
@@ -126,7 +126,7 @@ package struct Cursor: ~Copyable {
         environment._withUnsafeGuaranteedRef { !$0.pages.isComplete }
     }
 
-    /// Makes sure that LMDB can replace the value of a key.
+    /// Verifies that LMDB can replace the value of a key.
     @inline(__always)
     private func admitChange(_ key: MDB_val) throws(StorageError) {
         guard needsAdmission else { return }
@@ -134,13 +134,13 @@ package struct Cursor: ~Copyable {
             mdb_cursor_txn(pointer), table, key)
     }
 
-    /// Lets the log know of a change, if there is one.
+    /// Records a change for the redo log, if there is one.
     @inline(__always)
     private func record(_ change: (ChangeRecorder) -> Void) {
         environment._withUnsafeGuaranteedRef { if $0.changes.isRecording { change($0.changes) } }
     }
 
-    /// Stores an entry and stays on it; `append` when its key is known to be the greatest.
+    /// Stores an entry and moves to it; `append` must be true only if its key is the greatest.
     package func put(
         _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, append: Bool = false
     ) throws(StorageError) {
@@ -155,7 +155,7 @@ package struct Cursor: ~Copyable {
         record { $0.put(table, key, stored) }
     }
 
-    /// Stores an entry under an integer key and stays on it.
+    /// Stores an entry under an integer key and moves to it.
     package func put(
         _ key: UInt64, _ value: UnsafeRawBufferPointer, append: Bool = false
     ) throws(StorageError) {
@@ -183,7 +183,7 @@ package struct Cursor: ~Copyable {
         }
     }
 
-    /// Writes a value and its checksum into the place that LMDB has made for both.
+    /// Writes a value and its checksum into the space that LMDB has allocated for both.
     @inline(__always)
     private func fill(
         _ place: MDB_val, _ value: UnsafeRawBufferPointer, _ key: UInt64
@@ -195,7 +195,7 @@ package struct Cursor: ~Copyable {
         return UnsafeRawBufferPointer(stored)
     }
 
-    /// Makes sure that LMDB can remove the entry at the position.
+    /// Verifies that LMDB can remove the entry at the position.
     @inline(__always)
     private func admitRemoval() throws(StorageError) {
         guard needsAdmission else { return }
@@ -205,7 +205,7 @@ package struct Cursor: ~Copyable {
         try environment.takeUnretainedValue().pages.requireHead(of: value, keySize: key.mv_size)
     }
 
-    /// Removes the entry at the position; the cursor is then on the next one (``current()``).
+    /// Removes the entry at the position; the cursor is then at the next entry (``current()``).
     package func delete() throws(StorageError) {
         try admitRemoval()
         try prepare()

@@ -4,15 +4,15 @@
     import Darwin
 #endif
 
-/// The system's lock on a data file that all processes share which have the file open.
+/// The system's shared lock on a data file, which every process with the open file holds.
 ///
-/// The lock file's name comes from the data file's. Where a file was renamed while it was open, a process that opens it
-/// under the new name would use another lock file. The lock on the data file itself shows that others have it open, and
-/// LMDB's lock on the lock file whether they use the same one.
+/// The lock file's name is formed from that of the data file. If a file was renamed while it was open, a process that
+/// opens it under the new name would use another lock file. The lock on the data file itself shows that other processes
+/// have it open, and LMDB's lock on the lock file shows whether they use the same lock file.
 enum DataFileClaim {
-    /// Returns a descriptor that holds the lock; negative where the file system has no such locks.
+    /// Returns a descriptor that holds the lock; negative if the file system does not support it.
     ///
-    /// After LMDB has opened the file. Throws `inUse` if others have it open with another lock file.
+    /// Call it after LMDB has opened the file. Throws `inUse` if other processes have it open with another lock file.
     static func take(_ path: String, _ region: LockRegion) throws(StorageError) -> Int32 {
         let descriptor = Platform.openDescriptor(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return -1 }
@@ -33,7 +33,7 @@ enum DataFileClaim {
         throw StorageError(.inUse, call: "another process, under another name", file: path)
     }
 
-    /// Others hold the lock for themselves while they open the file or make a copy of it, which takes no longer.
+    /// The maximum number of attempts; other processes hold an exclusive lock only while they open or copy the file.
     private static let attempts = 60
     private static let pause: UInt32 = 5_000
 }

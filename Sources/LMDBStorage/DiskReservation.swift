@@ -9,22 +9,23 @@ import MemoryAccounts
 
 /// Reserves space on the device for the pages of a file that is written through its map.
 ///
-/// LMDB otherwise copies each page that a write changes, and writes the copies with system calls when the write ends:
-/// seven calls for a small commit, which take longer than the rest of it. With MDB_WRITEMAP it changes pages where they
-/// are mapped. That is safe for these reasons:
+/// Otherwise LMDB copies each page that a write changes, and writes the copies with system calls at the end: seven
+/// calls for a small commit, which take longer than all other work. With MDB_WRITEMAP, it changes mapped pages in
+/// place. This is safe for these reasons:
 ///
 /// * A page of the map without space on the device gets space when it is first touched; if the device is full, the
 ///   system sends SIGBUS, which ends the process. So every step of a write first reserves as many pages as it can take,
 ///   and fails with `diskFull` if it cannot.
 /// * LMDB makes the file as large as its map when it opens it, without a lock: a smaller map than that of another
-///   process would cut off what that process is writing. So files that other processes may have open are written this
-///   way only with maps of the usual size.
-/// * The file is cut to the size of its content and some free space as soon as the write lock is free, and to the size
-///   of its content when it is closed. Other processes may do either while no write is open.
+///   process would truncate the data that this process is writing. So files that other processes may have open are
+///   written in this way only with maps of the default size.
+/// * The file is truncated to the size of its content plus some free space as soon as the write lock is free, and to
+///   the size of its content when it is closed. Other processes may do either while no write is open.
 /// * The system may write a page to the device before the version that it belongs to is complete. The same can happen
 ///   with system calls, and the redo log allows it (RedoLog): pages that the log needs are never overwritten.
 ///
-/// Processes that write with calls may have the same file open: the system has one copy of each page for both.
+/// Processes that write with system calls may have the same file open, because the system has one copy of each page for
+/// both.
 ///
 /// Only the thread that holds LMDB's write lock may use it.
 final class DiskReservation: @unchecked Sendable {
@@ -33,24 +34,25 @@ final class DiskReservation: @unchecked Sendable {
     private let path: String
     private let descriptor: Int32
     private let pageSize: Int
-    /// Accounts for the file's pages if they are in memory.
+    /// The account for the file's pages if they are in memory.
     private let ledger: MemoryLedger?
-    /// The pages from the first one on that have a place.
+    /// The number of pages, from the first one on, that have space on the device.
     @exclusivity(unchecked) private var pages = 0
-    /// The file's size when this process last looked; negative before.
+    /// The last known size of the file; negative if it is unknown.
     @exclusivity(unchecked) private var size = -1
     /// The open write; only this transaction may reserve space.
     @exclusivity(unchecked) private var transaction: OpaquePointer?
     /// The error that kept the open write from reserving space, after which it cannot be committed; otherwise 0.
     @exclusivity(unchecked) private var failure: Int32 = 0
 
-    /// By how many pages a file may be more than twice as large as it must be before it is cut.
+    /// The number of pages by which a file may exceed twice its necessary size before it is truncated.
     private static let spare = 1024
-    /// The most pages that are given a place before they are needed.
+    /// The maximum number of pages for which space is reserved in advance.
     private static let mostAhead = 16_384
 
-    /// Of an environment that was opened with MDB_WRITEMAP; `isInMemory` says that its pages take memory of the scripts
-    /// that write them.
+    /// Creates the reservation of an environment that was opened with MDB_WRITEMAP.
+    ///
+    /// If `isInMemory` is true, its pages are charged to the scripts that write them.
     init(_ environment: OpaquePointer, _ path: String, isInMemory: Bool) {
         ledger = isInMemory ? MemoryLedger() : nil
         self.environment = environment
@@ -67,7 +69,8 @@ final class DiskReservation: @unchecked Sendable {
 
     /// Reserves space for the first step of the write that has begun.
     ///
-    /// `known` is what the system has just said of the file. Throws `diskFull`, and `damaged` if the file was cut short.
+    /// `known` is the current state of the file, if the caller has it. Throws `diskFull`, and `damaged` if the file was
+    /// truncated.
     func begin(_ transaction: OpaquePointer?, _ known: stat? = nil) throws(StorageError) {
         failure = 0
         self.transaction = transaction
@@ -77,12 +80,13 @@ final class DiskReservation: @unchecked Sendable {
             throw StorageError(rawCode: errno, call: "fstat", file: path)
         }
         let next = shim_next_page(transaction)
-        // What others have added may have holes, and what they have cut off and added again too: there is less on the device
-        // then, but for the little that the file system keeps of the file's places.
+        // Pages that other processes have added may have holes, and also pages that they removed and added again: the
+        // file then takes fewer blocks on the device, apart from the few for the file system's metadata.
         if Int(status.st_size) != size || Int(status.st_blocks) * 512 < pages * pageSize {
             pages = 0
             size = Int(status.st_size)
-            // LMDB writes no free pages: with them the file may end before its last page, but never with others.
+            // LMDB does not write free pages: the file may end before its last page if the missing pages are free, but
+            // not otherwise.
             if size < next * pageSize { try FileHeader.check(descriptor, path: path) }
         }
         let wanted = next + Self.mostTaken(of: next)
@@ -93,12 +97,13 @@ final class DiskReservation: @unchecked Sendable {
         try check(reserve(for: 0, in: transaction), "fallocate", path)
     }
 
-    /// Reserves space for a step that stores some bytes, or 0 bytes for a step that removes something.
+    /// Reserves space for a step that stores some bytes; 0 bytes for a step that removes an entry.
     ///
-    /// The system's code. Some loads and comparisons, but for one step in hundreds.
+    /// Returns the system's error code, or 0. Takes a few loads and comparisons, except for one of several hundred
+    /// steps.
     @inline(__always)
     func reserve(for bytes: Int, in transaction: OpaquePointer?) -> Int32 {
-        // LMDB says that a reader may not change anything.
+        // LMDB itself reports that a reader may not change data.
         guard transaction == self.transaction else { return 0 }
         let next = shim_next_page(transaction)
         assert(next <= pages || pages == 0, "a step has taken more pages than was thought possible")
@@ -106,18 +111,18 @@ final class DiskReservation: @unchecked Sendable {
         return needed > pages || failure != 0 ? grow(to: needed) : 0
     }
 
-    /// More pages than any step takes in a file of `count` pages, the end of a write included.
+    /// Returns an upper bound of the pages that a step takes in a file of `count` pages, including the end of a write.
     ///
     /// A step changes the path from a tree's root to a leaf, which may split on every level or merge with a neighbor,
     /// and the same in the tree of names. A tree is at most as deep as the count has binary digits, because an inner
     /// page has at least two children. At its end a write records each free page, with eight bytes, in lists, and each
-    /// list is put into the tree of free pages again. If the write has used up short lists, it changes each leaf that
-    /// contained them.
+    /// list is in turn inserted into the tree of free pages. If the write has used up short lists, it changes each leaf
+    /// that contained them.
     private static func mostTaken(of count: Int) -> Int {
         (count >> 6) + 3 * (Int.bitWidth - count.leadingZeroBitCount) + 16
     }
 
-    /// Gives pages a place, and some more so that this is rarely done.
+    /// Reserves space for pages, and for some more so that this is rarely necessary.
     @inline(never)
     private func grow(to needed: Int) -> Int32 {
         if failure != 0 { return failure }
@@ -126,7 +131,7 @@ final class DiskReservation: @unchecked Sendable {
         return failure
     }
 
-    /// The system's code.
+    /// Allocates space for a number of pages, and returns the system's error code, or 0.
     private func allocate(_ count: Int) -> Int32 {
         if let ledger, !ledger.grants(count * pageSize) { return StorageError.memoryLimitCode }
         let code = Platform.allocate(
@@ -155,9 +160,9 @@ final class DiskReservation: @unchecked Sendable {
 
     // MARK: Opening and closing
 
-    /// Cuts the file, which is as large as its map, to the size of its content and some free space.
+    /// Truncates the file, which is as large as its map, to the size of its content plus some free space.
     ///
-    /// Waits for the write lock, as `trim` does: call it when the lock seems to be free.
+    /// Like `trim`, it waits for the write lock, so call it if the lock seems to be free.
     func fit() {
         Self.withLock(environment) { transaction in
             // because: the next write reports the error.
@@ -165,15 +170,15 @@ final class DiskReservation: @unchecked Sendable {
         }
     }
 
-    /// Gives the file the size of its content, but no smaller one than `least`.
+    /// Truncates the file to the size of its content, but not below `least`.
     func trim(least: Int = 0) {
         Self.withLock(environment) { cut(to: max(least, shim_next_page($0) * pageSize)) }
     }
 
-    /// Cuts a file that is not written through its map here to the size of its content, if it is as large as such maps
-    /// are.
+    /// Truncates a file that this process does not write through its map to the size of its content, if it is as large
+    /// as a map.
     ///
-    /// A process that was killed, or that had to work without the map, leaves the file at that size.
+    /// A process that was killed, or that could not use the map, leaves the file with that size.
     static func trimVast(_ environment: OpaquePointer) {
         let (descriptor, pageSize, lastPage) = extent(environment)
         var status = stat()
@@ -186,7 +191,7 @@ final class DiskReservation: @unchecked Sendable {
         }
     }
 
-    /// Cuts off the pages that a failed write has added to the file, so that a full device has the space again.
+    /// Removes the pages that a failed write has added to the file, so that a full device has the space again.
     ///
     /// Only the thread that holds the write lock may call it. The write may still be open: LMDB does not access those
     /// pages when it aborts.
@@ -195,12 +200,12 @@ final class DiskReservation: @unchecked Sendable {
         _ = cut(descriptor, to: (lastPage + 1) * pageSize)
     }
 
-    /// Takes the write lock and does the same.
+    /// Acquires the write lock and removes the pages of a failed write.
     static func reclaimWithLock(_ environment: OpaquePointer) {
         withLock(environment) { _ in reclaim(environment) }
     }
 
-    /// The open file of an environment, the size of its pages, and the last page of the newest version.
+    /// Returns the open file of an environment, the size of its pages, and the last page of the newest version.
     private static func extent(
         _ environment: OpaquePointer
     ) -> (descriptor: Int32, pageSize: Int, lastPage: Int) {
@@ -222,10 +227,11 @@ final class DiskReservation: @unchecked Sendable {
         mdb_txn_abort(begun)
     }
 
-    /// Whether a file can be written through a map of a size; `isShared` says that others may have it open.
+    /// Returns whether a file can be written through a map of a size; `isShared` is true if other processes may have it
+    /// open.
     ///
-    /// Not where what has a place on the device is written to another one, nor where the system limits the sizes of files,
-    /// nor where others may have maps of another size.
+    /// Returns false if the file system writes changed blocks to other places, if the system limits the sizes of files,
+    /// and if other processes may have maps of another size.
     static func isSupported(_ path: String, mapSize: Int, isShared: Bool) -> Bool {
         guard shim_knows_transactions() != 0, Platform.largestFile == nil else { return false }
         let descriptor = Platform.openDescriptor(path, O_RDWR | O_CLOEXEC)
@@ -237,7 +243,7 @@ final class DiskReservation: @unchecked Sendable {
                 FileHeader.mapSize(descriptor) <= usual
             else { return false }
         }
-        // The oldest of the file systems cannot reserve space.
+        // Some old file systems cannot reserve space.
         return shim_keeps_places(descriptor) != 0
             && Platform.allocate(descriptor, path, keepsSize: true, from: 0, to: 1) == 0
     }

@@ -7,20 +7,21 @@ import Synchronization
     import Darwin
 #endif
 
-/// A file that is written beside its destination and renamed to it when it is complete.
+/// A file that is written next to its destination and renamed to it when it is complete.
 ///
-/// Its own name is random and new, so that no other program can prepare a file or a link there. The process that writes it holds
-/// the system's lock on it, which ends with the process: that tells abandoned files from those in progress.
+/// Its own name is random, so no other program can prepare a file or a link with that name. The process that writes it
+/// holds the system's lock on it, which ends with the process, so abandoned files can be distinguished from those in
+/// progress.
 final class DraftCopy {
     let path: String
-    /// Open for reading and writing; closed with the draft.
+    /// The descriptor for reading and writing; closed with the draft.
     let descriptor: Int32
     private var isPublished = false
 
     private static let mark = ".copy-"
     private static let unfinished = Mutex<Set<String>>([])
 
-    /// Creates the file, with the given mode as far as the umask allows.
+    /// Creates the file with a mode, restricted by the umask.
     ///
     /// Throws `permission`, `notFound`, `diskFull`.
     init(beside destination: String, mode: mode_t) throws(StorageError) {
@@ -64,9 +65,9 @@ final class DraftCopy {
         _ = Self.unfinished.withLock { $0.remove(path) }
     }
 
-    /// Gives the file its name and flushes the folder.
+    /// Renames the file to its final name and flushes the folder.
     ///
-    /// Throws `exists` if the name is taken and `isReplacing` does not allow that.
+    /// Throws `exists` if a file has the name and `isReplacing` is false.
     func publish(as destination: String, isReplacing: Bool) throws(StorageError) {
         if isReplacing {
             guard rename(path, destination) == 0 else {
@@ -75,7 +76,7 @@ final class DraftCopy {
         } else {
             var code = shim_rename_exclusively(path, destination)
             if code == EINVAL || code == ENOSYS {
-                // A link, unlike a rename, never replaces a file that has appeared meanwhile.
+                // Unlike a rename, a link never replaces a file that was created meanwhile.
                 code = link(path, destination) == 0 ? 0 : errno
                 if code == 0 { unlink(path) }
             }
@@ -88,7 +89,7 @@ final class DraftCopy {
         Self.flushFolder(of: destination)
     }
 
-    /// Makes a new name in a folder survive a power failure, as far as the system lets us.
+    /// Flushes a folder, so that a new name in it survives a power failure if the system supports that.
     static func flushFolder(of path: String) {
         let descriptor = Platform.openDescriptor(Platform.folder(of: path), O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return }
@@ -101,7 +102,7 @@ final class DraftCopy {
         unfinished.withLock { for path in $0 { unlink(path) } }
     }
 
-    /// Removes the drafts of a file that no process writes any more, as far as this process may.
+    /// Removes the drafts of a file that no process writes any more, if this process may remove them.
     static func removeAbandoned(of destination: String) {
         let folder = Platform.folder(of: destination)
         let beginning = (destination.split(separator: "/").last ?? "") + mark

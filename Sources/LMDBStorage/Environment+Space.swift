@@ -6,25 +6,25 @@ import CLMDB
     import Darwin
 #endif
 
-/// A version that another process holds.
+/// A version that another process has pinned.
 package struct ForeignReader: Hashable, Sendable {
     package let process: Int32
     package let version: UInt64
 }
 
-// Space in the file, and the versions that keep it from being reused.
+// The space of the file, and the versions that prevent its reuse.
 extension Environment {
-    /// The bytes of a page.
+    /// The size of a page in bytes.
     package var pageSize: Int {
         var statistics = MDB_stat()
         mdb_env_stat(pointer, &statistics)
         return Int(statistics.ms_psize)
     }
 
-    /// The size of the file without the space that it has only while it is open, and the bytes that the newest version
+    /// Returns the size of the file without the space reserved while it is open, and the bytes that the newest version
     /// uses.
     ///
-    /// Costs a look at the list of free pages.
+    /// Reads the list of free pages.
     package func space() throws(StorageError) -> (total: Int, used: Int) {
         let free = try freedBytes(after: [0])[0]
         let content = size().used
@@ -39,14 +39,16 @@ extension Environment {
         return (max(min(content, Int(status.st_size)), Platform.takenBytes(status)), used)
     }
 
-    /// For each version: the bytes that commits after it have freed, which cannot be reused while that version is read.
+    /// Returns for each version the bytes that later commits have freed, which cannot be reused while the version is in
+    /// use.
     package func freedBytes(after versions: [UInt64]) throws(StorageError) -> [Int] {
         var transaction: OpaquePointer?
         try check(
             mdb_txn_begin(pointer, nil, UInt32(MDB_RDONLY), &transaction), "mdb_txn_begin", path)
         defer { mdb_txn_abort(transaction) }
         var opened: OpaquePointer?
-        // The list of free pages is the table with the number 0: under each version, the pages that it freed.
+        // The list of free pages is the table with the number 0: its keys are versions, its values the pages that they
+        // freed.
         try check(mdb_cursor_open(transaction, 0, &opened), "mdb_cursor_open", path)
         // because: mdb_cursor_open succeeded.
         let cursor = Cursor(opened!, Unmanaged.passUnretained(self), 0)
@@ -65,7 +67,7 @@ extension Environment {
         return pages.map { $0.multipliedReportingOverflow(by: pageSize).partialValue }
     }
 
-    /// The versions that other processes hold.
+    /// Returns the versions that other processes have pinned.
     package func foreignReaders() throws(StorageError) -> [ForeignReader] {
         try clearStaleReaders()
         let text = TextBox()
@@ -80,8 +82,8 @@ extension Environment {
                 return 0
             }, Unmanaged.passUnretained(text).toOpaque())
         if code < 0 { throw StorageError(rawCode: code, call: "mdb_reader_list", file: path) }
-        // A line is the process, the thread and the version, or `-` for a slot that is not reading.
-        // A process that only keeps the log's version reads nothing.
+        // A line has the process, the thread and the version, or `-` for an idle slot. A process that only pins the
+        // log's version is not a reader.
         var pins = commits.pinnedVersions()
         return text.text.split(separator: "\n").compactMap { line in
             let words = line.split(separator: " ")

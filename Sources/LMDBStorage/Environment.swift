@@ -9,54 +9,54 @@ import Synchronization
 
 // LMDBStorage: files, transactions, tables and cursors; bytes in, bytes out.
 //
-// It knows nothing of what the bytes mean. It exists to make LMDB's rules hard to break:
+// It does not interpret the bytes. It ensures that callers follow LMDB's rules:
 //
-// * A file is opened once per process, however many times it is requested (EnvironmentRegistry): closing any descriptor
-//   of the locked file would release the process's POSIX locks.
+// * A file is opened only once in each process (EnvironmentRegistry): closing any descriptor of the locked file would
+//   release the process's POSIX locks.
 // * All tables are opened together with the file. LMDB forbids opening tables from two transactions at once, and a
 //   transaction cannot use a handle that was opened after it began.
-// * A read transaction belongs to its holder, on any thread, one thread at a time (MDB_NOTLS). A write transaction
-//   belongs to the thread that began it, from begin to end.
-// * Addresses of committed data stay valid while the read transaction lives; addresses of data read through a write
-//   transaction only until the next change. Neither leaves this package.
+// * A read transaction can be used on any thread, one at a time (MDB_NOTLS). A write transaction belongs to the thread
+//   that began it until its end.
+// * Addresses of committed data are valid while the read transaction exists; addresses of data read through a write
+//   transaction are valid only until the next change. Neither leaves this package.
 // * Cursors are closed before their transaction ends.
-// * Where pages are changed in the map, each page has space on the device before it is touched (DiskReservation).
+// * If pages are changed in the map, each page has space on the device before it is touched (DiskReservation).
 //
-// Everything that a file, another process or the machine can cause is a thrown StorageError.
+// Every failure that a file, another process or the machine can cause is a thrown StorageError.
 
-/// When a commit reaches the device.
+/// The point at which a commit is on the device.
 package enum Durability: Sendable {
-    /// A commit that returned is on the device.
+    /// A commit is on the device when it returns.
     case full
-    /// Commits survive the process; the device follows shortly after on a background thread.
+    /// A commit survives the process; a background thread flushes it to the device shortly after.
     ///
-    /// A power failure leaves the file as an earlier commit has made it.
+    /// A power failure leaves the file in the state of an earlier commit.
     case async
-    /// Nothing is ever flushed on purpose: a power failure may damage the file.
+    /// Commits are never flushed: a power failure may damage the file.
     case memory
 }
 
-/// How a file is opened.
+/// The options with which a file is opened.
 package struct EnvironmentOptions: Sendable {
-    /// The largest size that the file may reach.
+    /// The maximum size of the file.
     ///
-    /// Reserves address space only.
+    /// It only reserves address space.
     package var mapSize: Int
-    /// How many read transactions may exist at once, over all processes.
+    /// The maximum number of simultaneous read transactions of all processes.
     package var maxReaders: Int
-    /// Refuse to write; the file may then be on a read-only device.
+    /// Whether writes are refused; the file may then be on a read-only device.
     package var readOnly: Bool
-    /// Change pages where they are mapped.
+    /// Whether pages are changed in the map.
     ///
-    /// A small commit without a flush takes less than half the time.
+    /// A small commit without a flush then takes less than half the time.
     ///
-    /// Not for files that are flushed often: the system then takes the right to write away from each page, and a commit
-    /// takes more than twice as long. Ignored where a page may lose its place on the device (``DiskReservation``).
+    /// Do not use it for files that are flushed often: a flush write-protects each page again, and a commit takes more
+    /// than twice as long. It is ignored if a page may lose its place on the device (``DiskReservation``).
     package var writesThroughMap: Bool
-    /// Leave durability to LMDB alone, without a log.
+    /// Whether LMDB alone ensures durability, without a redo log.
     package var isPlain: Bool
 
-    /// The usual largest size of a file: 1 TiB, less beside a sanitizer, which takes most of the address space.
+    /// The default maximum size of a file: 1 TiB, or less with a sanitizer, which takes most of the address space.
     package static let usualMapSize = isSanitized ? 1 << 32 : 1 << 40
 
     private static var isSanitized: Bool {
@@ -67,7 +67,7 @@ package struct EnvironmentOptions: Sendable {
         #endif
     }
 
-    /// The defaults: 1 TiB, 4096 readers, writable, with calls that write.
+    /// Creates options; the defaults are 1 TiB, 4096 readers, writable, and writing with system calls.
     package init(
         mapSize: Int = usualMapSize, maxReaders: Int = 4096, readOnly: Bool = false,
         writesThroughMap: Bool = false, isPlain: Bool = false
@@ -80,11 +80,11 @@ package struct EnvironmentOptions: Sendable {
     }
 }
 
-/// How the keys of a table are compared.
+/// The order of the keys in a table.
 package enum KeyOrder: Sendable {
-    /// Bytes, first difference decides.
+    /// The order of the bytes.
     case bytes
-    /// Native 64-bit unsigned integers.
+    /// The order of native 64-bit unsigned integers.
     case integers
 }
 
@@ -101,23 +101,23 @@ package struct TableName: Sendable {
 
 /// An open file: LMDB's environment with all its tables.
 ///
-/// Obtained from ``EnvironmentRegistry``.
+/// ``EnvironmentRegistry`` returns environments.
 ///
-/// `Sendable`: LMDB synchronises the handle; the rest is immutable or atomic.
+/// It is `Sendable` because LMDB synchronizes the handle, and the other properties are immutable or atomic.
 package final class Environment: Sendable {
     /// The path of the file, with all symbolic links resolved.
     package var path: String { location.path }
-    /// The name of the file in errors: the path that it was first opened with.
+    /// The name of the file in errors: the path with which it was first opened.
     package var name: String { location.name }
     let location: FileLocation
     /// Whether the file cannot be written through this environment.
     package let isReadOnly: Bool
-    // because: LMDB's environment may be used from all threads.
+    // because: all threads may use LMDB's environment.
     nonisolated(unsafe) package let pointer: OpaquePointer
     package let tables: [Table]
     let options: EnvironmentOptions
     let writerThread = Atomic<UInt>(0)
-    /// Nil where no other process can write, or this one cannot.
+    /// The lock file; nil if no other process can write, or this one cannot.
     private let lockRegion: LockRegion?
     /// The lock file before LMDB opened it; nil where it has no name, or this process may not write it.
     private let lockFile: EnvironmentRegistry.Identity?
@@ -125,7 +125,7 @@ package final class Environment: Sendable {
     let place: FilePlace?
     /// The descriptor that holds the lock on the data file; negative for none.
     private let claim: Int32
-    /// Nil where the map is not written to.
+    /// The reservation of disk space; nil if the map is not written to.
     let reservation: DiskReservation?
     let line = WriteLockQueue()
     let readers = Mutex(ReaderBook())
@@ -133,19 +133,19 @@ package final class Environment: Sendable {
     let seals: ValueSeals
     /// Whether this process has committed to the file without a flush.
     let isUnflushed = Atomic<Bool>(false)
-    /// The changes of the open write, for the log.
+    /// The changes of the open write, for the redo log.
     let changes = ChangeRecorder()
-    /// How commits reach the device.
+    /// The strategy by which commits reach the device.
     let commits: any CommitStrategy
-    /// Verifies pages before LMDB follows them.
+    /// The verification of pages before LMDB reads them.
     let pages: PageGuard
-    /// Why the open write, or the one before it, can do nothing any more; 0 if nothing has happened.
+    /// The error of the open write, or of the one before it, after which it cannot continue; 0 if there is none.
     let writeFailure = Atomic<Int32>(0)
 
     /// Opens or creates the file.
     ///
-    /// Only the registry calls this, under its lock. `isPrivate` says that no other process finds the file, and
-    /// `isVerified` that all its pages were followed.
+    /// Only the registry calls this, while it holds its lock. `isPrivate` is true if no other process can find the
+    /// file, and `isVerified` if all its pages were verified.
     init(
         _ location: FileLocation, options: EnvironmentOptions, tables names: [TableName],
         entries: [InitialEntry] = [], isPrivate: Bool, isVerified: Bool = true
@@ -185,7 +185,7 @@ package final class Environment: Sendable {
                 if let reservation { reservation.fit() } else { DiskReservation.trimVast(pointer) }
             }
         } catch {
-            // It may be another program's file.
+            // The file may belong to another program.
             if let reservation, !(region?.isTaken ?? false) { reservation.trim(least: sizeBefore) }
             region?.closeFile()
             mdb_env_close(pointer)
@@ -249,11 +249,12 @@ package final class Environment: Sendable {
             }
             mdb_env_close(pointer)
             if writesThroughMap {
-                // The file may not even for a moment be as large as its map, or there are no addresses for it.
+                // Either the file may not be as large as its map even for a moment, or there is not enough address
+                // space.
                 writesThroughMap = false
                 continue
             }
-            // An address space limit may forbid the generous default; take what there is.
+            // An address space limit may be below the large default; a smaller map is then tried.
             guard code == ENOMEM, mapSize / 2 >= least else {
                 throw StorageError(rawCode: code, call: "mdb_env_open", file: path)
             }
@@ -269,14 +270,14 @@ package final class Environment: Sendable {
     private static func openTables(
         _ environment: OpaquePointer, _ names: [TableName], _ path: String, isReadOnly: Bool
     ) throws(StorageError) -> [Table] {
-        // A read transaction: opening a file then needs no write lock.
+        // A read transaction is enough, so opening a file needs no write lock.
         var begun: OpaquePointer?
         try check(
             mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &begun), "mdb_txn_begin", path)
         do throws(StorageError) {
             let tables = try FileCreation.open(names, 0, begun, path)
             for (name, table) in zip(names, tables) {
-                // LMDB takes the order from the file, whatever was requested.
+                // LMDB reads the order from the file and ignores the requested one.
                 var flags: UInt32 = 0
                 try check(mdb_dbi_flags(begun, table.dbi, &flags), "mdb_dbi_flags", path)
                 let isOrdered = flags & UInt32(MDB_INTEGERKEY) != 0
@@ -321,9 +322,9 @@ package final class Environment: Sendable {
         return tables
     }
 
-    /// The version of the newest commit of any process.
+    /// Returns the version of the newest commit of any process.
     ///
-    /// A few loads from the map.
+    /// Takes a few loads from the map.
     package func latestVersion() -> UInt64 {
         var info = MDB_envinfo()
         mdb_env_info(pointer, &info)
@@ -332,12 +333,12 @@ package final class Environment: Sendable {
 
     /// Whether a thread of this process, or another process, seems to hold the write lock.
     ///
-    /// A hint. Two loads.
+    /// This is a hint that costs two loads.
     package var isLocked: Bool {
         writerThread.load(ordering: .relaxed) != 0 || lockRegion?.isTaken ?? false
     }
 
-    /// The same of others than the calling thread.
+    /// Whether another thread, or another process, seems to hold the write lock.
     @inline(__always)
     package var isLockedByOthers: Bool {
         let writer = writerThread.load(ordering: .relaxed)
@@ -354,12 +355,12 @@ package final class Environment: Sendable {
     /// Notifies other processes that have the file open of a new version.
     func callOthers() { lockRegion?.callOthers() }
 
-    /// Whether the calling thread has the write lock.
+    /// Whether the calling thread holds the write lock.
     package var isLockedHere: Bool {
         writerThread.load(ordering: .relaxed) == Platform.currentThread
     }
 
-    /// Whether others still seem to have the write lock after a millisecond or two, which most writes do not take.
+    /// Returns whether others hold the write lock for longer than a millisecond or two, which most writes do not take.
     package func isLockedForLong() -> Bool {
         for _ in 0..<20 {
             guard isLockedByOthers else { return false }
@@ -368,7 +369,7 @@ package final class Environment: Sendable {
         return isLockedByOthers
     }
 
-    /// How many bytes the pages in use take, and how many the file may reach.
+    /// Returns the number of bytes of the used pages, and the maximum size of the file.
     package func size() -> (used: Int, limit: Int) {
         var info = MDB_envinfo()
         mdb_env_info(pointer, &info)
@@ -385,16 +386,16 @@ package final class Environment: Sendable {
         try commits.sync()
     }
 
-    /// The oldest version that a read transaction of this process holds; nil when there is none.
+    /// Returns the oldest version that a read transaction of this process reads; nil if there is none.
     package func oldestVersion() -> UInt64? { readers.withLock { $0.oldest } }
 
-    /// The versions that read transactions of this process hold.
+    /// Returns the versions that read transactions of this process read.
     package func heldVersions() -> [UInt64] { readers.withLock { $0.versions } }
 
-    /// Frees the slots of readers whose process is gone.
+    /// Frees the reader slots of processes that have ended.
     ///
-    /// Returns how many.
-    @discardableResult  // because: most callers only want the slots back
+    /// Returns the number of freed slots.
+    @discardableResult  // because: most callers only need the slots to be free
     package func clearStaleReaders() throws(StorageError) -> Int {
         var dead: Int32 = 0
         try check(mdb_reader_check(pointer, &dead), "mdb_reader_check", path)
@@ -403,9 +404,10 @@ package final class Environment: Sendable {
 
     /// Writes a compact copy of the newest version to `destination`.
     ///
-    /// `isReplacing` allows replacing another file, which no process may have open.
+    /// `isReplacing` allows overwriting another file, which no process may have open.
     ///
-    /// The copy appears when it is whole. Throws `exists`, `inUse`, `diskFull`, `permission`, `notFound`.
+    /// The copy has its final name only when it is complete. Throws `exists`, `inUse`, `diskFull`, `permission`,
+    /// `notFound`.
     package func copyCompacted(
         to destination: String, versions: VersionPlace, isReplacing: Bool = false
     ) throws(StorageError) {
@@ -447,8 +449,8 @@ package final class Environment: Sendable {
         }
     }
 
-    /// Called before each change of a write: reads the value that was written into reserved memory, and reserves space
-    /// for a value of some bytes.
+    /// Prepares a change of a write: records the value that the caller wrote into reserved memory, and reserves space
+    /// for a value.
     ///
     /// Returns the system's error code, or 0.
     @inline(__always)
@@ -457,22 +459,22 @@ package final class Environment: Sendable {
         return reservation?.reserve(for: bytes, in: transaction) ?? 0
     }
 
-    /// Takes over what was filled into a place that was lent.
+    /// Records the value that the caller wrote into reserved memory.
     @inline(never)
     private func settleLent() {
         seals.settle()
         if changes.isLent { changes.settle() }
     }
 
-    /// The error for a value whose checksum is wrong.
+    /// Returns the error for a value whose checksum is wrong.
     @inline(never)
     func damage(_ table: UInt32) -> StorageError {
         StorageError(.damaged, call: "a value has changed since it was written", file: name)
     }
 
-    /// The error for a code of a call within a transaction.
+    /// Returns the error for a code of a call within a transaction.
     ///
-    /// LMDB refuses everything after a failure in a write; what is said is why it failed first.
+    /// After a failure in a write, LMDB refuses all calls; the error is then that of the first failure.
     @inline(never)
     func failure(_ code: Int32, _ call: String) -> StorageError {
         var code = code
@@ -481,7 +483,7 @@ package final class Environment: Sendable {
             let first = writeFailure.load(ordering: .relaxed)
             if first != 0 { code = first }
         case MDB_MAP_FULL, MDB_TXN_FULL, ENOSPC, EDQUOT, EFBIG, EIO, ENOMEM:
-            // LMDB calls a write that was cut short an input/output error.
+            // LMDB reports a short write as an input/output error.
             if code == EIO, Platform.isDeviceFull(path) { code = ENOSPC }
             writeFailure.store(code, ordering: .relaxed)
         default: break
@@ -489,7 +491,7 @@ package final class Environment: Sendable {
         return StorageError(rawCode: code, call: call, file: name)
     }
 
-    /// Writes the checksum over all pages if the write lock is free and the file is small enough.
+    /// Writes the checksum of all pages if the write lock is free and the file is small enough.
     private func seal(_ place: FilePlace) {
         var descriptor: mdb_filehandle_t = -1
         mdb_env_get_fd(pointer, &descriptor)
@@ -503,13 +505,13 @@ package final class Environment: Sendable {
         guard mdb_txn_begin(pointer, nil, 0, &begun) == 0 else { return }
         defer { mdb_txn_abort(begun) }
         let isFlushed = !isUnflushed.load(ordering: .relaxed)
-        // because: without the seal, a check looks less closely.
+        // because: without the seal, a verification is only less thorough.
         _ = FileSeal.compute(descriptor, isFlushed: isFlushed)?.write(descriptor)
     }
 
     /// Closes the file.
     ///
-    /// Only the registry calls this, when the last lease is gone.
+    /// Only the registry calls this, after the last lease was released.
     func close() {
         commits.close()
         readers.withLock { parked in
@@ -535,7 +537,7 @@ func check(
     if code != 0 { throw StorageError(rawCode: code, call: call(), file: file()) }
 }
 
-/// Throws unless `code` is 0: for calls within a transaction.
+/// Throws unless `code` is 0; for calls within a transaction.
 @inline(__always)
 func check(
     _ code: Int32, _ call: @autoclosure () -> String, _ environment: Unmanaged<Environment>

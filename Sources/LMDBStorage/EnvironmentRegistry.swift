@@ -6,9 +6,9 @@ import Synchronization
     import Darwin
 #endif
 
-/// The open environments of this process: one per file, shared by all handles.
+/// The open environments of this process: one for each file, shared by all handles.
 ///
-/// Files are identified by device and inode, so that two paths to one file share an environment.
+/// Files are identified by device and inode, so two paths to one file share an environment.
 package enum EnvironmentRegistry {
     package struct Identity: Hashable, Sendable {
         var device: UInt64
@@ -35,17 +35,17 @@ package enum EnvironmentRegistry {
     /// The name of this process in errors about a file that it has open.
     static let thisProcess = "this process"
 
-    /// The name of this process in errors, if the file has been renamed since.
+    /// The name of this process in errors about a file that was renamed since this process opened it.
     static let otherName = "this process, under another name"
 
     static let entries = Mutex<[Identity: Entry]>([:])
 
-    /// Opens the file or shares the environment that is open already; creates it with `entries` where there is none.
+    /// Opens the file or shares its open environment; creates the file with `entries` if it does not exist.
     ///
-    /// Safe from every thread.
+    /// Any thread may call it.
     ///
-    /// The first one to open a file decides its map size. A file that is open for reading only
-    /// cannot be opened for writing as well, except where the first one could have written too.
+    /// The first opening of a file decides its map size. A file that is open for reading only cannot be opened for
+    /// writing too, unless the first opening could also have written.
     package static func open(
         path: String, options: EnvironmentOptions, tables: [TableName],
         entries initial: [InitialEntry] = []
@@ -65,7 +65,7 @@ package enum EnvironmentRegistry {
         }
     }
 
-    /// Opens an anonymous file, which no other process can have open.
+    /// Opens an anonymous file, which no other process can open.
     package static func open(
         _ file: borrowing AnonymousFile, named name: String, options: EnvironmentOptions,
         tables: [TableName], entries initial: [InitialEntry] = []
@@ -94,12 +94,12 @@ package enum EnvironmentRegistry {
 
     /// Opens a copy of the newest version.
     ///
-    /// A reader that cannot write the lock file cannot register its version, so that writers would overwrite its pages.
+    /// A reader that cannot write the lock file cannot register its version, so writers would overwrite its pages.
     private static func openCopy(
         of descriptor: Int32, _ location: FileLocation, _ options: EnvironmentOptions,
         _ tables: [TableName], _ entries: inout [Identity: Entry], isVerified: Bool
     ) throws(StorageError) -> EnvironmentLease {
-        // On a read-only device there is no writer to report the reader to.
+        // On a read-only device there are no writers with which the reader must register.
         if Platform.isReadOnlyDevice(descriptor) {
             let environment = try Environment(
                 location, options: options, tables: tables, isPrivate: false,
@@ -133,7 +133,7 @@ package enum EnvironmentRegistry {
         return try result.get()
     }
 
-    /// Nil if another file has taken the place of this one meanwhile.
+    /// Opens a file; nil if another file has replaced it meanwhile.
     private static func open(
         _ location: FileLocation, _ wanted: EnvironmentOptions, _ tables: [TableName],
         _ initial: [InitialEntry], _ entries: inout [Identity: Entry]
@@ -141,7 +141,7 @@ package enum EnvironmentRegistry {
         let path = location.path
         var options = wanted
         if options.readOnly { options.writesThroughMap = false }
-        // A writable file is opened writable even for a reader, so that a writer can join later.
+        // A writable file is opened for writing even for a reader, so that a writer can share the environment later.
         if options.readOnly && access(path, W_OK) == 0
             && access(Platform.folder(of: path), W_OK) == 0
         {
@@ -158,11 +158,11 @@ package enum EnvironmentRegistry {
         guard descriptor >= 0 else {
             throw StorageError(rawCode: errno, call: "open", file: path)
         }
-        // Closing this descriptor is harmless: LMDB's POSIX locks are on the lock file.
+        // Closing this descriptor is safe, because LMDB's POSIX locks are on the lock file.
         defer { close(descriptor) }
         let identity = try identity(of: descriptor, path)
         if let entry = entries[identity] {
-            // Under another name, after it was renamed: the names of lock and log would be others.
+            // The file was renamed, so the names of the lock file and of the log would be others.
             guard entry.environment.path == path else {
                 throw StorageError(.inUse, call: otherName, file: path)
             }
@@ -216,7 +216,7 @@ package enum EnvironmentRegistry {
         return Identity(status)
     }
 
-    /// The size of a file, and whether it is empty or what a creation leaves that did not finish.
+    /// Returns the size of a file, and whether it is empty or its creation did not finish.
     package static func look(
         _ path: String
     ) throws(StorageError) -> (size: Int, isUnfinished: Bool) {
@@ -231,10 +231,10 @@ package enum EnvironmentRegistry {
         return (Int(lseek(descriptor, 0, SEEK_END)), FileHeader.isUnfinished(descriptor))
     }
 
-    /// The size of the device that contains a folder; 0 if it is unknown.
+    /// Returns the size of the device that contains a folder; 0 if it is unknown.
     package static func deviceSize(_ folder: String) -> Int { Platform.deviceSize(folder) }
 
-    /// Another share of an environment, while it is open.
+    /// Returns another lease of an environment, while it is open.
     package static func share(_ environment: Environment, _ identity: Identity) -> EnvironmentLease?
     {
         entries.withLock { entries in
@@ -244,7 +244,7 @@ package enum EnvironmentRegistry {
         }
     }
 
-    /// Runs something that must not happen while the file is open in this process.
+    /// Runs `body` while this process does not have the file open.
     ///
     /// No other thread of this process opens a file meanwhile. Throws `inUse` if the file is open.
     static func excluding<Result>(
@@ -276,7 +276,7 @@ package enum EnvironmentRegistry {
             if entry.leases > 0 {
                 entries[identity] = entry
             } else {
-                // Closed under the lock, so that no thread opens the file a second time meanwhile.
+                // It is closed under the lock, so that no thread opens the file a second time meanwhile.
                 entries[identity] = nil
                 entry.environment.close()
             }
@@ -284,11 +284,11 @@ package enum EnvironmentRegistry {
     }
 }
 
-/// A share of an open environment.
+/// A lease of an open environment.
 ///
-/// The last one that goes closes the file.
+/// Releasing the last lease closes the file.
 package final class EnvironmentLease: Sendable {
-    /// The shared environment; valid while the lease lives.
+    /// The shared environment; valid while the lease exists.
     package let environment: Environment
     package let identity: EnvironmentRegistry.Identity
 
@@ -297,9 +297,10 @@ package final class EnvironmentLease: Sendable {
         EnvironmentRegistry.entries.withLock { $0[identity]?.leases == 1 }
     }
 
-    /// Lines up for the write lock; `notify` is called on another thread when the turn has come, or has lapsed.
+    /// Joins the queue for the write lock.
     ///
-    /// It lapses when it is not taken within `patience` nanoseconds.
+    /// `notify` is called on another thread when the ticket is ready or has lapsed. A ticket lapses if it is not used
+    /// within `patience` nanoseconds.
     package func lineUp(
         patience: Int, notify: @escaping @Sendable () -> Void
     ) -> WriteLockTicket {

@@ -6,15 +6,15 @@ import CLMDB
     import Darwin
 #endif
 
-/// Puts a compact copy of a file in the file's place.
+/// Replaces a file by a compact copy.
 ///
-/// No process may have the file open: it would continue with the old one. LMDB marks an open file by a lock on the first
-/// byte of its lock file. Holding that lock for writing keeps other processes out; those that open the file meanwhile
-/// wait.
+/// No process may have the file open, because it would continue with the old one. LMDB marks an open file by a lock on
+/// the first byte of its lock file. An exclusive lock on that byte keeps other processes from opening the file; they
+/// wait meanwhile.
 package enum FileCompaction {
-    /// Compacts the file; its size before and after.
+    /// Compacts the file, and returns its size before and after.
     ///
-    /// Throws `inUse`, `diskFull`, `permission`, `notFound`, `notAStore`; the file is as it was then.
+    /// Throws `inUse`, `diskFull`, `permission`, `notFound`, `notAStore`; the file is then unchanged.
     package static func compact(
         path: String, versions: VersionPlace
     ) throws(StorageError) -> (before: Int, after: Int) {
@@ -70,7 +70,7 @@ package enum FileCompaction {
         return (before, Int(status.st_size))
     }
 
-    /// Lets LMDB set up the lock file again for the processes that wait to open the file.
+    /// Makes LMDB set up the lock file again for the processes that wait to open the file.
     static func announce(_ path: String) throws(StorageError) {
         var created: OpaquePointer?
         try check(mdb_env_create(&created), "mdb_env_create", path)
@@ -86,13 +86,13 @@ package enum FileCompaction {
     }
 }
 
-/// LMDB's lock on an open file, taken for writing: no other process has the file open while it is held.
+/// An exclusive lock on LMDB's lock file: no other process has the data file open meanwhile.
 ///
-/// Only while no environment of this process has it open, whose own lock would be lost.
+/// No environment of this process may have the file open, because its own lock would be lost.
 struct FileLock {
     private let descriptor: Int32
 
-    /// Throws `inUse`, naming the process.
+    /// Acquires the lock; throws `inUse` with the name of the process that has the file open.
     init(of path: String) throws(StorageError) {
         guard access(path, F_OK) == 0 else {
             throw StorageError(rawCode: errno, call: "open", file: path)
@@ -110,7 +110,7 @@ struct FileLock {
         self.descriptor = descriptor
         if isLocked {
             do throws(StorageError) {
-                // LMDB maps it when the file is announced.
+                // LMDB maps the lock file when the file is announced.
                 try LockRegion.reserveSpace(descriptor, of: path)
             } catch {
                 close(descriptor)
@@ -129,7 +129,7 @@ struct FileLock {
         throw StorageError(.inUse, call: owner, file: path)
     }
 
-    /// Whether no process has the file open, as far as this one may look.
+    /// Returns whether no process has the file open, if this process may read the lock.
     static func isFree(of path: String) -> Bool {
         let descriptor = Platform.openDescriptor(
             path + "-lock", O_RDONLY | O_NOFOLLOW | O_CLOEXEC)

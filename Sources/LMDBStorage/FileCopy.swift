@@ -6,14 +6,15 @@ import CLMDB
     import Darwin
 #endif
 
-/// The location of a file's newest version number: the greatest key of a table, or a value under a name beside the
-/// names of the tables, whichever is greater.
+/// The location of a file's newest version number.
+///
+/// It is the greatest key of a table, or the value of a name among the table names, whichever is greater.
 package struct VersionPlace: Sendable {
     let table: TableName
     let name: String
     let newest: @Sendable (UnsafeRawBufferPointer) -> UInt64?
 
-    /// `newest` decodes the value under the name.
+    /// Creates a location; `newest` decodes the value of the name.
     package init(
         table: TableName, name: String,
         newest: @escaping @Sendable (UnsafeRawBufferPointer) -> UInt64?
@@ -24,20 +25,20 @@ package struct VersionPlace: Sendable {
     }
 }
 
-/// Makes compact copies of files that appear under their names only when they are complete and on the device.
+/// Creates compact copies of files, which have their final names only when they are complete and on the device.
 ///
-/// A copy is another file with the same content: its version, too, is that of the original, which LMDB alone would
-/// number 1 again.
+/// A copy has the same content and the same version as the original; LMDB alone would number its version 1.
 struct FileCopy {
-    /// The path that the copy gets in the end, without symbolic links; for a copy without a path, what errors call it.
+    /// The final path of the copy, without symbolic links; for a copy without a path, its name in errors.
     let destination: String
-    /// Where the copy says what its version is.
+    /// The location of the version number in the copy.
     let versions: VersionPlace
 
-    /// Copies an open environment and gives the copy `access`; `isReplacing` allows it to replace another file, whose
-    /// access it then gets instead.
+    /// Copies an open environment, and sets the access rights of the copy.
     ///
-    /// Readers and writers of any process continue meanwhile. Throws `exists`, `diskFull`, `permission`, `notFound`.
+    /// The rights are `access` or, if the copy replaces another file, the rights of that file. Overwriting requires
+    /// `isReplacing`. Readers and writers of any process continue meanwhile. Throws `exists`, `diskFull`, `permission`,
+    /// `notFound`.
     func make(
         of environment: OpaquePointer, access source: FileAccess?, isReplacing: Bool
     ) throws(StorageError) {
@@ -67,18 +68,18 @@ struct FileCopy {
         }
         try verifyPages(of: environment)
         var code = mdb_env_copyfd2(environment, descriptor, UInt32(MDB_CP_COMPACT))
-        // LMDB calls a write that was cut short an input/output error.
+        // LMDB reports a short write as an input/output error.
         if code == EIO, Platform.isDeviceFull(path) { code = ENOSPC }
         try check(code, "mdb_env_copyfd2", destination)
         try FileHeader.check(descriptor, path: destination)
         if let version = try newestVersion(path) { try number(descriptor, version) }
     }
 
-    /// Throws `damaged` unless every page can be followed: a copy of a file in which a page leads to itself never ends.
+    /// Throws `damaged` unless every page is valid: copying a file in which a page refers to itself would never end.
     private func verifyPages(of environment: OpaquePointer) throws(StorageError) {
         var descriptor: mdb_filehandle_t = -1
         try check(mdb_env_get_fd(environment, &descriptor), "mdb_env_get_fd", destination)
-        // The pages of the version stay while it is read.
+        // The pages of the version remain valid while it is read.
         var begun: OpaquePointer?
         try check(
             mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &begun), "mdb_txn_begin",
@@ -86,14 +87,14 @@ struct FileCopy {
         defer { mdb_txn_abort(begun) }
         let version = UInt64(mdb_txn_id(begun))
         guard let (meta, index) = FileHeader.newest(descriptor), meta.version == version else {
-            // Another process has committed: pages that it could follow are sound.
+            // Another process has committed, so the pages that it could read are valid.
             return
         }
         guard var tree = PageTree(descriptor, meta, isSummed: false), tree.isSound(header: index)
         else { throw StorageError(.damaged, call: "its pages", file: destination) }
     }
 
-    /// The version that the copy's content says.
+    /// Reads the version number in the copy's content.
     private func newestVersion(_ path: String) throws(StorageError) -> UInt64? {
         let environment = try RawEnvironment(path, named: destination)
         defer { environment.close() }
@@ -140,11 +141,11 @@ struct FileCopy {
             UnsafeRawBufferPointer(rebasing: stored[..<max(0, stored.count - ValueSeal.size)]))
     }
 
-    /// Gives the copy its version: the meta page that the version's parity names describes it, the other one the
-    /// version before, with the same content.
+    /// Sets the version of the copy: the meta page for the version's parity describes it, and the other one describes
+    /// the version before with the same content.
     private func number(_ descriptor: Int32, _ version: UInt64) throws(StorageError) {
         guard version > 1, let meta = FileHeader.meta(descriptor, at: 0) else { return }
-        // The copy's content is described by its second header.
+        // The second header describes the content of the copy.
         guard FileHeader.number(descriptor, pageSize: meta.pageSize, from: 1, as: version) else {
             throw failure("pwrite")
         }
@@ -155,11 +156,11 @@ struct FileCopy {
     }
 }
 
-/// A file opened by LMDB without its locks, for reading: only for files that do not change meanwhile.
+/// A file that LMDB has opened for reading without its locks; only for files that do not change meanwhile.
 struct RawEnvironment {
     let pointer: OpaquePointer
 
-    /// `name`: what errors call the file.
+    /// Opens a file; `name` is its name in errors.
     init(_ path: String, named name: String, tableCount: Int = 4) throws(StorageError) {
         var status = stat()
         guard stat(path, &status) == 0 else {

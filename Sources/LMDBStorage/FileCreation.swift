@@ -12,7 +12,7 @@ package struct InitialEntry: Sendable {
     let key: [UInt8]
     let value: [UInt8]
 
-    /// `table`: its index among the tables of the file.
+    /// Creates an entry; `table` is an index into the tables of the file.
     package init(table: Int, key: [UInt8], value: [UInt8]) {
         self.table = table
         self.key = key
@@ -20,14 +20,14 @@ package struct InitialEntry: Sendable {
     }
 }
 
-/// Creates files that are complete before they have their names.
+/// Creates files that have their final names only when they are complete.
 ///
-/// A process that is killed, or a power failure, at any moment leaves no file or a complete one.
+/// If the process is killed or the power fails at any time, there is either no file or a complete one.
 struct FileCreation {
     let path: String
     let tables: [TableName]
     let entries: [InitialEntry]
-    /// Whether the file must be on the device before it has its name.
+    /// Whether the file must be on the device before it has its final name.
     let isFlushed: Bool
 
     /// Creates the file, unless another process has created it meanwhile.
@@ -42,10 +42,10 @@ struct FileCreation {
         }
     }
 
-    /// Replaces an empty file, or one whose creation did not finish, and keeps its access.
+    /// Replaces an empty file, or one whose creation did not finish, and keeps its access rights.
     ///
-    /// Does nothing if another process has done so meanwhile. Only while this process does not have the file open.
-    /// Throws `inUse` if another process has.
+    /// Has no effect if another process has replaced it meanwhile. This process must not have the file open. Throws
+    /// `inUse` if another process has it open.
     func complete() throws(StorageError) {
         let lock = try FileLock(of: path)
         defer { lock.release() }
@@ -67,7 +67,7 @@ struct FileCreation {
             throw StorageError(rawCode: code, call: "fallocate", file: path)
         }
         try write(draft)
-        // Reserved space behind the end would otherwise stay.
+        // Otherwise the reserved space after the end would remain.
         var status = stat()
         guard fstat(draft.descriptor, &status) == 0,
             ftruncate(draft.descriptor, status.st_size) == 0
@@ -78,7 +78,7 @@ struct FileCreation {
         }
     }
 
-    /// More than a new file takes.
+    /// The map size of a new file, which is more than it needs.
     private static let usualSize = 64 << 10
 
     private func write(_ draft: DraftCopy) throws(StorageError) {
@@ -97,7 +97,7 @@ struct FileCreation {
         defer {
             _ = FileSeal.compute(draft.descriptor, isFlushed: isFlushed)?.write(draft.descriptor)
         }
-        // In two commits: files by earlier builds have their first data in the third version, too.
+        // There are two commits, because files of earlier builds also have their first data in the third version.
         try commit(environment) { (transaction) throws(StorageError) in
             try Self.open(tables, MDB_CREATE, transaction, path)
         }
@@ -122,7 +122,7 @@ struct FileCreation {
     }
 
     /// Opens tables in a transaction.
-    @discardableResult  // because: a creation only wants them to exist
+    @discardableResult  // because: a creation only needs them to exist
     static func open(
         _ names: [TableName], _ flags: Int32, _ transaction: OpaquePointer?, _ path: String
     ) throws(StorageError) -> [Table] {

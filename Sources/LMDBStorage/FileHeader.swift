@@ -6,24 +6,24 @@
 
 /// LMDB's two meta pages, read before the file is mapped.
 ///
-/// A page beyond the end of a mapped file is a bus error, not an error code, so a truncated file
-/// must be found before LMDB sees it.
+/// Access to a page beyond the end of a mapped file is a bus error and not an error code, so a truncated file must be
+/// detected before LMDB opens it.
 enum FileHeader {
     static let magic: UInt32 = 0xBEEF_C0DE
     static let formatVersion: UInt32 = 1
     static let pageHeaderSize = 16
     static let metaSize = 136
 
-    /// Throws unless the file is empty or a whole LMDB file of a known version.
+    /// Throws unless the file is empty or a complete LMDB file of a known version.
     static func check(_ descriptor: Int32, path: String) throws(StorageError) {
-        // Others may write meanwhile: what is missing for one version may be there for the next.
+        // Other processes may write meanwhile: pages that are missing for one version may exist for the next.
         var attempts = 20
         while try !isWhole(descriptor, path, isLast: attempts == 0) { attempts -= 1 }
     }
 
-    /// Whether a file is what a creation leaves that did not finish: empty, all zeros, or LMDB's headers without content.
+    /// Returns whether the creation of a file did not finish: it is empty, all zeros, or has only LMDB's headers.
     static func isUnfinished(_ descriptor: Int32) -> Bool {
-        // Negative where the system has no size, as for files in /proc.
+        // The size is negative if the system has none, as for files in /proc.
         let size = Int(lseek(descriptor, 0, SEEK_END))
         guard size >= 0 else { return false }
         if size == 0 { return true }
@@ -34,7 +34,7 @@ enum FileHeader {
         }
         if known.contains(where: { $0.version > 0 }) { return false }
         if known.count == 2 { return true }
-        // One of the headers, or both, never reached the device.
+        // One or both of the headers never reached the device.
         guard size <= largestUnfinished else { return false }
         var bytes = [UInt8](repeating: 0, count: size)
         guard pread(descriptor, &bytes, size, 0) == size else { return false }
@@ -44,13 +44,14 @@ enum FileHeader {
         return bytes.allSatisfy { $0 == 0 }
     }
 
-    /// The headers and the pages of the first commits.
+    /// The maximum size of an unfinished file: the headers and the pages of the first commits.
     private static let largestUnfinished = 8 * 4096
 
-    /// Throws `damaged` unless LMDB can follow the pages that the newest version uses: all of them if the file has at most
-    /// ``largestAtOpening`` bytes, otherwise only those that name the tables and list free pages.
+    /// Throws `damaged` unless LMDB can safely read the pages of the newest version.
     ///
-    /// Some milliseconds. Others may write meanwhile. Returns whether all pages were followed.
+    /// All of them are verified if the file has at most ``largestAtOpening`` bytes, otherwise only those with the names
+    /// of tables and the list of free pages. Takes a few milliseconds. Other processes may write meanwhile. Returns
+    /// whether all pages were verified.
     static func checkPagesAtOpening(
         _ descriptor: Int32, path: String
     ) throws(StorageError) -> Bool {
@@ -59,9 +60,9 @@ enum FileHeader {
         return isSmall
     }
 
-    /// Throws `damaged` unless LMDB can follow the pages that the newest version uses.
+    /// Throws `damaged` unless LMDB can safely read the pages of the newest version.
     ///
-    /// Others may write meanwhile.
+    /// Other processes may write meanwhile.
     static func checkPages(
         _ descriptor: Int32, path: String, _ scope: PageTree.Scope = .all,
         withLongValues: Bool = true
@@ -85,17 +86,17 @@ enum FileHeader {
         }
     }
 
-    /// The pages of larger files take too long to follow whenever the file is opened.
+    /// The maximum size of files whose pages are all verified on opening; larger files would take too long.
     static let largestAtOpening = 32 << 20
 
-    /// Throws `severalNames` if a file has hard links: each name would have a lock file of its own.
+    /// Throws `severalNames` if a file has hard links, because each name would have its own lock file.
     static func requireOneName(_ status: stat, _ path: String) throws(StorageError) {
         if status.st_nlink > 1 {
             throw StorageError(.severalNames, call: "\(status.st_nlink)", file: path)
         }
     }
 
-    /// Whether the newest version's pages are all there; false if it should be looked again.
+    /// Returns whether all pages of the newest version exist; false if the check must be repeated.
     private static func isWhole(
         _ descriptor: Int32, _ path: String, isLast: Bool
     ) throws(StorageError) -> Bool {
@@ -115,10 +116,10 @@ enum FileHeader {
             return try isRetried([first, second], descriptor, path, isLast, "its header")
         }
         let newest = second.version > first.version ? second : first
-        // After the headers: no file becomes shorter than the content that they name.
+        // The size is read after the headers, because no file becomes shorter than the content that they describe.
         let size = Int(lseek(descriptor, 0, SEEK_END))
         if newest.lastPage >= UInt64(size / page) {
-            // Pages that a transaction allocated and freed may be after the end of the file, unwritten.
+            // Pages that a transaction allocated and freed may be missing after the end of the file.
             let reachable = PageWalk(descriptor, pageSize: page, pageCount: UInt64(size / page))
             guard reachable.isWhole(roots: newest.roots) else {
                 return try isRetried(
@@ -128,14 +129,14 @@ enum FileHeader {
         return true
     }
 
-    /// Whether this is a file of Realm: by its mark, or by its name if it is encrypted.
+    /// Returns whether this is a Realm file: by its header, or by its name if it is encrypted.
     private static func isRealm(_ descriptor: Int32, _ path: String) -> Bool {
         var mark: UInt32 = 0
         let isRead = pread(descriptor, &mark, 4, 16) == 4
         return isRead && UInt32(littleEndian: mark) == 0x4244_2D54 || path.hasSuffix(".realm")
     }
 
-    /// False if another process has committed meanwhile; throws `damaged` otherwise.
+    /// Returns false if another process has committed meanwhile; throws `damaged` otherwise.
     private static func isRetried(
         _ metas: [Meta], _ descriptor: Int32, _ path: String, _ isLast: Bool, _ what: String
     ) throws(StorageError) -> Bool {
@@ -148,7 +149,7 @@ enum FileHeader {
         meta.version < 1 << 62 && meta.lastPage < 1 << 47 && meta.format == formatVersion
     }
 
-    /// The largest size that a process which has written the file allows it to reach; 0 for an empty file.
+    /// Returns the maximum size that the last writer of the file allows; 0 for an empty file.
     static func mapSize(_ descriptor: Int32) -> Int {
         guard let first = meta(descriptor, at: 0) else { return 0 }
         let second = meta(descriptor, at: first.pageSize)
@@ -164,16 +165,17 @@ enum FileHeader {
         var lastPage: UInt64
         var version: UInt64
 
-        /// Whether two headers can belong to one file: each commit writes the older one, and counts by one.
+        /// Returns whether two headers can belong to one file: each commit overwrites the older one with the next
+        /// version.
         func isNeighbor(of other: Meta) -> Bool {
             max(version, other.version) - min(version, other.version) <= 1
         }
     }
 
-    /// Gives the content that one of the headers describes a version.
+    /// Assigns a version to the content of one of the headers.
     ///
-    /// The header that the version's parity names describes it, the other one the version before, with the same content.
-    /// False if the file cannot be written.
+    /// The header for the version's parity describes it, and the other one describes the version before with the same
+    /// content. Returns false if the file cannot be written.
     static func number(_ descriptor: Int32, pageSize: Int, from index: Int, as version: UInt64)
         -> Bool
     {

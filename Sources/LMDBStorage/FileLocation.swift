@@ -4,12 +4,12 @@
     import Darwin
 #endif
 
-/// A file by the name that the caller used and by the path behind all symbolic links.
+/// The location of a file: the name that the caller used, and the path after resolving all symbolic links.
 ///
-/// The names of the lock file and of the log are formed from the path, so that processes that open a file through a link use
+/// The names of the lock file and of the log are formed from the path, so processes that open a file through a link use
 /// the same lock as all others. Errors show the name.
 package struct FileLocation: Sendable, Equatable {
-    /// The path as the caller wrote it.
+    /// The path that the caller passed.
     package let name: String
     /// The absolute path without symbolic links; the file itself need not exist.
     package let path: String
@@ -24,7 +24,7 @@ package struct FileLocation: Sendable, Equatable {
     package init(_ name: String) throws(StorageError) {
         self.name = name
         var next = name
-        // The system follows as many links as this.
+        // The system also follows up to this many links.
         for _ in 0..<40 {
             if let path = Self.resolve(next) {
                 self.path = path
@@ -52,7 +52,8 @@ package struct FileLocation: Sendable, Equatable {
         throw StorageError(rawCode: ELOOP, call: "open", file: name)
     }
 
-    /// A file that has no path, which errors call `name`; `path` is where this process reaches it now.
+    /// Creates the location of a file without a path; `name` is its name in errors, and `path` opens it in this
+    /// process.
     init(anonymous name: String, path: String) {
         self.name = name
         self.path = path
@@ -75,7 +76,7 @@ package struct FileLocation: Sendable, Equatable {
 }
 
 extension StorageError {
-    /// The same error, about the name that the caller used.
+    /// Returns the same error with the name that the caller used.
     func named(_ location: FileLocation) -> StorageError {
         for companion in ["", "-lock", "-log"] where file == location.path + companion {
             return StorageError(self, file: location.name + companion)

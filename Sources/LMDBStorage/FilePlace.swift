@@ -9,29 +9,29 @@ import Synchronization
 
 /// Verifies that an open data file is still the one that its path leads to.
 ///
-/// The commits of a process that keeps writing to a renamed, deleted or replaced file would be lost, or would conflict with
-/// those of a process that has opened the file under its new name with another lock file.
+/// The commits of a process that keeps writing to a renamed, deleted or replaced file would be lost, or would conflict
+/// with those of a process that has opened the file under its new name with another lock file.
 ///
-/// Every write verifies this. Looking a path up takes three times as long as asking for the state of an open file, so that
-/// is done only where it may have another result: when the file's own time of change is another one (renaming, removing or
-/// replacing the file changes that), and 20 times a second for the folders on the path.
+/// Every write verifies this. Looking up a path takes three times as long as reading the state of an open file, so the
+/// path is looked up only in two cases: if the file's own change time differs (renaming, removing or replacing the file
+/// changes it), and 20 times a second for the folders on the path.
 final class FilePlace: Sendable {
     private let path: String
     private let descriptor: Int32
     private let device: UInt64
     private let inode: UInt64
-    /// Whether renaming a file changes its time of change, as far as is known of the file system.
+    /// Whether renaming a file changes its change time, according to the file system.
     private let isLocal: Bool
-    /// The file's time of change when its path was looked up; 0 where the file may have changed again at that time.
+    /// The file's change time when its path was last looked up; 0 if the file may have changed again at that time.
     private let knownChange = Atomic<Int64>(0)
-    /// When the path is looked up in any case, by the monotonic clock.
+    /// The time of the next unconditional lookup of the path, on the monotonic clock.
     private let nextLookup = Atomic<UInt64>(0)
 
     private static let pause: UInt64 = 50_000_000
-    /// Longer than a tick of the clock that file systems use.
+    /// A time that is longer than a tick of the clock that file systems use.
     private static let tick: Int64 = 30_000_000
 
-    /// Of an environment's data file.
+    /// Creates the check for an environment's data file.
     ///
     /// Throws `replaced` if other processes have another file open under its name.
     init(_ environment: OpaquePointer, _ path: String) throws(StorageError) {
@@ -46,12 +46,13 @@ final class FilePlace: Sendable {
         device = UInt64(status.st_dev)
         inode = UInt64(status.st_ino)
         isLocal = shim_keeps_places(descriptor) != 0
-        // Another process may have written a commit to the file and not yet to the lock file.
+        // Another process may have written a commit to the data file, but not yet to the lock file.
         for attempt in 0..<200 {
             if try Self.agree(environment, path) { return }
             if attempt > 10 { usleep(1_000) }
         }
-        // A process that was killed during the lock never releases it: LMDB repairs that when the next one locks.
+        // A process that was killed while it held the lock never releases it: LMDB repairs this when the next process
+        // locks.
         var begun: OpaquePointer?
         if mdb_txn_begin(environment, nil, 0, &begun) == 0 { mdb_txn_abort(begun) }
         guard try Self.agree(environment, path) else {
@@ -59,11 +60,11 @@ final class FilePlace: Sendable {
         }
     }
 
-    /// Returns what the system says of the file.
+    /// Verifies the path, and returns the state of the file.
     ///
-    /// Throws `replaced` if the path leads to another file or to none. One system call.
+    /// Throws `replaced` if the path leads to another file or to none. Takes one system call.
     @inline(__always)
-    @discardableResult  // because: most callers need no more than the check
+    @discardableResult  // because: most callers only need the check
     func verify() throws(StorageError) -> stat {
         let known = knownChange.load(ordering: .relaxed)
         var status = stat()
@@ -98,7 +99,7 @@ final class FilePlace: Sendable {
 
     private var replaced: StorageError { StorageError(.replaced, call: "stat", file: path) }
 
-    /// Whether the file and the lock file have the same newest version.
+    /// Returns whether the data file and the lock file have the same newest version.
     private static func agree(
         _ environment: OpaquePointer, _ path: String
     ) throws(StorageError) -> Bool {
@@ -110,7 +111,7 @@ final class FilePlace: Sendable {
         let before = inFile()
         var begun: OpaquePointer?
         let code = mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &begun)
-        // because: without a free reader slot there is nothing to find here.
+        // because: without a free reader slot the versions cannot be compared.
         if code == MDB_READERS_FULL { return true }
         try check(code, "mdb_txn_begin", path)
         let inLock = UInt64(mdb_txn_id(begun))
@@ -126,7 +127,7 @@ extension timespec {
 }
 
 extension stat {
-    /// When the file, its names or its access were last changed, in nanoseconds since 1970.
+    /// The time of the last change to the file, its names or its access rights, in nanoseconds since 1970.
     fileprivate var changeTime: Int64 {
         #if canImport(Darwin)
             st_ctimespec.nanoseconds

@@ -4,19 +4,19 @@
     import Darwin
 #endif
 
-/// A checksum over every byte of every page that a version uses, written when a file is closed or copied.
+/// A checksum of all pages that a version uses, written when a file is closed or copied.
 ///
-/// It is on the first page, after LMDB's header, where LMDB never writes. The checksums of the values say which of
-/// them are damaged when they are read; this one also covers what LMDB keeps around them: the heads of pages, the keys of
-/// branches, the lists of free pages, and bytes that mean nothing. It is of no use once another version was committed.
+/// It is on the first page, after LMDB's header, where LMDB never writes. The checksums of the values detect damaged
+/// values when they are read. This one also covers LMDB's data around them: page headers, branch keys, lists of free
+/// pages, and unused bytes. It is not valid after another version was committed.
 struct FileSeal: Equatable {
-    /// The version that was summed.
+    /// The version of the checksum.
     var version: UInt64
-    /// Over the pages after the headers.
+    /// The checksum of the pages after the headers.
     var pages: UInt64
-    /// Over the two pages with LMDB's headers.
+    /// The checksum of the two pages with LMDB's headers.
     var headers: UInt64
-    /// When the machine was started, if the file was not flushed before; 0 if it was.
+    /// The identity of the machine's boot; 0 if the file was flushed.
     var boot: UInt64
 
     private static let magic: UInt64 = 0x4C4F_4F50_5345_414C
@@ -31,7 +31,7 @@ struct FileSeal: Equatable {
 
     /// Writes the seal into an open file.
     ///
-    /// False if the system refuses.
+    /// Returns false if the system call fails.
     func write(_ descriptor: Int32) -> Bool {
         let bytes = words + [Self.sum(words)]
         return bytes.withUnsafeBytes {
@@ -39,15 +39,15 @@ struct FileSeal: Equatable {
         }
     }
 
-    /// The content of a file's first page.
+    /// The seal on a file's first page, if there is one.
     enum Found: Equatable {
         case none
         case seal(FileSeal)
-        /// Bytes that are no seal.
+        /// Bytes that are not a valid seal.
         case damaged
     }
 
-    /// The seal of an open file.
+    /// Reads the seal of an open file.
     static func read(_ descriptor: Int32) -> Found {
         var words = [UInt64](repeating: 0, count: size / 8)
         let count = words.withUnsafeMutableBytes {
@@ -60,7 +60,7 @@ struct FileSeal: Equatable {
             FileSeal(version: words[1], pages: words[2], headers: words[3], boot: words[4]))
     }
 
-    /// The checksum over the pages with LMDB's headers, but for the log's marker and the seal.
+    /// Returns the checksum of the pages with LMDB's headers, without the log's marker and the seal.
     static func headers(_ descriptor: Int32, pageSize: Int) -> UInt64? {
         var bytes = [UInt8](repeating: 0, count: 2 * pageSize)
         guard pread(descriptor, &bytes, bytes.count, 0) == bytes.count else { return nil }
@@ -83,12 +83,12 @@ struct FileSeal: Equatable {
             boot: isFlushed ? 0 : BootIdentity.present.low | 1)
     }
 
-    /// The greatest file that is summed when it is closed: some ten milliseconds.
+    /// The maximum size of a file whose checksum is computed on closing, which takes about ten milliseconds.
     static let largestAtClosing = 64 << 20
 }
 
 extension FileHeader {
-    /// The header of the newest version, and which of the two it is.
+    /// Returns the header of the newest version, and its index.
     static func newest(_ descriptor: Int32) -> (Meta, Int)? {
         guard let first = meta(descriptor, at: 0), first.pageSize >= 512, first.pageSize <= 65536,
             let second = meta(descriptor, at: first.pageSize)

@@ -4,16 +4,15 @@
     import Darwin
 #endif
 
-/// Copies the newest version of a file byte by byte, without LMDB and without a lock, while others may write.
+/// Copies the newest version of a file byte by byte, without LMDB and without a lock, while other processes may write.
 struct FileSnapshot {
     let data: Int32
     let path: String
 
     /// Writes the copy into an empty open file.
     ///
-    /// While a version is the newest, a writer writes only pages that it does not use. So the copy is right if the
-    /// newest version is still the same when it ends. Throws `inUse` if others commit all the time, `diskFull`, and
-    /// `damaged`.
+    /// Writers do not overwrite pages of the newest version. So the copy is valid if the newest version is still the
+    /// same at the end. Throws `inUse` if other processes commit continuously, `diskFull`, and `damaged`.
     func write(to copy: Int32) throws(StorageError) {
         for attempt in 0..<40 {
             guard let first = FileHeader.meta(data, at: 0),
@@ -48,7 +47,7 @@ struct FileSnapshot {
         while offset < count {
             let read = pread(
                 data, buffer.baseAddress, min(buffer.count, count - offset), off_t(offset))
-            // Pages that a transaction allocated and freed may be missing at the end.
+            // Pages that a transaction allocated and freed may be missing at the end of the file.
             if read == 0 { return }
             guard read > 0 else { throw StorageError(rawCode: errno, call: "pread", file: path) }
             var done = 0

@@ -1,11 +1,11 @@
 import CLMDB
 
-/// Compares what is read from LMDB's private structures with what its public functions say.
+/// Compares values in LMDB's private structures with the results of its public functions.
 ///
-/// Done whenever a file is opened. Where they differ, another release of LMDB lays them out differently, and the file is
-/// used in the plain way: pages are written with calls, and every commit is flushed by LMDB.
+/// This happens whenever a file is opened. If they differ, the release of LMDB has another layout, and the file is used
+/// without a redo log: pages are written with system calls, and LMDB flushes every commit.
 enum LMDBLayout {
-    /// Whether the beginning of a transaction is laid out as `shim_transaction` says.
+    /// Returns whether the beginning of a transaction has the layout of `shim_transaction`.
     static func knowsTransactions(_ environment: OpaquePointer) -> Bool {
         guard shim_knows_transactions() != 0 else { return false }
         var begun: OpaquePointer?
@@ -14,12 +14,12 @@ enum LMDBLayout {
         guard shim_version(begun) == mdb_txn_id(begun) else { return false }
         var info = MDB_envinfo()
         mdb_env_info(environment, &info)
-        // Others may have committed since.
+        // Other processes may have committed since.
         return info.me_last_txnid != mdb_txn_id(begun)
             || shim_next_page(begun) == info.me_last_pgno + 1
     }
 
-    /// Whether LMDB's headers on the file's first pages are laid out as ``FileHeader`` says.
+    /// Returns whether LMDB's headers on the file's first pages have the layout of ``FileHeader``.
     static func knowsHeaders(_ environment: OpaquePointer) -> Bool {
         var descriptor: mdb_filehandle_t = -1
         mdb_env_get_fd(environment, &descriptor)
@@ -31,7 +31,7 @@ enum LMDBLayout {
             guard let (newest, _) = FileHeader.newest(descriptor) else { return false }
             var after = MDB_envinfo()
             mdb_env_info(environment, &after)
-            // Others may commit meanwhile.
+            // Other processes may commit meanwhile.
             guard info.me_last_txnid == after.me_last_txnid else { continue }
             return newest.version == UInt64(info.me_last_txnid)
                 && newest.lastPage == UInt64(info.me_last_pgno)

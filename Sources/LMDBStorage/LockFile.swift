@@ -4,14 +4,14 @@
     import Darwin
 #endif
 
-/// The lock file beside a data file, as a file: its access and what it may be.
+/// The lock file next to a data file: its access rights and its kind.
 ///
 /// LMDB opens it by its path and follows links. So it is created here, and refused where it is anything but a regular
 /// file with one name. Those who may read and write the data file may do the same with the lock file.
 package enum LockFile {
     /// Opens the lock file of the data file at a path, and creates it where there is none.
     ///
-    /// Only while this process does not have the file open: closing the descriptor ends LMDB's locks. Throws
+    /// This process must not have the file open, because closing the descriptor ends LMDB's locks. Throws
     /// `foreignCompanion`, `permission`, `diskFull`.
     static func open(of path: String) throws(StorageError) -> Int32 {
         let lock = path + "-lock"
@@ -82,7 +82,8 @@ package enum LockFile {
         guard status.st_nlink <= 1 else { throw foreign(path, "a hard link to another file") }
     }
 
-    /// Throws `foreignCompanion` for a path that leads to anything but a regular file with one name; nothing may be there.
+    /// Throws `foreignCompanion` for a path that leads to anything but a regular file with one name; the file need not
+    /// exist.
     static func requireOwn(at path: String) throws(StorageError) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }

@@ -10,32 +10,32 @@ import Synchronization
 /// Reads the state of LMDB's lock file, and uses the file to notify other processes.
 ///
 /// LMDB has no call that reads whether the write lock is held, that acquires it only if it is free, or that notifies
-/// other processes of a commit. A read is a hint: a write that finds the lock free may still have to wait. If the
-/// layout of the file is not the expected one, the lock always seems free, and other processes always seem to have the
-/// file open. This type never acquires the lock: LMDB repairs a lock whose owner has died.
+/// other processes of a commit. A read is a hint: a write may have to wait even if the lock seems to be free. If the
+/// file does not have the expected layout, the lock always seems free, and other processes always seem to have the file
+/// open. This type never acquires the lock: LMDB repairs a lock whose owner has died.
 final class LockRegion: @unchecked Sendable {
-    // Unchecked because: the mapping is constant, and only looked at.
+    // Unchecked because: the mapping is constant, and only read.
     private let region: UnsafeRawPointer?
     private let length: Int
-    // Negative once it is closed.
+    // The descriptor; negative after it was closed.
     private let descriptor: Atomic<Int32>
     private let process = UInt32(bitPattern: getpid())
 
-    /// `LMDB's` lock files of this layout say so.
+    /// The number with which LMDB's lock files of this layout begin.
     private static let magic: UInt32 = 0xBEEF_C0DE
     private static let format: UInt32 = 0x0001_0001
-    /// Where the thread that has the lock is named.
+    /// The bits of the write lock with the thread that holds it.
     private static let owner: UInt32 = 0x3FFF_FFFF
     private static let cacheLine = 64
 
     private static let lockSize = MemoryLayout<pthread_mutex_t>.size
-    /// The offset of the reader count and the version, after the lock that registers readers.
+    /// The offset of the reader count; the lock that registers readers and the version precede it.
     private static let readerCount = 8 + lockSize + 8
-    /// The write lock begins on a cache line of its own, and so does each reader behind it.
+    /// The offset of the write lock; it begins on a cache line of its own, and so does each reader after it.
     private static let writeLock = (readerCount + 4).rounded(upTo: cacheLine)
     private static let readers = (writeLock + lockSize).rounded(upTo: cacheLine)
 
-    /// Makes sure that the device has space for the part of a lock file that is used, except for a great many readers.
+    /// Reserves space on the device for the used part of a lock file, unless there are very many readers.
     ///
     /// LMDB makes the file larger without writing to it, and maps it. If the device is full, the system ends the
     /// process that first touches the map. Call this only while this process does not have the file open, because of
@@ -49,7 +49,7 @@ final class LockRegion: @unchecked Sendable {
         do throws(StorageError) {
             descriptor = try LockFile.open(of: path)
         } catch {
-            // A file that cannot be written may still be readable.
+            // A file that cannot be written may be readable.
             guard error.code == .permission else { throw error }
             return nil
         }
@@ -58,7 +58,7 @@ final class LockRegion: @unchecked Sendable {
         return EnvironmentRegistry.Identity(descriptor)
     }
 
-    /// The same for a lock file without a name, to which a link of this process leads.
+    /// Reserves space for a lock file without a name, to which a link of this process leads.
     static func reserveSpaceForPrivate(_ path: String) throws(StorageError) {
         let descriptor = Platform.openDescriptor(path + "-lock", O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -68,9 +68,9 @@ final class LockRegion: @unchecked Sendable {
         try reserveSpace(descriptor, of: path)
     }
 
-    /// The same for a lock file that is open, which stays so.
+    /// Reserves space for a lock file that is already open, and keeps it open.
     static func reserveSpace(_ descriptor: Int32, of path: String) throws(StorageError) {
-        // On a full disk one page may be there, of an earlier time.
+        // On a full disk, one page may exist already.
         for size in usedSizes {
             let code = Platform.allocate(
                 descriptor, path + "-lock", keepsSize: true, from: 0, to: size)
@@ -81,10 +81,10 @@ final class LockRegion: @unchecked Sendable {
         }
     }
 
-    /// Space for some 250 readers at once, or 60.
+    /// The sizes to reserve: for about 250 simultaneous readers, or for 60.
     private static let usedSizes = [16 << 10, 4 << 10]
 
-    /// Looks at the lock file of an environment that is open.
+    /// Maps the lock file of an open environment.
     ///
     /// Compares the values of LMDB's public functions with the values at the expected offsets.
     init(of path: String, _ environment: OpaquePointer? = nil) {
@@ -122,7 +122,7 @@ final class LockRegion: @unchecked Sendable {
             let count = region.load(fromByteOffset: readerCount, as: UInt32.self)
             var after = MDB_envinfo()
             mdb_env_info(environment, &after)
-            // Others may begin to read meanwhile.
+            // Other processes may begin to read meanwhile.
             guard info.me_numreaders == after.me_numreaders else { continue }
             return count == info.me_numreaders
                 && (size - readers) / cacheLine + 1 >= Int(info.me_maxreaders)
@@ -135,7 +135,7 @@ final class LockRegion: @unchecked Sendable {
         closeFile()
     }
 
-    /// Whether another process holds LMDB's lock on the lock file, as every process does that has the file open.
+    /// Whether another process holds LMDB's lock on the lock file, as every process with the open file does.
     var isOpenElsewhere: Bool {
         let descriptor = descriptor.load(ordering: .relaxed)
         guard descriptor >= 0 else { return true }
@@ -143,7 +143,7 @@ final class LockRegion: @unchecked Sendable {
         return Platform.controlLock(descriptor, F_GETLK, &range) != 0 || range.l_type != F_UNLCK
     }
 
-    /// Releases the file: a holder that still looks sees its content, and notifies no other process.
+    /// Closes the file: this object can still read its content, but does not notify other processes any more.
     ///
     /// Call this while LMDB has the file open and no thread can open it again: closing any descriptor of the lock file
     /// releases all locks that the process has on it.
@@ -152,18 +152,18 @@ final class LockRegion: @unchecked Sendable {
         if open >= 0 { close(open) }
     }
 
-    /// Whether some thread of some process seems to have the write lock.
+    /// Whether a thread of some process seems to hold the write lock.
     var isTaken: Bool {
         guard let region else { return false }
         return region.load(fromByteOffset: Self.writeLock, as: UInt32.self) & Self.owner != 0
     }
 
-    /// Whether another process seems to have the file open: each process that does holds a read version.
+    /// Whether another process seems to have the file open, because each such process has a reader slot.
     ///
-    /// Costs a load for each reader there has been at once.
+    /// Takes a load for each slot that was ever used.
     var isShared: Bool {
         guard let region else { return true }
-        // A process that comes now sees the commit that was just made, or is seen.
+        // A process that opens the file now sees the last commit, or is seen here.
         atomicMemoryFence(ordering: .sequentiallyConsistent)
         let capacity = (length - Self.readers) / Self.cacheLine
         let count = Int(region.load(fromByteOffset: Self.readerCount, as: UInt32.self))
@@ -175,9 +175,9 @@ final class LockRegion: @unchecked Sendable {
         return false
     }
 
-    /// Wakes the processes that watch the lock file for accesses, by reading from it.
+    /// Notifies the processes that watch the lock file for accesses, by reading from it.
     ///
-    /// One system call, and none while no other process has the file open.
+    /// Takes one system call, and none while no other process has the file open.
     func callOthers() {
         let descriptor = descriptor.load(ordering: .relaxed)
         guard descriptor >= 0, isShared else { return }

@@ -1,17 +1,17 @@
 import CLMDB
 
-/// Decides the fate of the process when pages of an open file can no longer be read.
+/// Ends the process with a message if pages of an open file can no longer be read.
 ///
-/// The file is mapped. If another program truncates it, or the device fails, the system answers the next read of such a
-/// page with SIGBUS, after which code cannot continue.
+/// The file is mapped. If another program truncates it, or the device fails, the next read of a missing page causes
+/// SIGBUS, after which code cannot continue.
 package enum LostPages {
-    /// Lets the process end with this status then, after a word of the program on standard error that names the file.
+    /// Sets the exit status and the program name; the message on standard error has the name of the file.
     ///
-    /// The terminal is left as it is now. To be called once, at the program's start.
+    /// The terminal is then restored to its current state. Call it once, at the start of the program.
     package static func explain(as program: StaticString, status: Int32) {
         program.withUTF8Buffer { name in
             name.withMemoryRebound(to: CChar.self) {
-                // because: a literal ends with a zero and stays.
+                // because: a literal ends with a zero byte and exists permanently.
                 shim_lost_pages_explain($0.baseAddress!, status)
             }
         }

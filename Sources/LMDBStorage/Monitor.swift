@@ -4,9 +4,9 @@
     import Darwin
 #endif
 
-/// A lock with a condition, for the few places where one thread waits for another.
+/// A lock with a condition, for the few places at which one thread waits for another.
 final class Monitor: @unchecked Sendable {
-    // Unchecked because: both are made for threads to share, and never move.
+    // Unchecked because: both are meant to be shared by threads, and never move.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
 
@@ -19,7 +19,7 @@ final class Monitor: @unchecked Sendable {
         #else
             var attributes = pthread_condattr_t()
             pthread_condattr_init(&attributes)
-            // A wait must not grow when the system's clock is set.
+            // Setting the system clock must not prolong a wait.
             pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
             pthread_cond_init(condition, &attributes)
             pthread_condattr_destroy(&attributes)
@@ -37,14 +37,14 @@ final class Monitor: @unchecked Sendable {
 
     func unlock() { pthread_mutex_unlock(mutex) }
 
-    /// Runs something with the lock, which is held before and after.
+    /// Runs `body` while holding the lock.
     func withLock<Result>(_ body: () -> Result) -> Result {
         lock()
         defer { unlock() }
         return body()
     }
 
-    /// Runs something without the lock, which is held before and after.
+    /// Runs `body` without the lock, which the caller holds before and after.
     func withoutLock(_ body: () -> Void) {
         unlock()
         defer { lock() }
@@ -54,10 +54,10 @@ final class Monitor: @unchecked Sendable {
     /// Wakes all waiting threads.
     func broadcast() { pthread_cond_broadcast(condition) }
 
-    /// Waits, without the lock meanwhile, for a broadcast.
+    /// Releases the lock, waits for a broadcast, and acquires the lock again.
     func wait() { pthread_cond_wait(condition, mutex) }
 
-    /// Waits while `condition` holds, at most for a time.
+    /// Waits for a time at most, and only while `isWorthIt` returns true.
     func wait(atMost nanoseconds: Int, while isWorthIt: () -> Bool) {
         var code: Int32 = 0
         #if canImport(Darwin)

@@ -7,13 +7,13 @@ import Synchronization
     import Darwin
 #endif
 
-/// Verifies the pages of a table before LMDB follows them for the first time.
+/// Verifies the pages of a table before LMDB reads them for the first time.
 ///
-/// Small files are verified as a whole when they are opened. In a large file the pages of a table are verified when the
-/// table is first used, without the pages of its long values; the head of such a page is verified before the value is
-/// replaced or removed. Pages that were written since the file was opened are sound.
+/// Small files are verified completely when they are opened. In a large file, the pages of a table are verified when
+/// the table is first used, except the pages of its long values; their page header is verified before the value is
+/// replaced or removed. Pages written since the file was opened are valid.
 final class PageGuard: @unchecked Sendable {
-    // Unchecked because: the lock guards the verification, and what is known is atomic.
+    // Unchecked because: the lock guards the verification, and the results are atomic.
 
     /// Whether all pages were verified.
     let isComplete: Bool
@@ -21,15 +21,15 @@ final class PageGuard: @unchecked Sendable {
     private let location: FileLocation
     private let names: [String]
     private let pageSize: Int
-    /// The address of page 0, and how many bytes are mapped from there.
+    /// The address of page 0, and the number of mapped bytes from there.
     private let map: UInt?
     private let mapSize: UInt
-    /// The flag of pages that the open write has made where they are mapped; 0 if it makes none there.
+    /// The flag of pages that the open write has created in the map; 0 if it does not create pages there.
     private let madeHere: UInt16
     private let verified: UnsafeMutablePointer<Atomic<Bool>>
     private let lock = Mutex(())
 
-    /// `names` are the names of the tables, the first of which has LMDB's number 2.
+    /// Creates the guard; `names` are the names of the tables, the first of which has LMDB's number 2.
     init(
         _ environment: OpaquePointer, _ location: FileLocation, _ names: [String], isVerified: Bool
     ) {
@@ -58,9 +58,9 @@ final class PageGuard: @unchecked Sendable {
         verified.deallocate()
     }
 
-    /// Makes sure that LMDB can follow the pages of a table.
+    /// Verifies that LMDB can safely read the pages of a table.
     ///
-    /// Throws `damaged`. A load, except when a table of a large file is used for the first time.
+    /// Throws `damaged`. Takes a load, except when a table of a large file is used for the first time.
     @inline(__always)
     func admit(_ table: UInt32) throws(StorageError) {
         if !isComplete { try admitOnce(table) }
@@ -72,12 +72,12 @@ final class PageGuard: @unchecked Sendable {
         guard table >= 2, Int(table) - 2 < names.count else { return }
         let index = Int(table) - 2
         if verified[index].load(ordering: .acquiring) { return }
-        // Without the map's address, the head of a long value cannot be verified later.
+        // Without the address of the map, the page header of a long value cannot be verified later.
         try verify(.table(names[index]), withLongValues: map == nil)
         verified[index].store(true, ordering: .releasing)
     }
 
-    /// Makes sure that LMDB can remove all entries of a table.
+    /// Verifies that LMDB can remove all entries of a table.
     func admitRemoval(of table: UInt32) throws(StorageError) {
         guard !isComplete, table >= 2, Int(table) - 2 < names.count else { return }
         try verify(.table(names[Int(table) - 2]), withLongValues: true)
@@ -96,9 +96,9 @@ final class PageGuard: @unchecked Sendable {
         try result.get()
     }
 
-    /// Makes sure that LMDB can replace or remove the value of a key, if it has one.
+    /// Verifies that LMDB can replace or remove the value of a key, if it has one.
     ///
-    /// Throws `damaged`. In large files this costs looking the key up.
+    /// Throws `damaged`. In large files this takes a lookup of the key.
     @inline(__always)
     func admitChange(
         _ transaction: OpaquePointer?, _ table: UInt32, _ key: MDB_val
@@ -117,16 +117,16 @@ final class PageGuard: @unchecked Sendable {
         try requireHead(of: value, keySize: key.mv_size)
     }
 
-    /// Throws `damaged` if a value has pages of its own whose head is not what LMDB expects.
+    /// Throws `damaged` if a value has its own pages and their header is not valid for LMDB.
     func requireHead(of value: MDB_val, keySize: Int) throws(StorageError) {
         guard !isComplete, let data = value.mv_data, let base = map else { return }
         let nodeSize = PageImage.nodeSize + keySize + value.mv_size
-        // LMDB keeps two nodes at least on a page, and aligns them.
+        // LMDB puts at least two nodes on a page, and aligns them.
         let largest = ((pageSize - PageImage.headerSize) / 2 & ~1) - 2
         guard nodeSize + nodeSize & 1 > largest else { return }
         let head = data - PageImage.headerSize
         let distance = UInt(bitPattern: head) &- base
-        // Other pages are in memory of their own: this write has made them.
+        // Other pages are in separate memory, because this write has created them.
         guard distance < mapSize else { return }
         let expected = UInt64(distance) / UInt64(pageSize)
         let needed = (PageImage.headerSize + value.mv_size - 1) / pageSize + 1
@@ -143,12 +143,12 @@ final class PageGuard: @unchecked Sendable {
 }
 
 extension PageGuard {
-    /// LMDB's flag of pages that the open write has made.
+    /// LMDB's flag of pages that the open write has created.
     fileprivate static let dirty: UInt16 = 0x10
 
-    /// Returns the address of page 0 in memory; nil where it cannot be derived.
+    /// Returns the address of page 0 in memory; nil if it cannot be derived.
     ///
-    /// LMDB has no call for it. The names of the tables are on one page, whose number is in the header.
+    /// LMDB has no function for it. The names of the tables are on one page, whose number is in the header.
     fileprivate static func address(
         _ environment: OpaquePointer, _ descriptor: Int32
     ) -> UInt? {

@@ -5,7 +5,7 @@
 struct PageImage {
     static let headerSize = 16
     static let nodeSize = 8
-    /// LMDB's greatest key.
+    /// The maximum length of a key in LMDB.
     static let longestKey = 511
     static let tableSize = 48
 
@@ -17,15 +17,15 @@ struct PageImage {
     }
 
     enum NodeFlags {
-        /// The data is on pages of its own.
+        /// The flag of data that is on its own pages.
         static let big: UInt16 = 1
-        /// The data is the head of another tree.
+        /// The flag of data that is the head of another tree.
         static let table: UInt16 = 2
     }
 
     let bytes: UnsafeRawBufferPointer
 
-    /// The bytes of a whole page.
+    /// Creates an image of the bytes of a whole page.
     init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
     func load<T: BitwiseCopyable>(_ offset: Int, _: T.Type) -> T {
@@ -34,42 +34,42 @@ struct PageImage {
 
     var number: UInt64 { load(0, UInt64.self) }
     var flags: UInt16 { load(10, UInt16.self) }
-    /// How many pages a long value has, on the first of them.
+    /// The number of pages of a long value, on the first of them.
     var pages: UInt64 { UInt64(load(12, UInt32.self)) }
     private var lower: Int { Int(load(12, UInt16.self)) }
     private var upper: Int { Int(load(14, UInt16.self)) }
 
-    /// Whether the bounds of the free space are possible.
+    /// Whether the bounds of the free space are valid.
     var hasBounds: Bool {
         lower >= Self.headerSize && lower % 2 == 0 && lower <= upper && upper <= bytes.count
     }
 
-    /// How many nodes there are; only with sound bounds.
+    /// The number of nodes; meaningful only with valid bounds.
     var nodeCount: Int { (lower - Self.headerSize) / 2 }
 
     /// A node that is completely on its page.
     struct Node {
         let key: UnsafeRawBufferPointer
         let flags: UInt16
-        /// The number of the page below, on a branch.
+        /// The number of the child page, on a branch.
         let child: UInt64
         /// The length of the data, on a leaf.
         let dataSize: Int
-        /// Where the data, or the number of its first page, begins.
+        /// The offset of the data, or of the number of its first page.
         let data: Int
-        /// The bytes that the node takes: an even number.
+        /// The range of the node's bytes, whose length is even.
         let range: Range<Int>
     }
 
-    /// Whether the nodes fill the page from the end of its free space to its own end, each byte once.
+    /// Returns whether the nodes fill the page without gaps or overlaps, from the end of its free space to its own end.
     ///
-    /// LMDB moves nodes by their sizes when it adds or removes one: where nodes overlap, it would write beyond the page.
+    /// LMDB moves nodes by their sizes when it adds or removes one: if nodes overlap, it would write beyond the page.
     func isPacked(isLeaf: Bool) -> Bool {
         let count = nodeCount
         return withUnsafeTemporaryAllocation(of: UInt32.self, capacity: max(count, 1)) { ranges in
             for index in 0..<count {
                 guard let range = node(index, isLeaf: isLeaf)?.range else { return false }
-                // Both are at most 65,536, which no range begins with.
+                // Both numbers are at most 65,536, and no range begins there.
                 ranges[index] = UInt32(range.lowerBound) << 16 | UInt32(range.count & 0xFFFF)
             }
             var nodes = UnsafeMutableBufferPointer(rebasing: ranges[..<count])
@@ -83,7 +83,7 @@ struct PageImage {
         }
     }
 
-    /// A node; nil if it is not on the page.
+    /// Returns a node; nil if it is not completely on the page.
     func node(_ index: Int, isLeaf: Bool) -> Node? {
         let place = Int(load(Self.headerSize + 2 * index, UInt16.self))
         guard place >= upper, place + Self.nodeSize <= bytes.count else { return nil }
@@ -111,7 +111,7 @@ struct TreeHead {
     let leafPages: UInt64
     let overflowPages: UInt64
     let entries: UInt64
-    /// The root's page; nil for an empty tree.
+    /// The root page; nil for an empty tree.
     let root: UInt64?
 
     init(_ image: PageImage, at offset: Int) {

@@ -8,8 +8,9 @@ import CXXHash
 
 /// Verifies every page that a version of a file uses.
 ///
-/// LMDB trusts the pages that it maps: a damaged one ends the process by a signal or an assertion, or makes it read without
-/// end. So the pages are verified before LMDB sees them. Also computes a checksum over all of them.
+/// LMDB trusts the pages that it maps: a damaged page ends the process by a signal or an assertion, or causes an
+/// endless loop. So the pages are verified before LMDB reads them. The verification can also compute a checksum of all
+/// pages.
 struct PageTree: ~Copyable {
     private let base: UnsafeMutableRawPointer
     private let length: Int
@@ -20,15 +21,15 @@ struct PageTree: ~Copyable {
     private let scope: Scope
     private let readsLongValues: Bool
     private let taken: UnsafeMutablePointer<UInt64>
-    /// The bytes that were mapped since the last time that memory was released.
+    /// The number of bytes that were mapped since memory was last released.
     private var mappedBytes = 0
     private static let mappedLimit = 8 << 20
-    /// The sum of the checksums of all pages that the version uses, but for LMDB's headers.
+    /// The sum of the checksums of all pages that the version uses, except LMDB's headers.
     private(set) var sum: UInt64 = 0
-    /// The page on which the first fault is.
+    /// The page with the first error.
     private(set) var faultyPage: UInt64?
 
-    /// Which pages are followed.
+    /// The pages that are verified.
     enum Scope {
         case all
         /// The names of the tables, and the list of free pages.
@@ -37,9 +38,9 @@ struct PageTree: ~Copyable {
         case table(String)
     }
 
-    /// Maps an open file; nil where the system refuses.
+    /// Maps an open file; nil if the system call fails.
     ///
-    /// Without `readsLongValues`, the pages of long values are only known to be in the file.
+    /// Without `readsLongValues`, the pages of long values are only checked to be inside the file.
     init?(
         _ descriptor: Int32, _ meta: FileHeader.Meta, isSummed: Bool, _ scope: Scope = .all,
         readsLongValues: Bool = true
@@ -79,10 +80,10 @@ struct PageTree: ~Copyable {
         var entries: UInt64 = 0
         /// The key of the last entry.
         var lastKey: UnsafeRawBufferPointer?
-        /// The key of a branch that the next entry may not be less than.
+        /// The key of a branch, which is a lower bound of the next entry.
         var floor: UnsafeRawBufferPointer?
 
-        /// Whether one key comes before another: in the order of native integers, or of bytes.
+        /// Returns whether one key precedes another, in the order of native integers or of bytes.
         func isAscending(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Bool {
             if isIntegers {
                 return a.loadUnaligned(as: UInt64.self) < b.loadUnaligned(as: UInt64.self)
@@ -94,9 +95,9 @@ struct PageTree: ~Copyable {
             return order == 0 ? a.count < b.count : order < 0
         }
 
-        /// Takes over the key of the next entry; false if it is not greater than all before.
+        /// Records the key of the next entry; returns false if it is not greater than all previous keys.
         ///
-        /// A search for a key that is not where the order says never ends, or changes another entry.
+        /// A search for a key in the wrong position may never end, or may change another entry.
         mutating func advance(to key: UnsafeRawBufferPointer) -> Bool {
             if let lastKey, !isAscending(lastKey, key) { return false }
             if let floor, isAscending(key, floor) { return false }
@@ -105,7 +106,7 @@ struct PageTree: ~Copyable {
             return true
         }
 
-        /// The same for a key of a branch, which is greater than all entries before it.
+        /// Records the key of a branch, which must be greater than all entries before it.
         mutating func advance(toBranch key: UnsafeRawBufferPointer) -> Bool {
             if let lastKey, !isAscending(lastKey, key) { return false }
             floor = key
@@ -113,7 +114,7 @@ struct PageTree: ~Copyable {
         }
     }
 
-    /// Whether LMDB can follow every page of the version that a header describes; its index is 0 or 1.
+    /// Returns whether LMDB can safely read every page of the version that a header describes; its index is 0 or 1.
     mutating func isSound(header index: Int) -> Bool {
         let image = page(UInt64(index))
         let place = PageImage.headerSize + 24
@@ -149,7 +150,7 @@ struct PageTree: ~Copyable {
                 start: base + Int(number) * pageSize, count: count * pageSize))
     }
 
-    /// Marks pages as used; false where they are not in the file, or used already.
+    /// Marks pages as used; returns false if they are not in the file, or are already used.
     private func take(_ first: UInt64, _ count: UInt64) -> Bool {
         guard first >= 2, first < pageCount, count <= pageCount - first else { return false }
         for number in first..<first + count {
@@ -163,7 +164,7 @@ struct PageTree: ~Copyable {
     private mutating func add(_ image: PageImage, _ number: UInt64) {
         guard isSummed else { return }
         sum &+= PageTree.sum(image.bytes, number)
-        // Pages that were visited would otherwise count as memory of the process until the end.
+        // Otherwise visited pages would count as memory of the process until the end.
         mappedBytes += image.bytes.count
         guard mappedBytes > Self.mappedLimit else { return }
         mappedBytes = 0
@@ -261,7 +262,7 @@ struct PageTree: ~Copyable {
         }
     }
 
-    /// Whether bytes are a list of free pages: their count, then their numbers, the greatest first.
+    /// Returns whether bytes are a list of free pages: their count, then their numbers, the greatest first.
     private func isFreeList(_ list: UnsafeRawBufferPointer) -> Bool {
         guard list.count >= 8, list.count % 8 == 0,
             list.loadUnaligned(as: UInt64.self) < UInt64(list.count / 8)
@@ -272,7 +273,7 @@ struct PageTree: ~Copyable {
             let number = list.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
             guard number >= 2, number < before else { return false }
             before = number
-            // Pages that one write has taken and released may be beyond the file's end.
+            // Pages that one write has allocated and freed may be beyond the end of the file.
             if number < pageCount, !take(number, 1) { return false }
         }
         return true

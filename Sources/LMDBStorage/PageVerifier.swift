@@ -4,12 +4,12 @@
     import Darwin
 #endif
 
-/// Looks at every page that the newest version of a file uses, by plain reads.
+/// Verifies every page that the newest version of a file uses, by plain reads.
 ///
-/// LMDB believes the pages that it maps: a damaged one ends the process by a signal, or by an assertion of LMDB's. What
-/// is meant to tell damage must therefore know that the pages are sound before LMDB sees them.
+/// LMDB trusts the pages that it maps: a damaged page ends the process by a signal or an assertion. A verification must
+/// therefore check the pages before LMDB reads them.
 package struct PageVerifier {
-    /// The expected form of a tree, and its location in words.
+    /// The expected form of a tree, and the description of its location.
     private struct Tree {
         let name: String
         let head: TreeHead
@@ -22,14 +22,14 @@ package struct PageVerifier {
         var seed: UInt64?
     }
 
-    /// The pages and entries of a tree that are counted so far.
+    /// The pages and entries of a tree that were counted so far.
     private struct Count {
         var branchPages: UInt64 = 0
         var leafPages: UInt64 = 0
         var overflowPages: UInt64 = 0
         var entries: UInt64 = 0
         var lastKey: [UInt8]?
-        /// The least key that the next leaf may have.
+        /// The lower bound of the keys in the next leaf.
         var floor: [UInt8]?
     }
 
@@ -39,16 +39,15 @@ package struct PageVerifier {
     private let limit: Int
     private var taken: [UInt64]
     private var faults: [String] = []
-    /// The values whose checksums are wrong; they do not end the look at the pages.
+    /// The values with wrong checksums, which do not end the verification of the pages.
     private var changed: [String] = []
     private var isOlder = false
 
-    /// The faults of a file's pages, in words; empty for a sound file and for an empty one.
+    /// Returns descriptions of the errors in a file's pages; none for a valid or an empty file.
     ///
-    /// Reads every page in use once. Others may write meanwhile. At most `limit` faults are listed. Throws `notAStore`,
-    /// `newerFormat`, `notFound`, `permission`, and `damaged` where the file's header is.
-    /// A file that was being written when the machine stopped is made whole before; `needsRecovery` where it may not be
-    /// written.
+    /// Reads every used page once. Other processes may write meanwhile. At most `limit` errors are listed. Throws
+    /// `notAStore`, `newerFormat`, `notFound`, `permission`, and `damaged` if the file's header is damaged. A file that
+    /// was being written when the machine stopped is recovered first; throws `needsRecovery` if it may not be written.
     package static func faults(
         path: String, atMost limit: Int
     ) throws(StorageError) -> [String] {
@@ -69,7 +68,7 @@ package struct PageVerifier {
                 try LogRecovery.prepare(path, isWritable: isWritable)
             }
         } catch {
-            // Open in this process, it is complete.
+            // If this process has the file open, it is already recovered.
             guard error.code == .inUse, error.call == EnvironmentRegistry.thisProcess else {
                 throw error
             }
@@ -77,7 +76,7 @@ package struct PageVerifier {
         return try faultsAsItIs(path: path, atMost: limit)
     }
 
-    /// The same of a file as it is.
+    /// Returns the errors of a file without recovering it.
     static func faultsAsItIs(
         path: String, atMost limit: Int
     ) throws(StorageError) -> [String] {
@@ -88,7 +87,8 @@ package struct PageVerifier {
             throw StorageError(.empty, call: "open", file: path)
         }
         try FileHeader.check(descriptor, path: path)
-        // No writer overwrites the pages of the newest version. If it is no longer the newest, the verification may have seen a mixture.
+        // Writers do not overwrite pages of the newest version. If it is no longer the newest one, the verification may
+        // have read a mixture.
         var attempts = 20
         while true {
             guard let before = Self.newest(descriptor) else { return [] }
@@ -102,7 +102,7 @@ package struct PageVerifier {
             if faults.isEmpty || after == before.meta.version {
                 return faults
             }
-            // A process that writes this often without an error is a better witness.
+            // If another process commits this often without an error, the file is valid.
             if attempts == 0 { return [] }
         }
     }
@@ -141,7 +141,7 @@ package struct PageVerifier {
             let free = TreeHead(image, at: base + 24)
             let main = TreeHead(image, at: base + 24 + PageImage.tableSize)
             let version = image.load(base + 128, UInt64.self)
-            // A map at a fixed address is something that no store requests.
+            // No store uses a map at a fixed address.
             if image.flags != PageImage.Flags.meta || free.flags & 1 != 0 || main.flags != 0 {
                 add("header \(index) has flags that no store has")
             }
@@ -168,7 +168,7 @@ package struct PageVerifier {
             }
             visit(root, depth: 1, tree, &count)
         }
-        // The page has already been reported as missing.
+        // The page was already reported as missing.
         guard faults.isEmpty else { return }
         if count.entries != head.entries {
             add("\(tree.name) has \(count.entries) entries; its header says \(head.entries)")
@@ -179,7 +179,7 @@ package struct PageVerifier {
         }
     }
 
-    /// Marks a page as used; false where it was used already.
+    /// Marks a page as used; returns false if it was already used.
     @discardableResult  // because the two headers are the first
     private mutating func take(_ number: UInt64) -> Bool {
         let bit: UInt64 = 1 << (number & 63)
@@ -187,7 +187,7 @@ package struct PageVerifier {
         return taken[Int(number >> 6)] & bit == 0
     }
 
-    /// Marks pages as used, which must be there and free so far.
+    /// Marks pages as used, which must exist and be unused so far.
     private mutating func take(_ first: UInt64, _ count: UInt64, _ tree: Tree) -> Bool {
         guard first >= 2, first < pageCount, count <= pageCount - first else {
             add("\(tree.name) refers to page \(first), which the file does not contain")
@@ -287,7 +287,7 @@ package struct PageVerifier {
                 return add("\(place) is not a table")
             }
             let head = TreeHead(image, at: node.data)
-            // Of LMDB's kinds of tables, stores have those with plain keys and those with integers.
+            // Of LMDB's kinds of tables, stores only have those with plain keys and those with integer keys.
             guard head.flags & ~8 == 0 else {
                 return add("\(place) is a table of a kind that no store has")
             }
@@ -305,7 +305,7 @@ package struct PageVerifier {
         }
     }
 
-    /// A value with pages of its own.
+    /// Verifies a value with its own pages.
     private mutating func verifyLongValue(
         _ node: PageImage.Node, _ image: PageImage, _ tree: Tree, _ count: inout Count,
         _ place: String
@@ -315,7 +315,7 @@ package struct PageVerifier {
         guard first >= 2, first < pageCount else {
             return add("\(tree.name) refers to page \(first), which the file does not contain")
         }
-        // A value that was replaced by a shorter one keeps its pages.
+        // A value that was replaced by a shorter one may keep its pages.
         guard let pages = longValuePages(first), pages >= needed else {
             return add("page \(first), the value of \(place), is not a long value of its length")
         }
@@ -339,12 +339,12 @@ package struct PageVerifier {
     ) {
         guard let seed = tree.hasTables ? ValueSeal.seed("names") : tree.seed else { return }
         if ValueSeal.isRight(value, ValueSeal.hash(key: node.key), seed) { return }
-        // Files of earlier builds have no checksums, and say so in eight bytes.
+        // Files of earlier builds have no checksums; their format entry has eight bytes.
         if value.count == 8, node.key.elementsEqual("format".utf8) { isOlder = true }
         if changed.count < limit { changed.append("\(place) has changed since it was written") }
     }
 
-    /// Compares the checksum over all pages, if there is one of this version.
+    /// Compares the checksum of all pages, if the file has one for this version.
     private mutating func verifySeal(_ version: UInt64) {
         guard faults.isEmpty, changed.isEmpty else { return }
         switch FileSeal.read(descriptor) {
@@ -370,7 +370,7 @@ package struct PageVerifier {
         verifyFirstPage()
     }
 
-    /// Verifies that a marker, a seal or nothing follows LMDB's header on the first page.
+    /// Verifies that LMDB's header on the first page is followed by a marker, a seal or zeros.
     private mutating func verifyFirstPage() {
         var bytes = [UInt8](repeating: 0, count: LogMarker.size)
         guard
@@ -380,7 +380,7 @@ package struct PageVerifier {
         add("the marker of the log is damaged")
     }
 
-    /// How many pages begin with this one for a long value; nil if it is no first page of one.
+    /// Returns the number of pages of a long value that begins with this page; nil if it is not a first page.
     private func longValuePages(_ first: UInt64) -> Int? {
         guard first < pageCount else { return nil }
         let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: pageSize, alignment: 8)
@@ -391,9 +391,9 @@ package struct PageVerifier {
         return Int(clamping: image.pages)
     }
 
-    /// A list of pages: the count, then the page numbers.
+    /// Verifies a list of pages: the count, then the page numbers.
     ///
-    /// LMDB may leave space after them.
+    /// There may be unused space after them.
     private mutating func verifyFreePages(_ list: UnsafeRawBufferPointer, _ place: String) {
         guard list.count >= 8, list.count % 8 == 0,
             list.loadUnaligned(as: UInt64.self) < UInt64(list.count / 8)
@@ -401,7 +401,7 @@ package struct PageVerifier {
         let end = 8 * (1 + Int(list.loadUnaligned(as: UInt64.self)))
         for offset in stride(from: 8, to: end, by: 8) {
             let number = list.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-            // Pages that were allocated and freed in one transaction may be after the file's end.
+            // Pages that one transaction has allocated and freed may be beyond the end of the file.
             if number < 2 { return add("\(place) calls a header free") }
             if number < pageCount, !take(number) {
                 return add("\(place) calls page \(number) free, which is in use")

@@ -4,9 +4,9 @@
     import Darwin
 #endif
 
-/// Follows every page that a version of a file uses, by plain reads, without LMDB and without a map.
+/// Reads every page that a version of a file uses, by plain reads, without LMDB and without a map.
 ///
-/// Needed only for files that are shorter than their header says: is what is missing in use?
+/// It is needed only for files that are shorter than their header states, to check whether missing pages are in use.
 struct PageWalk {
     let descriptor: Int32
     let pageSize: Int
@@ -18,14 +18,14 @@ struct PageWalk {
         self.pageCount = pageCount
     }
 
-    /// Whether every page that the trees at `roots` use is inside the file.
+    /// Returns whether every page that the trees at `roots` use is inside the file.
     func isWhole(roots: [UInt64]) -> Bool {
         var pending = roots.filter { $0 != UInt64.max }
         var visited: UInt64 = 0
         var page = [UInt8](repeating: 0, count: pageSize)
         while let number = pending.popLast() {
             visited += 1
-            // A cycle in a damaged file must not hold the process.
+            // A cycle in a damaged file must not cause an endless loop.
             guard number < pageCount, visited <= pageCount else { return false }
             let offset = off_t(number) * off_t(pageSize)
             guard pread(descriptor, &page, pageSize, offset) == pageSize else { return false }

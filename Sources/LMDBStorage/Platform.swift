@@ -9,28 +9,28 @@ import CLMDB
 #if DEBUG
     import Synchronization
 
-    /// Lets tests see what is on the device, and let it fail.
+    /// A hook with which tests observe flushes or make them fail.
     struct FlushProbe: Sendable {
         static let installed = Mutex<FlushProbe?>(nil)
 
-        /// Called before a file is flushed; false lets that fail.
+        /// Called before a file is flushed; if it returns false, the flush fails.
         var before: @Sendable (Int32) -> Bool
-        /// Called when it has been.
+        /// Called after a file was flushed.
         var after: @Sendable (Int32) -> Void
     }
 
-    /// Lets tests simulate a full device.
+    /// A hook with which tests simulate a full device.
     struct SpaceProbe: Sendable {
         static let installed = Mutex<SpaceProbe?>(nil)
 
-        /// Called with a file's path and the size that it needs; false simulates a full device.
+        /// Called with a file's path and the required size; false simulates a full device.
         var before: @Sendable (String, Int) -> Bool
     }
 #endif
 
-/// The calls that differ between the systems.
+/// The functions that differ between operating systems.
 enum Platform {
-    /// A number for the calling thread, never 0.
+    /// A number that identifies the calling thread; never 0.
     static var currentThread: UInt {
         #if canImport(Darwin)
             UInt(bitPattern: pthread_self())
@@ -39,17 +39,17 @@ enum Platform {
         #endif
     }
 
-    /// The system's `open`, under a name that no method hides.
+    /// Calls the system's `open`; no method hides this name.
     static func openDescriptor(_ path: String, _ flags: Int32, _ mode: mode_t = 0) -> Int32 {
         open(path, flags, mode)
     }
 
-    /// The system's `fcntl` for locks.
+    /// Calls the system's `fcntl` for locks.
     static func controlLock(_ descriptor: Int32, _ command: Int32, _ range: inout flock) -> Int32 {
         withUnsafeMutablePointer(to: &range) { fcntl(descriptor, command, $0) }
     }
 
-    /// Waits until what was written to a file is on the device.
+    /// Waits until all written data of a file is on the device.
     static func flush(_ descriptor: Int32) -> Bool {
         probed(descriptor) {
             #if canImport(Darwin)
@@ -93,26 +93,26 @@ enum Platform {
         return shim_allocate(descriptor, keepsSize ? 1 : 0, off_t(start), off_t(end - start))
     }
 
-    /// The system's lock on an open file as a whole; false if it cannot be had.
+    /// Acquires the system's lock on a whole open file; returns false if that fails.
     static func lockFile(_ descriptor: Int32, _ operation: Int32) -> Bool {
         while flock(descriptor, operation) != 0 { if errno != EINTR { return false } }
         return true
     }
 
-    /// Nanoseconds of a clock that is never set.
+    /// Returns the nanoseconds of a clock that is never set.
     static func monotonicNanoseconds() -> UInt64 {
         var now = timespec()
         clock_gettime(CLOCK_MONOTONIC, &now)
         return UInt64(now.tv_sec) &* 1_000_000_000 &+ UInt64(now.tv_nsec)
     }
 
-    /// The folder that contains a path.
+    /// Returns the folder that contains a path.
     static func folder(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// The names of what is in a folder; none when it cannot be read.
+    /// Returns the names of the entries in a folder; none if it cannot be read.
     static func names(in folder: String) -> [String] {
         guard let stream = opendir(folder) else { return [] }
         defer { closedir(stream) }
@@ -126,9 +126,9 @@ enum Platform {
         return names
     }
 
-    /// Lets the process have more open files, as far as it may; false if it has them already.
+    /// Raises the limit of open files to the allowed maximum; returns false if it is already there.
     ///
-    /// The usual limit is low for the sake of programs that use `select`.
+    /// The default limit is low because of programs that use `select`.
     static func allowMoreDescriptors() -> Bool {
         var limit = rlimit()
         #if canImport(Glibc)
@@ -141,7 +141,7 @@ enum Platform {
         return setrlimit(kind, &limit) == 0
     }
 
-    /// The size of the device that contains a folder; 0 if it is unknown.
+    /// Returns the size of the device that contains a folder; 0 if it is unknown.
     static func deviceSize(_ folder: String) -> Int {
         var device = statvfs()
         guard statvfs(folder, &device) == 0 else { return 0 }
@@ -149,25 +149,26 @@ enum Platform {
         return size.overflow ? .max : Int(clamping: size.partialValue)
     }
 
-    /// Whether the device of an open file is read-only.
+    /// Returns whether the device of an open file is read-only.
     static func isReadOnlyDevice(_ descriptor: Int32) -> Bool {
         var device = statvfs()
         return fstatvfs(descriptor, &device) == 0 && device.f_flag & UInt(ST_RDONLY) != 0
     }
 
-    /// The size of the file that a path leads to; 0 if it is not known.
+    /// Returns the size of the file at a path; 0 if it is not known.
     static func size(of path: String) -> Int {
         var status = stat()
         return stat(path, &status) == 0 ? Int(status.st_size) : 0
     }
 
-    /// The bytes of a file, but at most those allocated on the device: a process that writes a file through its map
-    /// makes it seem very large for a moment.
+    /// Returns the size of a file, but at most the bytes allocated on the device.
+    ///
+    /// While a process writes a file through its map, the file may seem very large for a moment.
     static func takenBytes(_ status: stat) -> Int {
         min(Int(status.st_size), Int(status.st_blocks) * 512)
     }
 
-    /// The largest size of a file that the system allows this process; nil where there is no limit.
+    /// The maximum size of a file that the system allows this process; nil if there is no limit.
     static var largestFile: UInt64? {
         var limit = rlimit()
         #if canImport(Glibc)
@@ -179,8 +180,10 @@ enum Platform {
         return UInt64(limit.rlim_cur)
     }
 
-    /// Whether a file has just about reached the end of its device, or the largest size that the system allows this
-    /// process: what a write that was cut short is tested for.
+    /// Returns whether a file has nearly filled its device, or nearly has the maximum size that the system allows this
+    /// process.
+    ///
+    /// This is checked after a short write.
     static func isDeviceFull(_ path: String) -> Bool {
         let slack = 1 << 20
         if let largest = largestFile, UInt64(size(of: path) + slack) >= largest { return true }

@@ -2,7 +2,7 @@ import CLMDB
 import Synchronization
 
 #if DEBUG
-    /// Lets tests do something between the moment a reader begins and its look at the newest version.
+    /// A hook with which tests run code between the beginning of a reader and its read of the newest version.
     struct BeginProbe: Sendable {
         static let installed = Mutex<BeginProbe?>(nil)
 
@@ -11,20 +11,19 @@ import Synchronization
     }
 #endif
 
-/// A transaction that was reset: it keeps its reader slot and can be renewed cheaply.
+/// A transaction that was reset: it keeps its reader slot, and renewing it takes little time.
 struct ParkedReader: @unchecked Sendable {
-    // because: a reset transaction under MDB_NOTLS belongs to no thread.
+    // because: a reset transaction under MDB_NOTLS does not belong to a thread.
     let pointer: OpaquePointer
 }
 
-/// The read transactions of one environment in this process: those to be used again, and the versions
-/// that are held.
+/// The read transactions of one environment in this process: idle ones for reuse, and the versions in use.
 struct ReaderBook: Sendable {
-    /// How many reset transactions, each with a slot of its own, are kept for the next reader.
+    /// The maximum number of idle transactions with their slots that are kept for the next readers.
     static let spareLimit = 8
 
     var spare: [ParkedReader] = []
-    // A handful at most: searching an array costs less than hashing.
+    // There are only a few, so searching an array costs less than hashing.
     private var held: [(version: UInt64, count: Int)] = []
 
     mutating func hold(_ version: UInt64) {
@@ -46,11 +45,11 @@ struct ReaderBook: Sendable {
     var oldest: UInt64? { held.lazy.map(\.version).min() }
 }
 
-/// One version of the file, held in place for reading.
+/// A read transaction, which pins one version of the file.
 ///
-/// The last reference lets the version go.
+/// Releasing the last reference releases the version.
 ///
-/// May be made on one thread and released on another; used by one at a time.
+/// It may be created on one thread and released on another, and is used by one thread at a time.
 package final class ReadTransaction {
     package let environment: Environment
     private let lease: EnvironmentLease
@@ -69,7 +68,7 @@ package final class ReadTransaction {
         environment.readers.withLock { $0.hold(version) }
     }
 
-    /// Takes a reader's slot without reading yet, so that nothing but ``renew()`` is missing.
+    /// Reserves a reader slot without reading yet, so that ``renew()`` cannot fail for lack of a slot.
     package init(reserving lease: EnvironmentLease) throws(StorageError) {
         self.lease = lease
         environment = lease.environment
@@ -93,7 +92,7 @@ package final class ReadTransaction {
         var begun: OpaquePointer?
         var code = mdb_txn_begin(environment.pointer, nil, UInt32(MDB_RDONLY), &begun)
         if code == MDB_READERS_FULL {
-            // Slots of killed processes count until a process clears them.
+            // The slots of killed processes are used until another process clears them.
             try environment.clearStaleReaders()
             code = mdb_txn_begin(environment.pointer, nil, UInt32(MDB_RDONLY), &begun)
         }
@@ -113,11 +112,11 @@ package final class ReadTransaction {
         return code == 0 ? settle(pointer, environment) : code
     }
 
-    /// Begins again until there was no commit meanwhile.
+    /// Renews the transaction until no commit happened in between.
     ///
-    /// LMDB takes the number of the newest version first and copies then where its tables lie, from a page that the
-    /// commit after the next writes over: a thread that is stopped in between reads a later version than it names.
-    /// As long as the version is the newest afterwards, its page was not written over. A load or two.
+    /// LMDB first reads the number of the newest version, and then copies the roots of its tables from a page that the
+    /// second-next commit overwrites. A thread that is suspended in between would read a later version than it reports.
+    /// If the version is still the newest one afterwards, its page was not overwritten. Takes one or two loads.
     private static func settle(_ pointer: OpaquePointer, _ environment: Environment) -> Int32 {
         #if DEBUG
             BeginProbe.installed.withLock { $0 }?.whileBeginning(environment)
@@ -129,8 +128,8 @@ package final class ReadTransaction {
             atomicMemoryFence(ordering: .acquiring)
             let newest = environment.latestVersion()
             if newest == version { return 0 }
-            // A writer that was killed in its last moment leaves a version that LMDB does not read before the next
-            // write: until then nothing moves.
+            // A writer that was killed at the end of its commit leaves a version that LMDB does not read until the next
+            // write; until then the version does not change.
             if let last, last == (version, newest) { isSame += 1 } else { isSame = 0 }
             if isSame == stillAttempts { return 0 }
             last = (version, newest)
@@ -142,16 +141,16 @@ package final class ReadTransaction {
 
     private static let stillAttempts = 16
 
-    /// Access to the tables.
+    /// The handle for access to the tables.
     @inline(__always)
     package var handle: TransactionHandle {
-        // because: there are no reads after `end`; the owner drops its references first.
+        // because: there are no reads after `end`, because the owner drops its references first.
         TransactionHandle(pointer: pointer!, environment: Unmanaged.passUnretained(environment))
     }
 
     /// Moves to the newest version.
     ///
-    /// Everything read so far becomes invalid.
+    /// All results of earlier reads become invalid.
     package func renew() throws(StorageError) {
         guard let pointer else {
             throw StorageError(.closed, call: "renew", file: environment.name)
@@ -173,7 +172,7 @@ package final class ReadTransaction {
         }
     }
 
-    /// Lets the version go now instead of with the last reference.
+    /// Releases the version now instead of with the last reference.
     package func end() {
         guard let ended = pointer else { return }
         pointer = nil

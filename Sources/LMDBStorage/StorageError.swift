@@ -6,34 +6,33 @@ import CLMDB
     import Darwin
 #endif
 
-/// An error of the file: one raw code, the call that failed, the file it concerns.
+/// An error of the storage: a raw code, the call that failed, and the file.
 ///
-/// LMDB's own codes are negative, the system's (`errno`) positive; ``Code`` names those that a
-/// caller can do something about.
+/// LMDB's own codes are negative, the system's (`errno`) positive; ``Code`` has those that a caller can handle.
 package struct StorageError: Error, Equatable, Sendable {
     /// The kinds of failure that callers distinguish.
     package struct Code: RawRepresentable, Hashable, Sendable {
-        /// A stable `snake_case` word.
+        /// The stable name of the code in `snake_case`.
         package let rawValue: String
 
-        /// Makes a code from its word.
+        /// Creates a code from its name.
         package init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The map has no space for another page: the configured maximum size is reached.
+        /// The map has no space for another page: the configured maximum size was reached.
         package static let mapFull = Code(rawValue: "map_full")
         /// The device has no space.
         package static let diskFull = Code(rawValue: "disk_full")
         /// Every reader slot is taken.
         package static let readersFull = Code(rawValue: "readers_full")
-        /// The file is not one of ours.
+        /// The file is not a store.
         package static let notAStore = Code(rawValue: "not_a_store")
         /// The file was written by a newer version.
         package static let newerFormat = Code(rawValue: "newer_format")
-        /// The file is shorter than its own header says, or its content is not valid.
+        /// The file is shorter than its own header states, or its content is not valid.
         package static let damaged = Code(rawValue: "damaged")
         /// The process may not open or change the file.
         package static let permission = Code(rawValue: "permission")
-        /// The file was opened for reading only.
+        /// The file was opened read-only.
         package static let readOnly = Code(rawValue: "read_only")
         /// The path, or a folder on it, does not exist.
         package static let notFound = Code(rawValue: "not_found")
@@ -41,47 +40,47 @@ package struct StorageError: Error, Equatable, Sendable {
         package static let writeInProgress = Code(rawValue: "write_in_progress")
         /// Another process has made the file larger than this process's map.
         package static let mapResized = Code(rawValue: "map_resized")
-        /// The environment or snapshot is closed.
+        /// The environment or snapshot was closed.
         package static let closed = Code(rawValue: "closed")
-        /// A file with that name exists already.
+        /// A file with the name already exists.
         package static let exists = Code(rawValue: "exists")
         /// Another process or store has the file open.
         package static let inUse = Code(rawValue: "in_use")
-        /// The path no longer leads to the file that processes have open under it.
+        /// The path no longer leads to the file that processes have opened with it.
         package static let replaced = Code(rawValue: "replaced")
-        /// The file is not whole without its log, and may not be written.
+        /// The file needs a recovery with its log, but may not be written.
         package static let needsRecovery = Code(rawValue: "needs_recovery")
-        /// The file has hard links, and so several names.
+        /// The file has hard links, and therefore several names.
         package static let severalNames = Code(rawValue: "several_names")
-        /// The lock file or the log is a link, or no regular file.
+        /// The lock file or the log is a link, or not a regular file.
         package static let foreignCompanion = Code(rawValue: "foreign_companion")
         /// The file has no content yet, and may not be written.
         package static let empty = Code(rawValue: "empty")
         /// The file was written by an earlier build, in a layout that this one does not read.
         package static let olderFormat = Code(rawValue: "older_format")
-        /// The system's file system `/proc` is not mounted, through which open files have paths.
+        /// The file system `/proc` is not mounted, which provides paths of open files.
         package static let procMissing = Code(rawValue: "proc_missing")
-        /// The script that writes has reached the limit of its memory.
+        /// The script that writes has reached its memory limit.
         package static let memoryLimit = Code(rawValue: "memory_limit")
-        /// The host asked to give up the work.
+        /// The host interrupted the operation.
         package static let interrupted = Code(rawValue: "interrupted")
-        /// Anything else the system reports.
+        /// Any other error of the system.
         package static let system = Code(rawValue: "system")
     }
 
     /// The kind of failure.
     package let code: Code
-    /// The code as LMDB or the system reported it; 0 when the failure is found by us.
+    /// The code from LMDB or the system; 0 if this library found the failure.
     package let rawCode: Int32
     /// The call or check that failed.
     package let call: String
-    /// The file, as the caller named it.
+    /// The file, with the name that the caller used.
     package let file: String
 
-    /// The raw code of a step that the script's memory account refuses; LMDB and the system use others.
+    /// The raw code for a step that the script's memory account refuses; LMDB and the system do not use it.
     static let memoryLimitCode: Int32 = -31_000
 
-    /// The checks that find folders, and pipes and devices.
+    /// The check that finds folders.
     static let folder = "a folder"
     static let irregular = "not a regular file"
 
@@ -93,10 +92,10 @@ package struct StorageError: Error, Equatable, Sendable {
     /// The check that finds files of Realm.
     static let realm = "Realm file"
 
-    /// Whether an existing store may be read and not written.
+    /// Whether an existing store may be read but not written.
     package var isOfWriting: Bool { code == .permission && call == Self.writing }
 
-    /// Wraps a raw code of LMDB or the system.
+    /// Creates an error from a raw code of LMDB or the system.
     package init(rawCode: Int32, call: String, file: String) {
         self.code = Self.classify(rawCode)
         self.rawCode = rawCode
@@ -104,7 +103,7 @@ package struct StorageError: Error, Equatable, Sendable {
         self.file = file
     }
 
-    /// An error found by our own checks.
+    /// Creates an error that this library found.
     package init(_ code: Code, call: String, file: String) {
         self.code = code
         self.rawCode = 0
@@ -112,7 +111,7 @@ package struct StorageError: Error, Equatable, Sendable {
         self.file = file
     }
 
-    /// The same error about another file.
+    /// Creates the same error for another file.
     init(_ error: StorageError, file: String) {
         code = error.code
         rawCode = error.rawCode
@@ -120,7 +119,7 @@ package struct StorageError: Error, Equatable, Sendable {
         self.file = file
     }
 
-    /// A sentence that names the file.
+    /// A sentence with the name of the file.
     package var message: String {
         switch code {
         case .mapFull: "'\(file)' has reached its maximum size"
@@ -181,7 +180,7 @@ package struct StorageError: Error, Equatable, Sendable {
         }
     }
 
-    /// The missing part of the path to a file that was not found.
+    /// Returns a description of the missing part of a file's path.
     private static func absence(of file: String) -> String {
         var status = stat()
         var folder = Platform.folder(of: file)
@@ -213,6 +212,6 @@ package struct StorageError: Error, Equatable, Sendable {
 }
 
 extension StorageError: CustomStringConvertible {
-    /// The same sentence as ``message``.
+    /// The sentence of ``message``.
     package var description: String { message }
 }

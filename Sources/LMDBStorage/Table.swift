@@ -4,13 +4,13 @@ import CLMDB
 package struct Table: Hashable, Sendable {
     package let dbi: UInt32
 
-    /// The table that names all others.
+    /// The table with the names of all other tables.
     ///
-    /// A commit that changes any table writes its page, so that a small node beside the names costs no page.
+    /// Every commit that changes a table writes its page, so a small node next to the names costs no additional page.
     package static let names = Table(dbi: 1)
 }
 
-/// How much a table holds.
+/// The size of a table.
 package struct TableStatistics: Hashable, Sendable {
     /// The number of entries.
     package var entries: Int

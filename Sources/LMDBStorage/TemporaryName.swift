@@ -4,18 +4,18 @@
     import Darwin
 #endif
 
-/// Random names, so that no other program can prepare a file or a link under them.
+/// Random names, so that no other program can prepare a file or a link with the same name.
 enum TemporaryName {
     private static let letters = Array("abcdefghijklmnopqrstuvwxyz234567")
     static let length = 16
 
-    /// 80 random bits as letters and digits.
+    /// Returns 80 random bits as letters and digits.
     static func random() -> String {
         var generator = SystemRandomNumberGenerator()
         return String((0..<length).map { _ in letters.randomElement(using: &generator) ?? "a" })
     }
 
-    /// Whether a text can be a result of ``random()``.
+    /// Returns whether a text can be a result of ``random()``.
     static func isPlausible(_ text: Substring) -> Bool {
         text.count == length && text.allSatisfy { letters.contains($0) }
     }
@@ -33,25 +33,26 @@ struct FileAccess {
         group = status.st_gid
     }
 
-    /// That of an open file; nil if the system does not say.
+    /// Reads the rights of an open file; nil if the system call fails.
     init?(of descriptor: Int32) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return nil }
         self.init(status)
     }
 
-    /// That of the file at a path; nil if there is none.
+    /// Reads the rights of the file at a path; nil if it does not exist.
     init?(at path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         self.init(status)
     }
 
-    /// Gives another open file the same access, as far as this process may; false if the mode could not be set.
+    /// Sets the same rights on another open file, as far as this process may; returns false if the mode could not be
+    /// set.
     ///
-    /// Only the superuser may give a file away. Where the group cannot be had, the new group gets no more rights than
-    /// others have.
-    @discardableResult  // because: for files beside a store this is a convenience
+    /// Only the superuser may change the owner. If the group cannot be set, the current group receives only the rights
+    /// of all other users.
+    @discardableResult  // because: for files next to a store this is optional
     func apply(to descriptor: Int32, mask: mode_t = 0o7777) -> Bool {
         guard let present = FileAccess(of: descriptor) else { return false }
         var mode = mode & mask

@@ -1,21 +1,20 @@
 import CLMDB
 
-/// A transaction of either kind as the table operations see it; a plain pair of pointers.
+/// A handle of a read or write transaction for table operations, consisting of two pointers.
 ///
-/// The transaction that lent it must outlive it. Reads work on both kinds; changes on a read
-/// transaction fail with EACCES. What a read returns is valid until the transaction ends or, in a
-/// write transaction, until its next change.
+/// The transaction must outlive its handle. Reads work on both kinds; changes on a read transaction fail with EACCES.
+/// The result of a read is valid until the transaction ends or, in a write transaction, until its next change.
 package struct TransactionHandle {
     package let pointer: OpaquePointer
     let environment: Unmanaged<Environment>
 
-    /// The file, for error messages.
+    /// The name of the file for error messages.
     package var file: String { environment._withUnsafeGuaranteedRef { $0.name } }
 
-    /// The version that is read, or that a write is going to be.
+    /// The version that is read, or that a write will create.
     package var version: UInt64 { UInt64(mdb_txn_id(pointer)) }
 
-    /// The value of an integer key.
+    /// Returns the value of an integer key.
     @inline(__always)
     package func get(_ table: Table, _ key: UInt64) throws(StorageError) -> UnsafeRawBufferPointer?
     {
@@ -28,7 +27,7 @@ package struct TransactionHandle {
         return try found(code, value, table, key)
     }
 
-    /// The value of a key of bytes.
+    /// Returns the value of a key of bytes.
     package func get(
         _ table: Table, _ key: UnsafeRawBufferPointer
     ) throws(StorageError) -> UnsafeRawBufferPointer? {
@@ -56,7 +55,7 @@ package struct TransactionHandle {
         throw environment._withUnsafeGuaranteedRef { $0.failure(code, "mdb_get") }
     }
 
-    /// The bytes of a value as they are stored, not verified: for a file that may have another layout.
+    /// Returns the stored bytes of a value without verification, for a file that may have another format.
     package func stored(
         _ table: Table, _ key: UnsafeRawBufferPointer
     ) throws(StorageError) -> UnsafeRawBufferPointer? {
@@ -87,13 +86,13 @@ package struct TransactionHandle {
         environment._withUnsafeGuaranteedRef { !$0.pages.isComplete }
     }
 
-    /// Makes sure that LMDB can follow a table's pages.
+    /// Verifies that LMDB can safely read a table's pages.
     @inline(__always)
     private func admit(_ table: Table) throws(StorageError) {
         if needsAdmission { try environment.takeUnretainedValue().pages.admit(table.dbi) }
     }
 
-    /// Makes sure that LMDB can replace or remove the value of a key.
+    /// Verifies that LMDB can replace or remove the value of a key.
     @inline(__always)
     private func admitChange(_ table: Table, _ key: MDB_val) throws(StorageError) {
         guard needsAdmission else { return }
@@ -113,7 +112,7 @@ package struct TransactionHandle {
         if let failure { throw failure }
     }
 
-    /// Called before each change: reads the value that was written into reserved memory, and reserves space on the
+    /// Prepares a change: records the value that the caller wrote into reserved memory, and reserves space on the
     /// device.
     @inline(__always)
     private func prepare(for bytes: Int = 0) throws(StorageError) {
@@ -123,13 +122,13 @@ package struct TransactionHandle {
         try check(code, "fallocate", environment)
     }
 
-    /// Lets the log know of a change, if there is one.
+    /// Records a change for the redo log, if there is one.
     @inline(__always)
     private func record(_ change: (ChangeRecorder) -> Void) {
         environment._withUnsafeGuaranteedRef { if $0.changes.isRecording { change($0.changes) } }
     }
 
-    /// Stores a value under an integer key; `append` when it is known to be the greatest.
+    /// Stores a value under an integer key; `append` must be true only if the key is the greatest.
     package func put(
         _ table: Table, _ key: UInt64, _ value: UnsafeRawBufferPointer, append: Bool = false
     ) throws(StorageError) {
@@ -150,7 +149,7 @@ package struct TransactionHandle {
         }
     }
 
-    /// Stores a value under a key of bytes; `append` when it is known to be the greatest.
+    /// Stores a value under a key of bytes; `append` must be true only if the key is the greatest.
     package func put(
         _ table: Table, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
         append: Bool = false
@@ -192,8 +191,8 @@ package struct TransactionHandle {
 
     /// Removes an integer key.
     ///
-    /// False when it was not there.
-    @discardableResult  // because: removing what is absent is often fine
+    /// Returns false if the key did not exist.
+    @discardableResult  // because: most callers only need the key to be absent
     package func delete(_ table: Table, _ key: UInt64) throws(StorageError) -> Bool {
         try admitChange(table, key)
         try prepare()
@@ -209,8 +208,8 @@ package struct TransactionHandle {
 
     /// Removes a key of bytes.
     ///
-    /// False when it was not there.
-    @discardableResult  // because: removing what is absent is often fine
+    /// Returns false if the key did not exist.
+    @discardableResult  // because: most callers only need the key to be absent
     package func delete(
         _ table: Table, _ key: UnsafeRawBufferPointer
     ) throws(StorageError) -> Bool {
@@ -238,7 +237,7 @@ package struct TransactionHandle {
         record { $0.drop(table.dbi) }
     }
 
-    /// How much a table holds.
+    /// Returns the size of a table.
     package func statistics(_ table: Table) throws(StorageError) -> TableStatistics {
         var stat = MDB_stat()
         try check(mdb_stat(pointer, table.dbi, &stat), "mdb_stat", environment)
@@ -250,7 +249,7 @@ package struct TransactionHandle {
 
     /// Opens a cursor.
     ///
-    /// Close it (let it go out of scope) before the transaction ends.
+    /// The cursor must go out of scope before the transaction ends.
     package func cursor(_ table: Table) throws(StorageError) -> Cursor {
         try admit(table)
         var opened: OpaquePointer?

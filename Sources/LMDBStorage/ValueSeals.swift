@@ -10,22 +10,22 @@ import Synchronization
 
 /// The checksum at the end of every value in the tables of a file.
 ///
-/// It covers the table's name, the key and the value, so that a value is found damaged that belongs elsewhere. XXH3 of
-/// Debian's libxxhash: some 20 bytes per cycle, four times as fast as a CRC-32C with the processor's instruction for it
-/// on values of a few kilobytes, and as fast on short ones. Of its 64 bits 32 are kept: one of four billion changes is
-/// not found.
+/// It covers the table's name, the key and the value, so a value in the wrong place counts as damaged. It is XXH3 of
+/// Debian's libxxhash, which processes about 20 bytes per cycle: four times as fast as a CRC-32C with the processor's
+/// instruction on values of a few kilobytes, and as fast on short ones. Only 32 of its 64 bits are kept, so one of four
+/// billion changes is not detected.
 package enum ValueSeal {
     package static let size = 4
 
-    /// The seed of a table in the checksums of its values.
+    /// Returns the seed of a table in the checksums of its values.
     package static func seed(_ table: String) -> UInt64 {
         var name = table
         return name.withUTF8 { hash(UnsafeRawBufferPointer($0)) } | 1
     }
 
-    /// The hash of a key.
+    /// Returns the hash of a key.
     ///
-    /// Keys of eight bytes are their number, whatever the table's order.
+    /// The hash of a key of eight bytes is its number, independent of the table's order.
     @inline(__always)
     package static func hash(key: UnsafeRawBufferPointer) -> UInt64 {
         key.count == 8 ? key.loadUnaligned(as: UInt64.self) : hash(key)
@@ -42,7 +42,7 @@ package enum ValueSeal {
         return UInt32(truncatingIfNeeded: sum ^ sum &>> 32)
     }
 
-    /// Whether a value is followed by its checksum.
+    /// Returns whether a value is followed by its checksum.
     static func isRight(_ stored: UnsafeRawBufferPointer, _ key: UInt64, _ seed: UInt64) -> Bool {
         guard stored.count >= size else { return false }
         let count = stored.count - size
@@ -64,22 +64,23 @@ package enum ValueSeal {
 
 /// The checksums of an open file's values: writes them, and verifies each once.
 ///
-/// Safe on every thread, but for what belongs to the open write.
+/// Any thread may use it, except the functions for the open write.
 final class ValueSeals: @unchecked Sendable {
-    // Unchecked because: the seeds are constant, and what is known is atomic. The write lock guards what is lent.
+    // Unchecked because: the seeds are constant, and the verified values are atomic. The write lock guards the other
+    // properties.
     private let seeds: UnsafeMutablePointer<UInt64>
     private let tableCount: Int
-    /// The verified values: a mixture of address, length, key and checksum, which differs for other content.
+    /// The verified values: a hash of address, length, key and checksum, which differs for other content.
     private let known: UnsafeMutablePointer<Atomic<UInt64>>
     private static let capacity = 1 << 16
 
-    /// The value that its owner fills before the next change; nil for none.
+    /// The value that the caller writes before the next change; nil for none.
     @exclusivity(unchecked) private var lent:
         (place: UnsafeMutableRawBufferPointer, key: UInt64, seed: UInt64)?
-    /// Where that value is; 0 for none.
+    /// The address of that value; 0 for none.
     private let lentAddress = Atomic<UInt>(0)
 
-    /// `tables`: the names of the tables, the first of which has LMDB's number 2.
+    /// Creates the checksums; `tables` are the names of the tables, the first of which has LMDB's number 2.
     init(tables: [String]) {
         let names = ["", "names"] + tables
         tableCount = names.count
@@ -103,7 +104,7 @@ final class ValueSeals: @unchecked Sendable {
 
     // MARK: Reading
 
-    /// The value without its checksum; nil where it is damaged.
+    /// Returns the value without its checksum; nil if it is damaged.
     @inline(__always)
     func value(
         of stored: UnsafeRawBufferPointer, _ key: UInt64, _ table: UInt32
@@ -125,29 +126,30 @@ final class ValueSeals: @unchecked Sendable {
     @inline(never)
     private func verify(_ stored: UnsafeRawBufferPointer, _ key: UInt64, _ table: UInt32) -> Bool {
         ValueSeal.isRight(stored, key, seed(table))
-            // What is being filled has no checksum yet.
+            // A value that is still being written has no checksum yet.
             || UInt(bitPattern: stored.baseAddress) == lentAddress.load(ordering: .relaxed)
     }
 
     // MARK: Writing
 
-    /// Whether a value was lent that has no checksum yet.
+    /// Whether a caller is writing a value that has no checksum yet.
     @inline(__always)
     var isLent: Bool { lentAddress.load(ordering: .relaxed) != 0 }
 
-    /// Notes a value that its owner fills before the next change; its checksum follows in the last bytes of `place`.
+    /// Records a value that the caller writes before the next change; its checksum follows in the last bytes of
+    /// `place`.
     func lend(_ place: UnsafeMutableRawBufferPointer, _ key: UInt64, _ table: UInt32) {
         lent = (place, key, seed(table))
         lentAddress.store(UInt(bitPattern: place.baseAddress), ordering: .relaxed)
     }
 
-    /// Writes the checksum of what was filled in.
+    /// Writes the checksum of the value that the caller has written.
     func settle() {
         if let lent { ValueSeal.write(to: lent.place, lent.key, lent.seed) }
         forget()
     }
 
-    /// The write is over.
+    /// Drops the recorded value at the end of the write.
     func forget() {
         lent = nil
         lentAddress.store(0, ordering: .relaxed)

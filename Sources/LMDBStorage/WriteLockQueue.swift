@@ -9,18 +9,18 @@ import CLMDB
 /// The queue of this process for a file's write lock, in the order of requests; waiting blocks no thread.
 ///
 /// LMDB's lock blocks the thread that requests it, and belongs to the thread that acquired it. So while the queue is
-/// not empty, a thread of its own acquires the lock for the first ticket, and ends the transaction when that ticket is
+/// not empty, a separate thread acquires the lock for the first ticket, and ends the transaction when that ticket is
 /// done. The thread keeps the file open until the queue is empty, which may be after all other handles are closed.
 final class WriteLockQueue: @unchecked Sendable {
-    // Unchecked because: `monitor` guards everything below it, and the states of the turns.
+    // Unchecked because: `monitor` guards all following properties and the states of the tickets.
     let monitor = Monitor()
     private var turns: [WriteLockTicket] = []
     private var isServed = false
 
-    /// Marks a lock that the queue's thread holds for a ticket that has not been used yet.
+    /// The mark of a lock that the queue's thread holds for a ticket that has not been used yet.
     private static let unclaimed: UInt = 1
 
-    /// Adds a turn; `notify` is called on another thread when it has come, or has lapsed.
+    /// Adds a ticket; `notify` is called on another thread when the ticket is ready or has lapsed.
     func join(
         _ lease: EnvironmentLease, patience: Int, notify: @escaping @Sendable () -> Void
     ) -> WriteLockTicket {
@@ -38,7 +38,7 @@ final class WriteLockQueue: @unchecked Sendable {
         return turn
     }
 
-    /// Removes a turn that still waits; with the monitor.
+    /// Removes a waiting ticket; the caller holds the monitor.
     func leave(_ turn: WriteLockTicket) { turns.removeAll { $0 === turn } }
 
     private func start(_ lease: EnvironmentLease) -> Bool {
@@ -65,7 +65,7 @@ final class WriteLockQueue: @unchecked Sendable {
         return true
     }
 
-    /// The thread's work, until the queue is empty.
+    /// Serves the tickets on the queue's thread until the queue is empty.
     fileprivate func serve(_ environment: Environment) {
         monitor.lock()
         while !turns.isEmpty {
@@ -91,7 +91,7 @@ final class WriteLockQueue: @unchecked Sendable {
         monitor.unlock()
     }
 
-    /// Waits for the turn to be taken and ended, or to lapse, and ends its transaction.
+    /// Waits until the ticket was used and its write ended, or until it lapses, and ends its transaction.
     private func attend(_ turn: WriteLockTicket, _ environment: Environment) {
         monitor.wait(atMost: turn.patience) {
             if case .ready = turn.state { true } else { false }

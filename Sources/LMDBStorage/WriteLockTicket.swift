@@ -1,19 +1,19 @@
-/// A position in the queue of this process for a file's write lock, which does not block its thread.
+/// A position in the queue of this process for a file's write lock, which does not block a thread.
 ///
-/// When its turn has come, begin a write with it. It expires if that does not happen soon: a busy thread must not keep
-/// the lock from others, and the thread that holds the ticket might itself wait for the lock.
+/// When the ticket is ready, begin a write with it. It lapses if it is not used soon: a busy thread must not block
+/// other writers, and the thread that owns the ticket might itself wait for the lock.
 ///
-/// May be used on any thread.
+/// Any thread may use a ticket.
 package final class WriteLockTicket: @unchecked Sendable {
     // Unchecked because: the queue's monitor guards `state`; the rest is constant.
 
-    /// The state of a turn.
+    /// The state of a ticket.
     package enum Standing: Sendable {
-        /// The turn has not come yet.
+        /// The ticket is waiting for the lock.
         case waiting
-        /// Its turn has come: a write that begins with it need not wait.
+        /// The ticket has the lock: a write that begins with it need not wait.
         case ready
-        /// The turn has expired, or was canceled.
+        /// The ticket has lapsed, or was canceled.
         case over
     }
 
@@ -29,7 +29,7 @@ package final class WriteLockTicket: @unchecked Sendable {
 
     var state = State.waiting
     let line: WriteLockQueue
-    /// How long the turn waits to be used, in nanoseconds.
+    /// The time for which a ready ticket waits to be used, in nanoseconds.
     let patience: Int
     let notify: @Sendable () -> Void
 
@@ -39,10 +39,10 @@ package final class WriteLockTicket: @unchecked Sendable {
         self.notify = notify
     }
 
-    /// The present state.
+    /// The current state.
     package var standing: Standing { line.monitor.withLock { present } }
 
-    /// The state once the ticket no longer waits, or after a time in nanoseconds.
+    /// Waits until the ticket is no longer waiting, or for a time in nanoseconds, and returns the state.
     package func wait(atMost nanoseconds: Int) -> Standing {
         line.monitor.withLock {
             line.monitor.wait(atMost: nanoseconds) { present == .waiting }
@@ -50,7 +50,7 @@ package final class WriteLockTicket: @unchecked Sendable {
         }
     }
 
-    /// Gives the turn up; one that was taken is not.
+    /// Cancels the ticket, unless a write has already begun with it.
     package func withdraw() {
         line.monitor.withLock {
             switch state {
@@ -73,7 +73,7 @@ package final class WriteLockTicket: @unchecked Sendable {
         }
     }
 
-    /// The open transaction, if the turn has come; nil if it cannot be had this way.
+    /// Returns the open transaction of a ready ticket; nil if the ticket is not ready.
     func take() -> OpaquePointer? {
         line.monitor.withLock {
             guard case .ready(let transaction) = state else { return nil }
@@ -83,7 +83,7 @@ package final class WriteLockTicket: @unchecked Sendable {
         }
     }
 
-    /// Ends the transaction that was taken, on the thread that has the lock; LMDB's code.
+    /// Ends the transaction of the ticket on the thread that holds the lock, and returns LMDB's error code.
     func end(isCommit: Bool) -> Int32 {
         line.monitor.withLock {
             guard case .taken(let transaction) = state else { return 0 }

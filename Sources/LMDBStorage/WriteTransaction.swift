@@ -7,24 +7,24 @@ import Synchronization
     import Darwin
 #endif
 
-/// The one write that a file can have at a time, over all processes.
+/// A write transaction; a file can have only one at a time, in all processes.
 ///
-/// Dropping it aborts it.
+/// Releasing it aborts the write.
 ///
-/// Belongs to the thread that began it until it has ended. One that was begun with a turn has its lock on the thread of
-/// the line, which then ends it.
+/// It belongs to the thread that began it. If it began with a ticket, the queue's thread holds the lock and ends the
+/// transaction.
 package final class WriteTransaction {
     package let environment: Environment
-    // Released at the end: a remaining reference to the transaction must not keep the file mapped.
+    // The lease is released at the end, because remaining references to the transaction must not keep the file mapped.
     private var lease: EnvironmentLease?
     private let durability: Durability
     @exclusivity(unchecked) private var pointer: OpaquePointer?
     private let turn: WriteLockTicket?
     private let mode: CommitMode
 
-    /// Waits for the file's write lock, unless `turn` has come, and begins.
+    /// Begins a write; waits for the file's write lock, unless `turn` is ready.
     ///
-    /// Throws `writeInProgress` when this thread has it.
+    /// Throws `writeInProgress` if this thread already holds the lock.
     package init(
         _ lease: EnvironmentLease, durability: Durability, turn: WriteLockTicket? = nil
     ) throws(StorageError) {
@@ -62,13 +62,13 @@ package final class WriteTransaction {
         environment.writerThread.store(this, ordering: .relaxed)
     }
 
-    /// How the write that has begun will reach the device.
+    /// Decides how the write that has begun will reach the device.
     private static func decide(
         _ environment: Environment, _ durability: Durability, _ begun: OpaquePointer?
     ) throws(StorageError) -> CommitMode {
         let mode = try environment.commits.begin(
             durability, newest: UInt64(mdb_txn_id(begun)) - 1)
-        // Flushing is a setting of the environment, read at commit; the write lock guards it.
+        // Flushing is an option of the environment that is read at commit; the write lock guards it.
         try check(
             mdb_env_set_flags(
                 environment.pointer, UInt32(MDB_NOSYNC), mode == .direct ? 0 : 1),
@@ -78,19 +78,19 @@ package final class WriteTransaction {
 
     deinit { abort() }
 
-    /// Whether it can still be used.
+    /// Whether the transaction can still be used.
     package var isOpen: Bool { pointer != nil }
 
-    /// Access to the tables.
+    /// The handle for access to the tables.
     @inline(__always)
     package var handle: TransactionHandle {
-        // because: there are no writes after the end; the owner drops its references first.
+        // because: there are no writes after the end, because the owner drops its references first.
         TransactionHandle(pointer: pointer!, environment: Unmanaged.passUnretained(environment))
     }
 
-    /// Makes the changes the newest version.
+    /// Commits the changes as the newest version.
     ///
-    /// Cursors must be closed. On error nothing has changed.
+    /// Cursors must be closed. After an error the file is unchanged.
     package func commit() throws(StorageError) {
         guard let ended = pointer else {
             throw StorageError(.closed, call: "commit", file: environment.name)
@@ -107,25 +107,25 @@ package final class WriteTransaction {
         environment.writerThread.store(0, ordering: .relaxed)
         let version = UInt64(mdb_txn_id(ended))
         do throws(StorageError) {
-            // Before the commit becomes visible, so that no reader sees one that may still be lost.
+            // This happens before the commit becomes visible, so no reader sees a commit that may still be lost.
             try environment.commits.prepare(version, mode)
         } catch {
             if let turn { _ = turn.end(isCommit: false) } else { mdb_txn_abort(ended) }
             throw error.named(environment.location)
         }
         var code = turn?.end(isCommit: true) ?? mdb_txn_commit(ended)
-        // LMDB calls a write that was cut short an input/output error.
+        // LMDB reports a short write as an input/output error.
         if code == EIO, Platform.isDeviceFull(environment.path) { code = ENOSPC }
         if code == ENOSPC || code == EDQUOT { DiskReservation.reclaimWithLock(environment.pointer) }
         if code != 0 { environment.commits.commitFailed(mode) }
         try check(code, "mdb_txn_commit", environment.name)
-        // If this process dies before it has, closing the lock file calls them.
+        // If this process dies before this call, closing the lock file notifies the other processes.
         environment.callOthers()
     }
 
-    /// Forgets the changes.
+    /// Rolls back the changes.
     ///
-    /// Does nothing after the end.
+    /// Has no effect after the end.
     package func abort() {
         guard let ended = pointer else { return }
         pointer = nil
