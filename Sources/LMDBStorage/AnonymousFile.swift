@@ -15,6 +15,9 @@ package struct AnonymousFile: ~Copyable {
     struct Handle: Sendable {
         let descriptor: Int32
         let folder: WorkFolder?
+
+        /// The path of the file if it has a name.
+        var path: String? { folder.map { $0.path + "/store" } }
     }
 
     let handle: Handle
@@ -101,8 +104,7 @@ package struct AnonymousFile: ~Copyable {
     static func withPath<Result>(
         of data: Handle, named name: String, _ body: (String) throws(StorageError) -> Result
     ) throws(StorageError) -> Result {
-        if let folder = data.folder {
-            let path = folder.path + "/store"
+        if let path = data.path {
             let lock = Platform.openDescriptor(
                 path + "-lock", O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
             guard lock >= 0 else {

@@ -207,6 +207,7 @@ package final class Environment: Sendable {
         options = live.options
         isReadOnly = false
         lockRegion = nil
+        lockFile = nil
         place = nil
         claim = -1
         reservation = nil

@@ -14,9 +14,13 @@ package enum EnvironmentRegistry {
         var device: UInt64
         var inode: UInt64
 
+        init(device: UInt64, inode: UInt64) {
+            self.device = device
+            self.inode = inode
+        }
+
         init(_ status: stat) {
-            device = UInt64(status.st_dev)
-            inode = UInt64(status.st_ino)
+            self.init(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
         }
 
         /// The open file; nil if the system does not say.
