@@ -145,8 +145,7 @@ package final class Follower {
         let start = try self.start(stream, state)
         let end = state.last
         let messages = try stream.consume(from: start)
-        status.noteConnection()
-        status.update {
+        status.noteConnection {
             $0.sequence = start - 1
             $0.version = record?.version ?? 0
             $0.lag = end - min(end, start - 1)

@@ -102,9 +102,12 @@ package final class ReplicationStatus: @unchecked Sendable {
         }
     }
 
-    /// Records a connection, which ends the last error.
-    func noteConnection() {
+    /// Records a connection, which ends the last error, together with the numbers that it begins with.
+    ///
+    /// Others who wait for a connection without lag must not see the lag of an earlier one.
+    func noteConnection(_ change: (inout Snapshot) -> Void = { _ in }) {
         update {
+            change(&$0)
             $0.isConnected = true
             if $0.lastError?.recovery == nil { $0.lastError?.recovery = .now }
         }

@@ -244,7 +244,7 @@ import Testing
             let list = try store.create("Person", person(1)).list("numbers")
             try list.append([.int(1), .int(2)])
             let error = storeError(.outOfRange) { try list.insert(.int(9), at: 3) }
-            #expect(error?.message.contains("index 4") == true)
+            #expect(error?.message.contains("index 3 is outside the list") == true)
             _ = storeError(.outOfRange) { try list.set(.int(9), at: 2) }
             _ = storeError(.outOfRange) { try list.remove(at: -1) }
             _ = storeError(.typeMismatch) { try list.append([.string("x")]) }

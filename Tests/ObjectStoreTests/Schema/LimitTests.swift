@@ -386,21 +386,21 @@ import Testing
     @Test func `The article states the limits that are checked`() throws {
         let numbers = [
             "properties of a class, backlinks included": StoreLimits.properties,
-            "properties that a class ever had": ColumnID.limit - 1,
+            "properties that a class has had in total": ColumnID.limit - 1,
             "classes of a store": StoreLimits.classes,
-            "classes that a store ever had": Int(TableID.limit) - 2,
+            "classes that a store has had in total": Int(TableID.limit) - 2,
             "bytes of the name of a class or property": StoreLimits.nameBytes,
             "properties of one index over several": 8,
             "bytes of a string, of data, of a map key, of a mixed value": StoreLimits.valueBytes,
             "bytes of a primary key, of an indexed string, of a set element":
                 StoreLimits.valueBytes,
-            "lists and maps inside each other in a mixed value": StoreLimits.nesting,
-            "tables inside each other in the values of one `create`": StoreLimits.nesting,
-            "objects embedded in each other": StoreLimits.nesting,
+            "nested lists and maps in a mixed value": StoreLimits.nesting,
+            "nested tables in the values of one `create`": StoreLimits.nesting,
+            "nested embedded objects": StoreLimits.nesting,
             "ints": 64, "digits of a decimal": 34, "steps of a key path": 100,
             "paths of a key path with `*`": 1000,
             "levels of parentheses in a predicate": 100, "words of a full-text search": 64,
-            "rounds of writes that observers cause in each other":
+            "consecutive writes in which observers trigger each other":
                 NotificationDispatcher.maximumRounds,
             "snapshots of one file at the same time": 4096,
             "processes that write at the same time": 1,

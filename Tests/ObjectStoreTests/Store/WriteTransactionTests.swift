@@ -48,7 +48,7 @@ import Testing
         let rex = try store.write { try store.create("Dog", .dictionary(["id": .int(1)])) }
         _ = storeError(.notInWrite) { try store.create("Dog", .dictionary(["id": .int(2)])) }
         let error = storeError(.notInWrite) { try rex.set("name", .string("x")) }
-        #expect(error?.message.contains("store:write") == true)
+        #expect(error?.message.contains("store.write") == true)
         _ = storeError(.notInWrite) { try store.delete(rex) }
         #expect(try rex.value("name") == .string(""))
         #expect(rex.isValid)
