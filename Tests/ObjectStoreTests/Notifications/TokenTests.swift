@@ -98,6 +98,7 @@ import Testing
         tokens[2].invalidate()
         try change()
         world.stores.settle()
+        withExtendedLifetime(tokens) {}
         #expect(order == [0, 1, 3, 4, 5])
     }
 
