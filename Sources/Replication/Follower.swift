@@ -205,8 +205,12 @@ package final class Follower {
     /// The sequence number to begin with: after the last applied message, or that of the newest snapshot.
     private func start(_ stream: JetStream, _ state: JetStream.State) throws -> UInt64 {
         if let record, record.sequence > 0, !needsSnapshot {
-            guard record.sequence <= state.last else { throw try endsEarly(record, stream, state) }
-            if record.sequence + 1 >= state.first {
+            if record.sequence > state.last {
+                try checkContinuation(of: record, stream, state)
+                report(
+                    "the stream '\(streamName)' was created again, with commits after those of the store; taking its "
+                        + "newest snapshot")
+            } else if record.sequence + 1 >= state.first {
                 if try hasPosition(record, stream) { return record.sequence + 1 }
                 report(
                     "the stream '\(streamName)' has other commits than the store; taking its newest snapshot"
@@ -233,22 +237,32 @@ package final class Follower {
             && last.headers[MessageHeader.version] == String(record.version)
     }
 
-    /// The error of a stream that ends before the message that the store has applied last.
-    private func endsEarly(
-        _ record: ReplicationRecord, _ stream: JetStream, _ state: JetStream.State
-    ) throws -> ReplicationError {
-        let last = state.last > 0 ? try stream.message(state.last) : nil
-        let version = last?.headers[MessageHeader.version].flatMap { UInt64($0) }
-        if last?.headers[MessageHeader.lineage] == record.lineage, let version,
-            version <= record.version
-        {
-            return .temporary(
+    /// Checks a stream that ends before the message that the store has applied last.
+    ///
+    /// A cluster that loses several servers at once can lose messages or the whole stream. The publisher then sends its
+    /// commits again, which a follower of the same history can take. Throws a temporary error while they are missing,
+    /// and a fatal one for a stream of another history.
+    private func checkContinuation(
+        of record: ReplicationRecord, _ stream: JetStream, _ state: JetStream.State
+    ) throws {
+        guard state.last > 0, let last = try stream.message(state.last) else {
+            throw ReplicationError.temporary(
+                "the stream '\(streamName)' is empty, and waits for its publisher")
+        }
+        try checkIdentity(last.headers[MessageHeader.store])
+        guard last.headers[MessageHeader.lineage] == record.lineage,
+            let version = last.headers[MessageHeader.version].flatMap({ UInt64($0) })
+        else {
+            throw ReplicationError.fatal(
+                "the stream '\(streamName)' ends at \(state.last), before the store's position "
+                    + "\(record.sequence): it was created again; add --rebuild to replace the store"
+            )
+        }
+        guard version > record.version else {
+            throw ReplicationError.temporary(
                 "the stream '\(streamName)' has lost messages that the store has applied, and waits for its publisher"
             )
         }
-        return .fatal(
-            "the stream '\(streamName)' ends at \(state.last), before the store's position "
-                + "\(record.sequence): it was created again; add --rebuild to replace the store")
     }
 
     private func checkIdentity(_ identity: String?) throws {

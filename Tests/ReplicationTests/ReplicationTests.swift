@@ -206,6 +206,22 @@ struct ReplicationTests {
         #expect(try world.export("b") == world.export("a"))
     }
 
+    @Test func `a follower continues with a stream that its publisher has created again`() throws {
+        let server = try NatsServer()
+        let world = ReplicationWorld()
+        try make(world, 2)
+        try world.publish("a", server.address)
+        try add(10..<13, "a", world)
+        try world.publish("a", server.address)
+        try world.follow("b", server.address)
+        try ask(server, "STREAM.DELETE.zoo", "")
+        #expect(message { try world.follow("b", server.address) }.contains("does not exist"))
+        try add(20..<22, "a", world)
+        try world.publish("a", server.address)
+        try world.follow("b", server.address)
+        #expect(try world.export("b") == world.export("a"))
+    }
+
     @Test func `random commits arrive, however they are published`() throws {
         let server = try NatsServer()
         let world = ReplicationWorld()
