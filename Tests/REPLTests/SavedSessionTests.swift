@@ -84,6 +84,17 @@ import Testing
         #expect(try Self.saved(session).hasSuffix(" moonpool.stop()\n"))
     }
 
+    @Test func `Calls of help do nothing in a saved session`() throws {
+        let session = try TestSession()
+        _ = try session.run("help(moonpool.open)")
+        _ = try session.run("function explain() help('where') end")
+        let text = try Self.saved(session)
+        #expect(text.hasPrefix("help = help or function() end\n"), "\(text)")
+        let plain = try TestSession()
+        _ = try plain.run("1 + 1")
+        #expect(try !Self.saved(plain).contains("help"))
+    }
+
     @Test func `A variable named exit keeps its meaning`() throws {
         let session = try TestSession()
         _ = try session.run("exit = 5")

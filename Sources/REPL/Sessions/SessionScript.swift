@@ -106,6 +106,8 @@ struct SessionScript {
         let compiler = EntryCompiler()
         let named = names
         var lines: [String] = []
+        // The function is the prompt's, which a script does not have.
+        if named.contains("help") { lines.append("help = help or function() end") }
         for step in steps {
             switch step {
             case .code(let code): lines.append(code)
