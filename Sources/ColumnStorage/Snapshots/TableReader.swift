@@ -147,7 +147,9 @@ package final class TableReader {
     }
 
     /// Finds a leaf in the file, checks it, and adds it to the directory.
-    @usableFromInline @inline(never)
+    ///
+    /// Releases nothing that a caller holds, so that a read on the fast path does not retain its objects for this call.
+    @usableFromInline @inline(never) @_effects(releasenone)
     func load(_ slot: Int, _ cluster: Int) -> UnsafeRawPointer {
         let address = find(slot, cluster)
         enter(slot, cluster, address)

@@ -62,8 +62,9 @@ public struct Live<M: ObjectModel> {
         nonmutating set { self[dynamicMember: path] = newValue }
     }
 
+    // Consuming, so that only the slow path retains the table: values of other types may run code that releases its owner.
     @usableFromInline @inline(never)
-    func readSlowly<V: StoredValue>(_ type: V.Type, at offset: Int) -> V.LiveForm {
+    consuming func readSlowly<V: StoredValue>(_ type: V.Type, at offset: Int) -> V.LiveForm {
         let cell = StoredCell(modelTable, objectKey, offset: offset)
         do {
             do {

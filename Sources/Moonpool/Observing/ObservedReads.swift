@@ -91,7 +91,9 @@ extension ModelContext {
 
 extension ModelTable {
     /// Registers a read of a property that the engine does not see.
-    @usableFromInline @inline(never)
+    ///
+    /// Releases nothing that a caller holds: the registrar runs no code of the program when it registers a read.
+    @usableFromInline @inline(never) @_effects(releasenone)
     func noteRead(of key: ObjectKey, at offset: Int) {
         // A property without a column of its own is a collection, whose reads the engine sees.
         guard columns.indices.contains(offset), columns[offset] != .unassigned else { return }

@@ -265,32 +265,17 @@ extension Results {
     /// Iterates over the objects.
     public struct Iterator: IteratorProtocol {
         @usableFromInline let table: ModelTable
-        @usableFromInline var chunk: [ObjectKey] = []
-        @usableFromInline var index = 0
-        private var keys: ResultKeys.Iterator
+        @usableFromInline var keys: ObjectKeyBuffer
 
         init(_ table: ModelTable, _ keys: ResultKeys) {
             self.table = table
-            self.keys = keys.makeIterator()
+            self.keys = ObjectKeyBuffer(keys)
         }
 
         /// Returns the next object; nil at the end.
         @inlinable
         public mutating func next() -> Live<M>? {
-            if index == chunk.count {
-                refill()
-                if chunk.isEmpty { return nil }
-            }
-            let key = chunk[index]
-            index &+= 1
-            return Live(table, key)
-        }
-
-        @usableFromInline
-        mutating func refill() {
-            chunk.removeAll(keepingCapacity: true)
-            index = 0
-            while chunk.count < 128, let key = keys.next() { chunk.append(key) }
+            keys.next().map { Live(table, $0) }
         }
     }
 
@@ -301,6 +286,36 @@ extension Results {
 
     /// The number of objects.
     public var underestimatedCount: Int { count }
+}
+
+/// The next keys of an iterator, read a few at a time.
+///
+/// Apart from the table: the call that fills the buffer could otherwise replace the table, and each object of a loop would
+/// retain and release it.
+@usableFromInline
+struct ObjectKeyBuffer {
+    @usableFromInline var keys: [ObjectKey] = []
+    @usableFromInline var index = 0
+    private var rest: ResultKeys.Iterator
+
+    init(_ keys: ResultKeys) { rest = keys.makeIterator() }
+
+    @inlinable
+    mutating func next() -> ObjectKey? {
+        if index == keys.count {
+            refill()
+            if keys.isEmpty { return nil }
+        }
+        let key = keys[index]
+        index &+= 1
+        return key
+    }
+
+    @usableFromInline
+    mutating func refill() {
+        rest.fill(&keys)
+        index = 0
+    }
 }
 
 extension Results: CustomStringConvertible {

@@ -177,18 +177,49 @@ extension ResultKeys: Sequence {
                 return list[position - 1]
             case .bitmap(let clusters, _):
                 while bits == 0 {
-                    word += 1
-                    if word == Cluster.words {
-                        word = 0
-                        cluster += 1
-                    }
                     guard cluster < clusters.count else { return nil }
-                    bits = clusters[cluster][word]
+                    advance(in: clusters)
                 }
                 let row = cluster * Cluster.rows + word * 64 + bits.trailingZeroBitCount
                 bits &= bits - 1
                 return ObjectKey(rawValue: Int64(row))
             }
+        }
+
+        /// Replaces the content of an array by the next keys, in order; leaves it empty at the end.
+        ///
+        /// A loop over the array costs less for each key than ``next()``.
+        package mutating func fill(_ buffer: inout [ObjectKey]) {
+            buffer.removeAll(keepingCapacity: true)
+            switch keys.storage {
+            case .list(let list):
+                // A list is shared, not copied.
+                if position == 0 {
+                    buffer = list
+                } else {
+                    buffer += list[position...]
+                }
+                position = list.count
+            case .bitmap(let clusters, _):
+                while buffer.count < 64, cluster < clusters.count {
+                    let first = cluster * Cluster.rows + word * 64
+                    while bits != 0 {
+                        buffer.append(
+                            ObjectKey(rawValue: Int64(first + bits.trailingZeroBitCount)))
+                        bits &= bits - 1
+                    }
+                    advance(in: clusters)
+                }
+            }
+        }
+
+        private mutating func advance(in clusters: [ClusterBits]) {
+            word += 1
+            if word == Cluster.words {
+                word = 0
+                cluster += 1
+            }
+            if cluster < clusters.count { bits = clusters[cluster][word] }
         }
     }
 
