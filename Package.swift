@@ -88,8 +88,10 @@ let package = Package(
         .target(
             name: "LuaHost", dependencies: ["CLuaShims", "MemoryAccounts"],
             swiftSettings: unsafeZone),
+        .target(name: "CFibers"),
         .target(
-            name: "EventLoops", dependencies: ["CUV", "SystemCalls"], swiftSettings: unsafeZone),
+            name: "EventLoops", dependencies: ["CUV", "CFibers", "SystemCalls"],
+            swiftSettings: unsafeZone),
         .target(name: "LineEditing", dependencies: ["CEdit"], swiftSettings: unsafeZone),
 
         .target(name: "CPostgres", dependencies: ["COptionalLibraries"]),

@@ -19,6 +19,8 @@ import Synchronization
 // * `run` returns when nothing keeps the loop alive: no queued job, no active timer with `keepsAlive`, no `LoopHold`,
 //   no referenced libuv handle of other code. Wake-ups and file watches never keep it alive.
 // * A timer is not called again while its handler waits; other handlers are called meanwhile.
+// * Waits are nested on the stack of the thread and end in reverse order. Parties that must not wait for each other share a
+//   loop through `LoopStrand`, which has stacks of its own.
 // * `close` must be the last call, on the loop's thread. Jobs that are posted later are dropped.
 
 /// The jobs, timers and wake-ups of one thread, which run one at a time.

@@ -31,7 +31,9 @@ import Testing
             try manager.contentsOfDirectory(atPath: sources.path)
             .map { sources.appending(path: "\($0)/module.modulemap").path }
             .filter(manager.fileExists)
-            + ["CLuaShims", "CNATS", "CPostgres"].map { "\(build)/\($0).build/module.modulemap" }
+            + ["CFibers", "CLuaShims", "CNATS", "CPostgres"].map {
+                "\(build)/\($0).build/module.modulemap"
+            }
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments =

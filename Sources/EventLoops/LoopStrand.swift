@@ -1,0 +1,134 @@
+/// The stacks of the strands of one loop.
+///
+/// Unused stacks are kept for the next strands. Confined to the loop's thread.
+package final class StrandStacks: @unchecked Sendable {
+    // Unchecked because: it is used only on the loop's thread, which the strands check.
+    private let size: Int
+    private var unused: [Fiber] = []
+    private static let mostUnused = 8
+    /// The strand whose stack the thread is on; nil on the thread's own stack.
+    fileprivate var current: LoopStrand?
+    /// The number of strands that run or wait.
+    package fileprivate(set) var used = 0
+
+    /// Creates stacks of this size in bytes; the system provides memory only for what is used.
+    package init(size: Int = LoopThread.defaultStackSize) { self.size = size }
+
+    fileprivate func take() -> Fiber? {
+        guard let fiber = unused.popLast() ?? Fiber(stackSize: size) else { return nil }
+        used += 1
+        return fiber
+    }
+
+    fileprivate func giveBack(_ fiber: Fiber) {
+        used -= 1
+        if unused.count < Self.mostUnused { unused.append(fiber) }
+    }
+}
+
+/// The jobs of one of several parties that share a loop, which wait independently of the others' jobs.
+///
+/// A job runs on a stack of the strand. When it waits, the thread returns to the loop and serves the other strands;
+/// the job continues when its condition holds, whatever waits elsewhere. Jobs of the same strand that arrive meanwhile
+/// run on top of the waiting one, as handlers do in ``EventLoop/wait(for:recheck:until:)``: it continues after those
+/// that began to wait later have ended.
+///
+/// Values that belong to the thread, such as task-local ones, must be the same whenever the strand's code runs:
+/// `surround` sets them around each part of a job.
+package final class LoopStrand: @unchecked Sendable {
+    // Unchecked because: it is used only on the loop's thread, which `run` checks.
+    private let loop: EventLoop
+    private let stacks: StrandStacks
+    /// Runs a part of a job, with the values of the thread that the job needs.
+    private let surround: (_ part: () -> Void) -> Void
+    private var fiber: Fiber?
+    /// The job that the parked code is to run before it checks its condition again.
+    private var next: (() -> Void)?
+    /// Whether a part of a job is running, or has called what is running.
+    private var isActive = false
+
+    /// Creates a strand without jobs.
+    package init(
+        on loop: EventLoop, _ stacks: StrandStacks, surround: @escaping (() -> Void) -> Void
+    ) {
+        self.loop = loop
+        self.stacks = stacks
+        self.surround = surround
+    }
+
+    /// Whether no job runs or waits.
+    package var isIdle: Bool { fiber == nil && !isActive }
+
+    /// Whether the calling code is a job of the strand.
+    package var isCurrent: Bool { isActive }
+
+    /// Whether the calling code can wait without its strand's jobs being in the way of others.
+    package var canPark: Bool { fiber != nil && stacks.current === self }
+
+    /// Runs a job until it ends or waits; a job of the running code itself runs to its end.
+    ///
+    /// Without memory for a stack it runs on the thread's own, where it waits as in
+    /// ``EventLoop/wait(for:recheck:until:)``.
+    package func run(_ job: @escaping () -> Void) {
+        loop.preconditionOnLoop()
+        if isActive { return job() }
+        if fiber != nil {
+            next = job
+            continueParked()
+        } else if let fiber = stacks.take() {
+            self.fiber = fiber
+            onStack { fiber.start(job) }
+        } else {
+            isActive = true
+            surround(job)
+            isActive = false
+        }
+    }
+
+    private func continueParked() {
+        guard let fiber, !isActive else { return }
+        onStack { fiber.resume() }
+    }
+
+    /// Switches to the strand's stack until its code has ended or parks.
+    private func onStack(_ part: () -> Bool) {
+        let below = stacks.current
+        stacks.current = self
+        isActive = true
+        var hasEnded = false
+        surround { hasEnded = part() }
+        isActive = false
+        stacks.current = below
+        guard hasEnded, let fiber else { return }
+        self.fiber = nil
+        stacks.giveBack(fiber)
+    }
+
+    /// Waits inside of a job until the condition holds or the time has passed; returns whether the condition holds.
+    ///
+    /// The condition is checked at once, after each job of the strand, and after `recheck`, which is asked before each
+    /// pause. Errors of the condition are rethrown.
+    package func wait<Failure: Error>(
+        for timeout: Duration? = nil, recheck: () -> Duration? = { nil },
+        until condition: () throws(Failure) -> Bool
+    ) throws(Failure) -> Bool {
+        guard canPark, let fiber else {
+            return try loop.wait(for: timeout, recheck: recheck(), until: condition)
+        }
+        let deadline = timeout.map { loop.clock.now() + $0 }
+        while true {
+            if try condition() { return true }
+            let rest = deadline.map { $0 - loop.clock.now() }
+            if let rest, rest <= .zero { return false }
+            let pause = [rest, recheck()].compactMap { $0 }.min()
+            let alarm = pause.map { pause in
+                loop.timer(after: pause, keepsAlive: false) { [weak self] in
+                    self?.continueParked()
+                }
+            }
+            fiber.park()
+            alarm?.cancel()
+            next.take()?()
+        }
+    }
+}

@@ -1,0 +1,154 @@
+import EventLoops
+import Testing
+
+@Suite struct LoopStrandTests {
+    private struct Refusal: Error {}
+
+    let clock = ManualClock()
+    let loop: EventLoop
+    let stacks = StrandStacks(size: 1 << 20)
+    let log = Log()
+
+    init() throws {
+        loop = try EventLoop(clock: clock)
+        loop.attach()
+    }
+
+    private func strand() -> LoopStrand { LoopStrand(on: loop, stacks) { $0() } }
+
+    /// Starts a job that waits until its flag is set.
+    private func start(_ name: String, on strand: LoopStrand, until flag: Flag) {
+        strand.run { [log] in
+            log.add("\(name) waits")
+            _ = strand.wait { flag.isSet }
+            log.add("\(name) continues")
+        }
+    }
+
+    private final class Flag {
+        var isSet = false
+    }
+
+    @Test(arguments: [[0, 1, 2], [2, 1, 0], [1, 0, 2]])
+    func `waits of strands end in any order`(order: [Int]) {
+        let strands = (0..<3).map { _ in strand() }
+        let flags = (0..<3).map { _ in Flag() }
+        for number in 0..<3 { start("\(number)", on: strands[number], until: flags[number]) }
+        #expect(stacks.used == 3)
+        for number in order {
+            flags[number].isSet = true
+            strands[number].run { [log] in log.add("job of \(number)") }
+        }
+        #expect(
+            log.lines == ["0 waits", "1 waits", "2 waits"]
+                + order.flatMap { ["job of \($0)", "\($0) continues"] })
+        #expect(stacks.used == 0)
+        #expect(strands.allSatisfy { $0.isIdle })
+    }
+
+    @Test func `jobs of one strand run on top of the waiting one`() {
+        let (one, outer, inner) = (strand(), Flag(), Flag())
+        start("outer", on: one, until: outer)
+        start("inner", on: one, until: inner)
+        outer.isSet = true
+        one.run { [log] in log.add("job") }
+        inner.isSet = true
+        one.run {}
+        #expect(
+            log.lines == [
+                "outer waits", "inner waits", "job", "inner continues", "outer continues",
+            ])
+        #expect(one.isIdle)
+    }
+
+    @Test func `waits with a time end in the order of their ends`() {
+        let durations = [30, 10, 20, 10]
+        for (number, duration) in durations.enumerated() {
+            let one = strand()
+            one.run { [log] in
+                let holds = one.wait(for: .milliseconds(duration)) { false }
+                log.add("\(number) \(holds)")
+            }
+        }
+        for _ in 0..<3 {
+            clock.advance(by: .milliseconds(10))
+            loop.runOnce()
+        }
+        #expect(log.lines == ["1 false", "3 false", "2 false", "0 false"])
+        #expect(stacks.used == 0)
+    }
+
+    @Test func `a condition is checked at its interval, and its error ends the wait`() {
+        let one = strand()
+        one.run { [log] in
+            var checks = 0
+            do {
+                _ = try one.wait(recheck: { .milliseconds(5) }) { () throws(Refusal) in
+                    checks += 1
+                    if checks == 3 { throw Refusal() }
+                    return false
+                }
+            } catch {
+                log.add("error at check \(checks)")
+            }
+        }
+        for _ in 0..<2 {
+            clock.advance(by: .milliseconds(5))
+            loop.runOnce()
+        }
+        #expect(log.lines == ["error at check 3"])
+        #expect(one.isIdle)
+    }
+
+    @Test func `each part of a job has its surroundings`() {
+        let log = log
+        func strand(_ name: String) -> LoopStrand {
+            LoopStrand(on: loop, stacks) { part in
+                log.add("+\(name)")
+                part()
+                log.add("-\(name)")
+            }
+        }
+        let (one, two, flag) = (strand("1"), strand("2"), Flag())
+        start("one", on: one, until: flag)
+        two.run { one.run { log.add("on top") } }
+        flag.isSet = true
+        one.run {}
+        #expect(
+            log.lines == [
+                "+1", "one waits", "-1", "+2", "+1", "on top", "-1", "-2", "+1", "one continues",
+                "-1",
+            ])
+    }
+
+    @Test func `without memory for a stack a job runs on the thread's own, and can wait there`() {
+        let stacks = StrandStacks(size: 1 << 60)
+        let one = LoopStrand(on: loop, stacks) { $0() }
+        let (flag, log) = (Flag(), log)
+        loop.timer(after: .zero) { flag.isSet = true }
+        one.run {
+            #expect(!one.canPark)
+            log.add("\(one.wait { flag.isSet })")
+        }
+        #expect(log.lines == ["true"])
+        #expect(one.isIdle)
+    }
+
+    @Test func `a thousand waiting jobs keep their local values`() {
+        let strands = (0..<1000).map { _ in strand() }
+        let flag = Flag()
+        var sum = 0
+        for (number, one) in strands.enumerated() {
+            one.run {
+                let values = [number, number * 2]
+                _ = one.wait { flag.isSet }
+                sum += values[0] + values[1]
+            }
+        }
+        #expect(stacks.used == 1000)
+        flag.isSet = true
+        for one in strands.reversed() { one.run {} }
+        #expect(sum == 3 * 999 * 500)
+        #expect(stacks.used == 0)
+    }
+}
