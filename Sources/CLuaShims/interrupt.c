@@ -241,6 +241,12 @@ void frame_leave(host *h) {
     }
 }
 
+void *shim_exchange_running(void *states) {
+    host *before = running;
+    running = states;
+    return before;
+}
+
 // ---- from any thread
 
 static void release(shim_interrupt *i) {

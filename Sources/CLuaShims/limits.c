@@ -147,6 +147,11 @@ bool shim_time_limit(lua_State *L, int64_t nanoseconds) {
     return started;
 }
 
+int64_t shim_time_left(lua_State *L) {
+    int64_t deadline = atomic_load(&host_of(L)->deadline);
+    return deadline ? deadline - monotonic_now() : INT64_MAX;
+}
+
 int64_t shim_instructions(lua_State *L) {
     host *h = host_of(L);
     return h->instruction_limit - h->instructions_left;

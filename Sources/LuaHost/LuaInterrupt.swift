@@ -54,6 +54,20 @@ package final class LuaInterrupt: @unchecked Sendable {
     package var isDue: Bool { shim_interrupt_due(handle) }
 }
 
+/// The states that have code on one of several stacks of a thread.
+///
+/// A stop reaches the code that the calling thread executes. A host that switches between stacks keeps one of these for
+/// each stack, and exchanges it before and after the code on that stack runs.
+package struct LuaRunningStates {
+    private var innermost: UnsafeMutableRawPointer?
+
+    /// Creates the value of a stack without code.
+    package init() {}
+
+    /// Exchanges the value with that of the calling thread.
+    package mutating func exchange() { innermost = shim_exchange_running(innermost) }
+}
+
 extension LuaState {
     /// Creates a handle with which other threads can stop this state's code.
     package func makeInterrupt() -> LuaInterrupt {

@@ -66,6 +66,12 @@ extension LuaState {
         return shim_time_limit(main, nanoseconds)
     }
 
+    /// The time until the current run has exceeded its time limit; nil without a limit.
+    package var timeLeft: Duration? {
+        let left = shim_time_left(main)
+        return left == .max ? nil : .nanoseconds(left)
+    }
+
     /// Sets the error that a stop for the reason ``LuaInterrupt/Reason/totalTime`` raises.
     package func describeTotalTimeLimit(_ limit: Duration) {
         setStopError(LuaLimitExceeded(totalTime: limit), SHIM_STOP_TOTAL_TIME)

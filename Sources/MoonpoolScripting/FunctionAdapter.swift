@@ -55,18 +55,16 @@ extension ScriptContext {
     func wait<Value: Sendable>(
         for work: @escaping @Sendable () async throws -> Value
     ) throws -> Value {
-        try noteWait()
+        try checkMayWait()
         let outcome = Outcome<Value>()
-        let loop = loop
+        let link = link
         let task = Task.detached {
             do { outcome.set(.success(try await work())) } catch { outcome.set(.failure(error)) }
-            loop.post {}
+            link.postToScript { _ in }
         }
-        _ = loop.wait(recheck: stopCheck) { outcome.value != nil || mustNotWait }
-        guard let value = outcome.value else {
-            task.cancel()
-            throw state.stopReason
-        }
+        defer { task.cancel() }
+        try wait { outcome.value != nil }
+        guard let value = outcome.value else { throw state.stopReason }
         return try value.get()
     }
 }

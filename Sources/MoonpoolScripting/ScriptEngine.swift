@@ -13,8 +13,9 @@ import StoreBindings
 // What crosses are values (`ScriptValue`).
 //
 // Caveats:
-// * A chunk that waits (`moonpool.sleep`, an async function of Swift) lets others run meanwhile, above it on the same
-//   stack: it continues when they have ended. Lua has stack space for some 190 waiting chunks at once.
+// * A chunk that waits (`moonpool.sleep`, an async function of Swift) lets others of the same engine run meanwhile, above
+//   it on the same stack: it continues when they have ended. Lua has stack space for some 190 waiting chunks at once.
+//   Engines that share a thread do not wait for each other (`LoopStrand`).
 // * Stopping one run also stops those below it on the stack.
 
 /// A Lua state with a thread of its own, for scripts in a Swift program.

@@ -10,11 +10,15 @@ final class CommitWatch {
     private weak var store: Store?
     private var watch: AccessWatch?
     private var timer: LoopTimer?
+    private let strand: LoopStrand?
 
     /// Starts watching; returns nil if the store has no file.
-    init?(_ store: Store, on loop: EventLoop) {
+    ///
+    /// With a strand, the checks are jobs of that strand.
+    init?(_ store: Store, on loop: EventLoop, _ strand: LoopStrand? = nil) {
         guard let path = store.commitSignalPath else { return nil }
         self.store = store
+        self.strand = strand
         watch = try? AccessWatch(path: path, on: loop) { [weak self] in self?.look() }
         if watch == nil {
             let pause = Duration.milliseconds(100)
@@ -33,5 +37,9 @@ final class CommitWatch {
         timer?.cancel()
     }
 
-    private func look() { store?.fileMayHaveChanged() }
+    private func look() {
+        guard let store else { return }
+        guard let strand else { return store.fileMayHaveChanged() }
+        strand.run { store.fileMayHaveChanged() }
+    }
 }

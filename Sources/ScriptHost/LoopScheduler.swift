@@ -4,19 +4,19 @@ import ObjectStore
 /// The scheduler of a script's stores, which runs on the script's event loop.
 struct LoopScheduler: TimingScheduler {
     let loop: EventLoop
-    /// The context of each call on a shared thread; nil on the script's own thread.
-    let surroundings: ScriptSurroundings?
+    /// The jobs of the script on a shared thread; nil on the script's own thread.
+    let strand: LoopStrand?
 
     func makeWakeup(_ handler: @escaping () -> Void) -> any Wakeup {
-        loop.makeWakeup(surrounded(handler))
+        loop.makeWakeup(inStrand(handler))
     }
     func makeTimer(_ handler: @escaping () -> Void) -> any SchedulerTimer {
-        LoopSchedulerTimer(loop, surrounded(handler))
+        LoopSchedulerTimer(loop, inStrand(handler))
     }
 
-    private func surrounded(_ handler: @escaping () -> Void) -> () -> Void {
-        guard let surroundings else { return handler }
-        return { surroundings.run(handler) }
+    private func inStrand(_ handler: @escaping () -> Void) -> () -> Void {
+        guard let strand else { return handler }
+        return { strand.run(handler) }
     }
 
     var isOnThread: Bool { loop.isOnLoop }

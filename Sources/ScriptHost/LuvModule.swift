@@ -169,11 +169,7 @@ final class LuvGuest {
                         "uv.run cannot be called by a callback of luv: it is running")
                 }
                 isStopped = false
-                let context = context
-                try context.noteWait()
-                _ = context.loop.wait(recheck: context.stopCheck) {
-                    self.isStopped || context.mustNotWait || !self.isAlive
-                }
+                try context.wait { self.isStopped || !self.isAlive }
                 return call.answer(.boolean(isAlive))
             })
         module["stop"] = .function(

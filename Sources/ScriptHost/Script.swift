@@ -88,9 +88,11 @@ package final class Script: Sendable {
                     configuration: configuration, name: name, loop: loop, signals: shared,
                     seat: seat)
                 shared.begin(context.state.makeInterrupt(), LoopBound(context, on: loop))
-                context.runShared(main) { status in
-                    seat.leave()
-                    shared.end(status: status)
+                context.dispatch {
+                    context.runShared(main) { status in
+                        seat.leave()
+                        shared.end(status: status)
+                    }
                 }
             }
         }
@@ -120,8 +122,7 @@ package final class Script: Sendable {
     /// Usable on any thread.
     @discardableResult  // because a job of an ended script is not needed
     package func post(_ job: @escaping @Sendable (ScriptContext) -> Void) -> Bool {
-        let shared = shared
-        return loop.post { shared.context.map(job) }
+        link.postToScript(job)
     }
 
     /// The script's handle for other threads.

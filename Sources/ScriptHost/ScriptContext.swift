@@ -86,12 +86,11 @@ package final class ScriptContext {
         self.state = state
         loadFile = state.globals["loadfile"].function ?? Self.makeLoadFile(state)
         surroundings = seat.map {
-            ScriptSurroundings(
-                seat: $0, interrupt: state.makeInterrupt(), account: state.account)
+            ScriptSurroundings($0, state.makeInterrupt(), state.account)
         }
         stores = StoreConnection(
             loop: loop, signals: signals, scriptName: configuration.name,
-            logger: configuration.logger, surroundings: surroundings)
+            logger: configuration.logger, strand: surroundings?.strand)
         storeModule = stores.connect(state)
         modules = ScriptModules(
             state, files: configuration.rights.files, isConfined: configuration.rights.isConfined,
@@ -197,9 +196,9 @@ package final class ScriptContext {
     }
 
     private func shutDownWhenIdle(after delay: Duration) {
-        // The script's code can be below that of another script on the stack, which must return first.
+        // Code that waits ends at its next check.
         loop.timer(after: delay, keepsAlive: false) { [self] in
-            guard !state.isRunning, entries == 0 else {
+            guard !state.isRunning, entries == 0, surroundings?.strand.isIdle != false else {
                 return shutDownWhenIdle(after: .milliseconds(2))
             }
             for timer in activeTimers { timer.cancel() }
@@ -260,11 +259,60 @@ package final class ScriptContext {
         endLoop()
     }
 
-    /// Call this before each wait; it stops code that should end but waits repeatedly.
+    /// Runs a job of the script, such as a posted call or a timer; call it on the loop's thread, outside of other jobs.
     ///
-    /// Throws `limit_exceeded` if too many scripts of a shared thread wait.
-    package func noteWait() throws {
+    /// On a shared thread the function returns when the job has ended or waits.
+    func dispatch(_ job: @escaping () -> Void) {
+        guard let strand = surroundings?.strand else { return job() }
+        strand.run(job)
+    }
+
+    /// Waits inside of running code until the condition holds, the time has passed, or the code should end.
+    ///
+    /// Observers, timers and other jobs of the script run meanwhile, and on a shared thread those of other scripts. The
+    /// condition is checked after each of the script's jobs, and at least every `recheck`, because it can depend on
+    /// state that does not wake the loop. Errors of the condition are rethrown. Throws the error of a stop, and
+    /// `limit_exceeded` if too many scripts of a shared thread wait.
+    package func wait(
+        for timeout: Duration? = nil, recheck: Duration? = nil,
+        until condition: () throws -> Bool = { false }
+    ) throws {
+        try checkMayWait()
+        noteWait()
+        let isOver = { () throws -> Bool in
+            if self.mustNotWait { return true }
+            return try condition()
+        }
+        if let strand = surroundings?.strand {
+            _ = try strand.wait(
+                for: timeout, recheck: { self.pause(atMost: recheck) }, until: isOver)
+        } else {
+            let limitCheck: Duration? = configuration.limits.time == nil ? nil : Self.stopCheck
+            let pause = [recheck, limitCheck].compactMap { $0 }.min()
+            _ = try loop.wait(for: timeout, recheck: pause, until: isOver)
+        }
+        if !isExiting { try state.takeStop() }
+    }
+
+    /// The interval at which a wait checks whether its run has reached its time limit; other stops wake it.
+    private static let stopCheck = Duration.milliseconds(20)
+
+    /// Thousands of scripts can wait on a shared thread, so that none checks its time limit before it is reached.
+    private func pause(atMost recheck: Duration?) -> Duration? {
+        guard let left = state.timeLeft else { return recheck }
+        let limitCheck = max(left, Self.stopCheck)
+        return recheck.map { min($0, limitCheck) } ?? limitCheck
+    }
+
+    /// Throws if running code may not wait: `already_in_write` in the middle of a store operation, and `limit_exceeded`
+    /// if too many scripts of a shared thread wait.
+    package func checkMayWait() throws {
+        try ReadOnlySection.check()
         try seat?.checkWaits()
+    }
+
+    /// Stops code that should end but waits repeatedly.
+    private func noteWait() {
         guard isEnding else { return }
         waitsWhileEnding += 1
         if waitsWhileEnding > Self.mostWaitsWhileEnding { exit(status: 0) }

@@ -10,9 +10,9 @@ import Synchronization
 /// can have thousands of them. The limits apply to each engine; while one of them computes, the other engines of its
 /// thread wait.
 ///
-/// A script that waits, in `moonpool.sleep` or for an async function, lets the others run on top of it on the thread's stack, and continues
-/// after those that began to wait later have ended waiting. On each thread 1,000 scripts can wait at once; the next one gets the error
-/// `limit_exceeded`. A script that waits for long should use a timer (`moonpool.after`), or an engine with a thread of its own.
+/// A script that waits, in `moonpool.sleep` or for an async function, lets the other engines run, and continues when its wait is over,
+/// whatever the others wait for. Its stack takes some 40 KiB of memory until its run ends. On each thread 10,000 scripts can wait at once;
+/// the next one gets the error `limit_exceeded`.
 ///
 /// ```swift
 /// let threads = ScriptThreads(count: 4)
@@ -24,15 +24,16 @@ public final class ScriptThreads: Sendable {
     private struct Place {
         var thread: LoopThread?
         let running = RunningScript()
+        let stacks = StrandStacks()
         var engines = 0
     }
 
     private let places: Mutex<[Place]>
     private let mostWaits: Int
-    /// How many scripts of a thread may wait at once: each needs a part of its stack.
-    private static let mostWaits = 1_000
-    // 128 KiB for each waiting script; the system provides memory only for what is used.
-    private static let stackSize = mostWaits << 17
+    /// The maximum number of scripts of a thread that wait at once.
+    ///
+    /// Each has a memory mapping for its stack, of which a process has some 65,000.
+    private static let mostWaits = 10_000
 
     /// Creates the threads lazily, when engines need them.
     ///
@@ -74,8 +75,8 @@ public final class ScriptThreads: Sendable {
             }
             places[index].engines += 1
             return ScriptSeat(
-                loop: thread.loop, running: places[index].running, mostWaits: mostWaits,
-                threads: self, index: index)
+                loop: thread.loop, running: places[index].running, stacks: places[index].stacks,
+                mostWaits: mostWaits, threads: self, index: index)
         }
     }
 
@@ -84,7 +85,7 @@ public final class ScriptThreads: Sendable {
     private static func start(
         number: Int, _ running: RunningScript
     ) throws(LoopError) -> LoopThread {
-        try LoopThread(name: "scripts-\(number)", stackSize: stackSize) { loop in
+        try LoopThread(name: "scripts-\(number)") { loop in
             Interruption.$current.withValue(Interruption { running.isDue }) {
                 _ = loop.wait { false }
             }
@@ -96,44 +97,70 @@ public final class ScriptThreads: Sendable {
 struct ScriptSeat: Sendable {
     let loop: EventLoop
     let running: RunningScript
+    let stacks: StrandStacks
     /// Keeps the threads running while the script exists.
     fileprivate let threads: ScriptThreads
     fileprivate let index: Int
     private let mostWaits: Int
+    /// The maximum depth of waits on the thread's own stack, where a script waits that has got no stack of its own.
+    private static let mostNestedWaits = 50
 
     fileprivate init(
-        loop: EventLoop, running: RunningScript, mostWaits: Int, threads: ScriptThreads, index: Int
+        loop: EventLoop, running: RunningScript, stacks: StrandStacks, mostWaits: Int,
+        threads: ScriptThreads, index: Int
     ) {
         self.loop = loop
         self.running = running
+        self.stacks = stacks
         self.mostWaits = mostWaits
         self.threads = threads
         self.index = index
     }
 
-    /// Throws `limit_exceeded` where too many scripts wait on top of each other already.
+    /// Throws `limit_exceeded` if too many scripts are waiting already.
     func checkWaits() throws {
-        guard loop.nesting > mostWaits else { return }
+        guard stacks.used > mostWaits || loop.nesting > Self.mostNestedWaits else { return }
         throw StoreError(
             .limitExceeded,
-            "more than \(mostWaits) scripts wait on this thread at once; use more threads, or timers"
-        )
+            "too many scripts wait on this thread at once; use more threads, or timers")
     }
 
     /// Releases the seat.
     func leave() { threads.leave(index) }
 }
 
-/// The context in which a thread runs the code of one script.
-///
-/// On a script's own thread it is set once; on a shared thread, for each call.
-struct ScriptSurroundings {
-    let seat: ScriptSeat
-    let interrupt: LuaInterrupt
-    let account: MemoryAccount?
+/// The code of one script on a shared thread, and the context that the thread runs it in.
+struct ScriptSurroundings: Sendable {
+    private let seat: ScriptSeat
+    private let interrupt: LuaInterrupt
+    private let account: MemoryAccount?
+    /// The jobs of the script: its runs, callbacks and waits.
+    let strand: LoopStrand
 
-    /// Runs the body in the context of the script.
+    init(_ seat: ScriptSeat, _ interrupt: LuaInterrupt, _ account: MemoryAccount?) {
+        self.seat = seat
+        self.interrupt = interrupt
+        self.account = account
+        var states = LuaRunningStates()
+        strand = LoopStrand(on: seat.loop, seat.stacks) { part in
+            Self.run(seat, interrupt, account) {
+                states.exchange()
+                part()
+                states.exchange()
+            }
+        }
+    }
+
+    /// Runs the body in the context of the script, on the current stack.
     func run<Result>(_ body: () throws -> Result) rethrows -> Result {
+        if strand.isCurrent { return try body() }
+        return try Self.run(seat, interrupt, account, body)
+    }
+
+    private static func run<Result>(
+        _ seat: ScriptSeat, _ interrupt: LuaInterrupt, _ account: MemoryAccount?,
+        _ body: () throws -> Result
+    ) rethrows -> Result {
         let below = seat.running.begin(interrupt)
         defer { _ = seat.running.begin(below) }
         return try MemoryAccount.$current.withValue(account) { try body() }

@@ -18,13 +18,13 @@ final class StoreConnection: BindingHost {
     let scriptName: String
     private let signals: ScriptSignals
     private let logger: Logger
-    private let surroundings: ScriptSurroundings?
+    private let strand: LoopStrand?
 
     init(
         loop: EventLoop, signals: ScriptSignals, scriptName: String, logger: Logger,
-        surroundings: ScriptSurroundings?
+        strand: LoopStrand?
     ) {
-        self.surroundings = surroundings
+        self.strand = strand
         self.loop = loop
         self.signals = signals
         self.logger = logger
@@ -38,7 +38,7 @@ final class StoreConnection: BindingHost {
         return module
     }
 
-    var scheduler: any Scheduler { LoopScheduler(loop: loop, surroundings: surroundings) }
+    var scheduler: any Scheduler { LoopScheduler(loop: loop, strand: strand) }
 
     func hold() -> any BindingHold { loop.hold() }
 
@@ -92,7 +92,7 @@ final class StoreConnection: BindingHost {
         logger.debug(
             "store is open",
             metadata: ["script": "\(scriptName)", "store": "\(store.path ?? "in memory")"])
-        watches[ObjectIdentifier(store)] = CommitWatch(store, on: loop)
+        watches[ObjectIdentifier(store)] = CommitWatch(store, on: loop, strand)
     }
 
     func didClose(_ store: Store) {

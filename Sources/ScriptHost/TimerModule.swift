@@ -48,26 +48,19 @@ extension ScriptContext {
         add("every") { context, call in try context.makeTimer(call, repeats: true) }
         add("sleep") { context, call in
             let duration = try call.duration(1)
-            try ReadOnlySection.check()
-            try context.noteWait()
-            _ = context.loop.wait(for: duration, recheck: context.stopCheck) { context.mustNotWait }
-            try context.takeStop()
+            try context.wait(for: duration)
             return .none
         }
         add("wait_until") { context, call in
             let condition = try call.function(1)
             let timeout = call.isNil(2) ? nil : try call.duration(2)
-            try ReadOnlySection.check()
             // The condition is also checked periodically, because it can depend on state that does not wake the loop: a
             // file, the clock.
             var isTrue = false
-            try context.noteWait()
-            _ = try context.loop.wait(for: timeout, recheck: .milliseconds(20)) { () throws in
-                if context.mustNotWait { return true }
+            try context.wait(for: timeout, recheck: .milliseconds(20)) {
                 isTrue = try condition.call([]).first?.isTruthy ?? false
                 return isTrue
             }
-            try context.takeStop()
             return call.answer(.boolean(isTrue))
         }
         add("stop") { context, _ in
@@ -88,14 +81,6 @@ extension ScriptContext {
         module[name] = .function(function)
     }
 
-    /// The interval at which a waiting function checks whether it must stop; nil if a stop wakes it.
-    package var stopCheck: Duration? { configuration.limits.time == nil ? nil : .milliseconds(20) }
-
-    /// Throws if a stop has ended a wait, because the signal of the stop may arrive only after more code has run.
-    func takeStop() throws {
-        if !isExiting { try state.takeStop() }
-    }
-
     /// Whether a waiting function must return immediately, because the calling code should end or is being stopped.
     package var mustNotWait: Bool { isExiting || isEnding || state.isStopping }
 
@@ -106,9 +91,16 @@ extension ScriptContext {
         try state.checkMemory()
         let source = place.isEmpty ? "timer" : "timer (\(place))"
         let timer = ScriptTimer(place: place)
+        var isCalling = false
         timer.timer = loop.timer(after: delay, every: repeats ? delay : nil) {
             [weak self, weak timer] in
-            self?.call(function, of: timer, from: source, repeats: repeats)
+            // On a shared thread, the loop does not know that the function still waits.
+            guard let self, !isCalling else { return }
+            dispatch {
+                isCalling = true
+                self.call(function, of: timer, from: source, repeats: repeats)
+                isCalling = false
+            }
         }
         remember(timer)
         return call.answer(timer, timerClass)
@@ -122,7 +114,8 @@ extension ScriptContext {
         guard state.isStopping else { return callback(source, function) }
         if repeats { return }
         timer?.timer = loop.timer(after: .zero) { [weak self, weak timer] in
-            self?.call(function, of: timer, from: source, repeats: false)
+            guard let self else { return }
+            dispatch { self.call(function, of: timer, from: source, repeats: false) }
         }
     }
 }

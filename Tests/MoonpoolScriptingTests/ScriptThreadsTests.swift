@@ -123,7 +123,7 @@ private struct Refused: Error {}
         for engine in engines { await engine.close() }
     }
 
-    @Test func `scripts that wait on top of each other have a limit`() async throws {
+    @Test func `the scripts that wait at once on a thread have a limit`() async throws {
         let threads = ScriptThreads(count: 1, mostWaits: 20)
         let engines = try (0..<40).map { _ in
             try ScriptEngine(.sandboxed(limits: .none), on: threads)

@@ -195,6 +195,9 @@ bool shim_interrupt_request(shim_interrupt *i, bool catchable, int32_t reason);
 bool shim_interrupt_pending(shim_interrupt *i);  // a request for the current run
 bool shim_interrupt_due(shim_interrupt *i);  // state's thread: the same; false while the code cleans up
 bool shim_is_running(lua_State *L);
+// For a thread that switches between stacks: the states that have code on the current one. Returns those before.
+void *shim_exchange_running(void *states);
+int64_t shim_time_left(lua_State *L);  // nanoseconds until the deadline of the current run; INT64_MAX: it has none
 bool shim_stop_asked(lua_State *L);              // the current run has been asked to stop
 bool shim_stop_due(lua_State *L);                // and has not caught that: its next instruction raises it
 int32_t shim_stop_reason(lua_State *L);          // why the run has been asked to stop, if it has

@@ -28,7 +28,6 @@ extension ScriptContext {
         add("request") { context, call in
             let (servers, subject, options) = try context.connection(
                 call, ["subject", "body", "timeout"])
-            try ReadOnlySection.check()
             let limit = try timeout(options["timeout"])
             let body = options["body"]
             let bytes = body.isNil ? [] : try context.storeModule.json(of: body)
@@ -57,7 +56,7 @@ extension ScriptContext {
     private func reply(
         to body: [UInt8], _ subject: String, _ servers: NatsOptions, _ limit: Duration
     ) throws -> [UInt8] {
-        try noteWait()
+        try checkMayWait()  // before the request is sent
         let outcome = LoopBound<Result<[UInt8], RequestError>?>(nil, on: loop)
         let link = link
         try wrapping {
@@ -65,8 +64,7 @@ extension ScriptContext {
                 link.postToScript { _ in outcome.value = result }
             }
         }
-        _ = loop.wait(for: nil, recheck: stopCheck) { outcome.value != nil || mustNotWait }
-        try takeStop()
+        try wait { outcome.value != nil }
         guard let result = outcome.value else {
             throw RequestError("interrupted", "the script is ending")
         }

@@ -52,7 +52,7 @@ final class MessageBox {
         guard !waiting.isEmpty, !isFlushing else { return }
         isFlushing = true
         let box = LoopBound(self, on: context.loop)
-        context.loop.post {
+        context.link.postToScript { _ in
             box.value.isFlushing = false
             box.value.deliver()
         }

@@ -10,7 +10,10 @@ package struct ScriptLink: RemoteScript {
     @discardableResult  // because a job of an ended script is not needed
     package func postToScript(_ job: @escaping @Sendable (ScriptContext) -> Void) -> Bool {
         let signals = signals
-        return loop.post { signals.context.map(job) }
+        return loop.post {
+            guard let context = signals.context else { return }
+            context.dispatch { job(context) }
+        }
     }
 
     package func post(_ job: @escaping @Sendable (StoreModule) -> Void) -> Bool {

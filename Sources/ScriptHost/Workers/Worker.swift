@@ -86,11 +86,7 @@ final class Worker {
                 "join inside the write transaction of \(store.title) would wait for "
                     + "ever for a worker that writes; commit or cancel it first")
         }
-        try context.noteWait()
-        _ = context.loop.wait(for: timeout, recheck: context.stopCheck) {
-            status != nil || context.mustNotWait
-        }
-        try context.takeStop()
+        try context.wait(for: timeout) { status != nil }
         return status != nil
     }
 
