@@ -9,6 +9,19 @@ private func track<Value>(_ flag: Flag, _ read: () -> Value) -> Value {
     withObservationTracking(read) { flag.set() }
 }
 
+private struct BookCard: Projection {
+    var title: String
+    var writer: String?
+    var sequels: Int
+    var firstSequel: String?
+    var best: Int?
+    var titlesOfWriter: Int
+    var tags: Set<String>
+    static let projection = ProjectionMap(
+        of: Book.self, BookCard.init, \.title, \.author.name, \.sequels.count,
+        \.sequels[0].title, \.marks.max, \.author.books.count, \.tags)
+}
+
 /// Writes to a store from another actor.
 private actor Writer {
     let store: Store
@@ -199,6 +212,62 @@ private actor Tracker {
             } _: {
                 _ = store[id] != nil
             })
+    }
+
+    @MainActor
+    @Test(arguments: [
+        ("title", true), ("author", true), ("sequels", true), ("sequel title", true),
+        ("marks", true), ("tags", true), ("books of the author", true),
+        ("rating", false), ("author's birth", false),
+    ])
+    func `a projection registers the values that its paths lead to`(
+        change: String, isRead: Bool
+    ) async throws {
+        let store = try open(.memory("observable-projections of \(change)"))
+        defer { store.close() }
+        let dune = try #require(try store.find(Book.self, 1))
+        let emma = try #require(try store.find(Book.self, 2))
+        let ann = try #require(try store.find(Author.self, "Ann"))
+        try store.writeNow { _ in
+            dune.author = ann
+            dune.sequels.append(emma)
+        }
+        let card = dune.projected(BookCard.self)
+        let reads: [(String, () throws -> Void)] = [
+            ("title", { _ = card.title }), ("author", { _ = card.writer }),
+            ("sequels", { _ = card.sequels }), ("sequel title", { _ = card.firstSequel }),
+            ("marks", { _ = card.best }), ("tags", { _ = card.tags }),
+            ("books of the author", { _ = card.titlesOfWriter }),
+            ("everything", { _ = try card.detached() }),
+        ]
+        let flags = reads.map { _ in Flag() }
+        for (flag, read) in zip(flags, reads) { try track(flag) { Result { try read.1() } }.get() }
+        try store.writeNow { tx in
+            switch change {
+            case "title": dune.title = "Dune I"
+            case "author": dune.author = nil
+            case "sequels": dune.sequels.append(dune)
+            case "sequel title": emma.title = "Emma I"
+            case "marks": dune.marks.append(9)
+            case "tags": dune.tags.insert("sand")
+            case "books of the author": try tx.insert(Book(isbn: 3, author: Link(ann)))
+            case "rating": dune.rating = 3
+            default: ann.born = Timestamp(microseconds: 1)
+            }
+        }
+        // A report comes in a turn of the actor, so that a second one follows it.
+        let later = Flag()
+        _ = track(later) { emma.weight }
+        try store.writeNow { _ in emma.weight += 1 }
+        #expect(try await eventually { later.isSet })
+        let called = zip(reads, flags).filter { $1.isSet }.map(\.0.0)
+        let expected: [String] =
+            switch change {
+            case "author": ["author", "books of the author", "everything"]
+            case "sequels": ["sequels", "sequel title", "everything"]
+            default: isRead ? [change, "everything"] : []
+            }
+        #expect(called == expected)
     }
 
     @MainActor @Test func `a loop over Observations receives values until the object is deleted`()

@@ -113,3 +113,5 @@ extension BacklinkResults: Observable {}
 extension LiveList: Observable {}
 extension LiveSet: Observable {}
 extension LiveMap: Observable {}
+extension LiveProjection: Observable {}
+extension ProjectedResults: Observable {}

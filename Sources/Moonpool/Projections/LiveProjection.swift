@@ -51,9 +51,8 @@ public struct LiveProjection<P: Projection> {
     private func read<V: StoredValue>(_ path: KeyPath<P, V>) -> V {
         do {
             let index = try ProjectionLayout<P>.index(of: path)
-            let view = try context.source.openView()
             let paths = try source.paths(in: context)
-            let value = try paths.paths[index].value(of: root.objectKey, in: view)
+            let value = try paths.paths[index].value(of: root.objectKey, in: context.source)
             return try ProjectedReader([paths.columns[index]], [value], context).next(V.self)
         } catch {
             ModelContext.trap(error)
@@ -99,7 +98,7 @@ final class ProjectionSource<P: Projection> {
     }
 
     func values(of key: ObjectKey, in context: ModelContext) throws -> [Value] {
-        try paths(in: context).values(of: key, in: try context.source.openView())
+        try paths(in: context).values(of: key, in: context.source)
     }
 
     func card(of key: ObjectKey, in context: ModelContext) throws -> P {

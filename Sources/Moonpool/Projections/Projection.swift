@@ -134,8 +134,8 @@ final class ProjectedPaths<P: Projection> {
     }
 
     /// The values of one object, in the order of the properties.
-    func values(of key: ObjectKey, in view: StoreView) throws -> [Value] {
-        try paths.map { try $0.value(of: key, in: view) }
+    func values(of key: ObjectKey, in source: ObjectSource) throws -> [Value] {
+        try paths.map { try $0.value(of: key, in: source) }
     }
 
     func card(_ values: [Value], _ context: ModelContext) throws -> P {

@@ -121,19 +121,41 @@ package struct ProjectedPath: Sendable {
         return property.name
     }
 
-    /// Reads the value for one object.
+    /// Reads the value for one object, and records the reads if they are tracked.
+    ///
+    /// Throws `invalid_object` if the object was deleted, `closed`.
+    package func value(of key: ObjectKey, in source: ObjectSource) throws -> Value {
+        let view = try source.openView()
+        guard let (store, reader) = source.tracked else { return try value(of: key, in: view) }
+        guard let aggregate else {
+            return try value(of: key, in: view) { property, owner, key in
+                try store.noteRead(of: property, owner, key, reader)
+            }
+        }
+        for path in aggregate.dependencies {
+            try store.noteReads(along: path.components[...], from: key, reader)
+        }
+        return try value(of: key, in: view)
+    }
+
+    /// Reads the value for one object; `note` receives each property that is read.
     ///
     /// Throws `invalid_object` if the object was deleted.
-    package func value(of key: ObjectKey, in view: StoreView) throws -> Value {
+    private func value(
+        of key: ObjectKey, in view: StoreView,
+        note: (Property, ClassSchema, ObjectKey) throws -> Void = { _, _, _ in }
+    ) throws -> Value {
         if let aggregate {
             let value = aggregate.value(aggregate.bound(to: view).value(key))
             return value == .null && isTotal ? .int(0) : value
         }
         guard case .property(let property, let owner)? = steps.first else { return .null }
+        try note(property, owner, key)
         var value = try view.value(property, of: key, in: owner)
         for step in steps.dropFirst() {
             switch (step, value) {
             case (.property(let property, let owner), .object(let reference)):
+                try note(property, owner, reference.key)
                 value = try view.value(property, of: reference.key, in: owner)
             case (.index(let index), .list(let values)):
                 value = values.indices.contains(index) ? values[index] : .null
@@ -146,5 +168,45 @@ package struct ProjectedPath: Sendable {
             }
         }
         return value
+    }
+}
+
+extension Store {
+    /// Records that a property of an object is read; of backlinks, which objects link to the object.
+    fileprivate func noteRead(
+        of property: Property, _ owner: ClassSchema, _ key: ObjectKey, _ reader: ReadRecorder
+    ) throws {
+        let component = PropertyPath.Component(property, of: owner, in: view.schema)
+        guard let origin = component.origin else {
+            return reader.noteRead(of: self, owner.table, key, property.column)
+        }
+        try noteRead(of: Query(.backlinks(origin.table, origin.column, key), of: origin.table))
+    }
+
+    /// Records that all values are read to which a path leads from an object.
+    fileprivate func noteReads(
+        along path: ArraySlice<PropertyPath.Component>, from key: ObjectKey, _ reader: ReadRecorder
+    ) throws {
+        guard let component = path.first, let owner = view.schema.find(table: component.table),
+            view.isPresent(ObjectReference(table: component.table, key: key))
+        else { return }
+        try noteRead(of: component.property, owner, key, reader)
+        guard path.count > 1 else { return }
+        for reference in try view.value(component.property, of: key, in: owner).links
+        where reference.table == component.target {
+            try noteReads(along: path.dropFirst(), from: reference.key, reader)
+        }
+    }
+}
+
+extension Value {
+    /// The objects that a link, or a collection of links, leads to.
+    fileprivate var links: [ObjectReference] {
+        switch self {
+        case .object(let reference): [reference]
+        case .list(let values): values.flatMap(\.links)
+        case .dictionary(let values): values.values.flatMap(\.links)
+        default: []
+        }
     }
 }
