@@ -45,6 +45,38 @@ private struct Tenant: Sendable, Equatable {
         return engine
     }
 
+    @Test(arguments: [
+        ("a property", "age(tom)", "tom.age = tom.age + 1", "tom.owner = nil"),
+        (
+            "results", "count(store:objects 'Cat')", "store:create('Cat', { name = 'Kit' })",
+            "tom.age = 9"
+        ),
+        ("a link", "owner_name(tom)", "tom.owner = nil", "tom.age = 8"),
+        ("an object of the host's store", "first_age()", "tom.age = 20", "tom.owner = nil"),
+    ])
+    func `an effect runs again after a change of what a Swift function has read`(
+        what: String, read: String, change: String, other: String
+    ) async throws {
+        let engine = try await engine("effects of \(what)")
+        try engine.register("age(cat)") { (cat: Live<Cat>) in cat.age ?? 0 }
+        try engine.register("count(cats)") { (cats: Results<Cat>) in cats.count }
+        try engine.register("owner_name(cat)") { (cat: Live<Cat>) in cat.owner?.name ?? "" }
+        try engine.register("first_age()") { (call: ScriptCall<Tenant>) in
+            try call.store().find(Cat.self, "Tom")?.age ?? 0
+        }
+        try await engine.run(
+            """
+            runs = 0
+            effect = moonpool.effect(function() runs = runs + 1 return \(read) and nil end)
+            """)
+        #expect(try await engine.run("return runs", as: Int.self) == 1)
+        try await engine.run("store:write(function() \(change) end) store:refresh()")
+        #expect(try await engine.run("return runs", as: Int.self) == 2)
+        try await engine.run("store:write(function() \(other) end) store:refresh()")
+        #expect(try await engine.run("return runs", as: Int.self) == 2)
+        await engine.close()
+    }
+
     @Test func `functions take and return live objects and results`() async throws {
         let engine = try await engine("live")
         try engine.register("age(cat)") { (cat: Live<Cat>) in cat.age ?? 0 }

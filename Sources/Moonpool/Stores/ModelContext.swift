@@ -18,7 +18,7 @@ package final class ModelContext {
     var writeFailure: (any Error)?
     /// Whether an error of an assignment is kept also outside of a write: scripts must not end the program of their host.
     var keepsFailures = false
-    /// Whether reads inside of `withObservationTracking` and `Observations` register.
+    /// Whether reads inside of `withObservationTracking`, `Observations` and a script's effects register.
     ///
     /// Set before the first table is created.
     var isObservable = false

@@ -8,7 +8,7 @@ package final class ModelTable {
     @usableFromInline package let rows: TableReader
     /// The column by the byte offset of the property in the model.
     @usableFromInline package let columns: [ColumnID]
-    /// Whether reads inside of tracking scopes register.
+    /// Whether reads inside of tracking scopes and of a script's effects register.
     @usableFromInline let isObservable: Bool
     package let context: ModelContext
     private let model: ObjectIdentifier

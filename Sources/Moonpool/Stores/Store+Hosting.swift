@@ -9,6 +9,8 @@ extension Store {
     package convenience init(hosted engine: ObjectStore.Store) {
         let context = ModelContext(.store(engine), scheduling: nil)
         context.keepsFailures = true
+        // Effects and computed values of scripts follow what functions of the host read.
+        context.isObservable = true
         self.init(context)
     }
 
