@@ -1,200 +1,157 @@
 import ObjectStore
 
-extension LiveList {
+/// A list, a set or a map of a live object, whose changes can be observed.
+///
+/// ```swift
+/// for try await change in rex.siblings.changes(\.name) { print(change.rows.count) }
+/// ```
+///
+/// ``LiveList``, ``LiveSet`` and ``LiveMap`` conform.
+public protocol LiveCollection<Change> {
+    /// The type of the elements, of a map that of the values.
+    associatedtype Member: StoredValue
+    /// The report to an observer.
+    associatedtype Change: Sendable
+    /// How the collection is observed.
+    ///
+    /// Throws `invalid_argument` for a literal.
+    var _changes: LiveCollectionChanges<Change> { get throws }
+}
+
+/// How a ``LiveCollection`` is observed: opaque to programs.
+public struct LiveCollectionChanges<Change: Sendable> {
+    let source: ChangeSource<Change>
+}
+
+extension LiveCollection {
+    /// The changes of the collection, first all elements.
+    ///
+    /// The sequence ends after the owner was deleted.
+    public func changes() -> ChangeSequence<Change> { sequence([]) }
+
+    /// Calls a handler on the caller's actor with the elements, and whenever they change.
+    ///
+    /// Throws as ``Results/observe(_:isolation:_:)``.
+    public func observe(
+        isolation: isolated (any Actor)? = #isolation,
+        _ handler: @escaping (Result<Change, any Error>) -> Void
+    ) throws -> NotificationToken {
+        try _changes.source.token([], on: isolation, handler)
+    }
+
+    /// Calls a handler on an actor, which is held weakly, with the elements, and whenever they change.
+    nonisolated(nonsending) public func observe<A: Actor>(
+        on actor: A,
+        _ handler: @escaping @Sendable (isolated A, Result<Change, any Error>) -> Void
+    ) async throws -> NotificationToken {
+        try await _changes.source.token([], on: actor, handler)
+    }
+
+    /// The sequence of changes; traps if the handle is not valid.
+    private func sequence(_ keyPaths: [String]) -> ChangeSequence<Change> {
+        do { return try _changes.source.sequence(keyPaths) } catch { ModelContext.trap(error) }
+    }
+}
+
+extension LiveCollection where Member: LinkElement {
+    /// The changes of the collection and of the named properties of its objects.
+    public func changes(_ paths: FieldPath<Member.Linked>...) -> ChangeSequence<Change> {
+        sequence(paths.map { FieldPaths.text($0) })
+    }
+
+    /// Calls a handler on the caller's actor with the elements, and whenever they or the named properties change.
+    ///
+    /// Throws as ``Results/observe(_:isolation:_:)``.
+    public func observe(
+        _ paths: FieldPath<Member.Linked>..., isolation: isolated (any Actor)? = #isolation,
+        _ handler: @escaping (Result<Change, any Error>) -> Void
+    ) throws -> NotificationToken {
+        try _changes.source.token(paths.map { FieldPaths.text($0) }, on: isolation, handler)
+    }
+
+    /// Calls a handler on an actor, which is held weakly, with the elements, and whenever they or the named properties change.
+    nonisolated(nonsending) public func observe<A: Actor>(
+        _ paths: FieldPath<Member.Linked>..., on actor: A,
+        _ handler: @escaping @Sendable (isolated A, Result<Change, any Error>) -> Void
+    ) async throws -> NotificationToken {
+        try await _changes.source.token(paths.map { FieldPaths.text($0) }, on: actor, handler)
+    }
+}
+
+extension LiveList: LiveCollection {
+    /// The type of the elements.
+    public typealias Member = Element
     /// The report to an observer of the list.
     public typealias Change = CollectionChange<[Element.FrozenForm]>
 
-    private func source() throws -> ChangeSource<Change> {
-        let list = try engine
-        return ChangeSource(elementsOf: list, try context, as: Element.self) { try list.values() }
-    }
-
-    /// The changes of the list, first all elements.
-    ///
-    /// The sequence ends after the owner was deleted.
-    public func changes() -> ChangeSequence<Change> {
-        ChangeSource.sequence([], of: source)
-    }
-
-    /// Calls a handler on the caller's actor with the elements, and whenever they change.
-    ///
-    /// Throws as ``Results/observe(_:isolation:_:)``.
-    public func observe(
-        isolation: isolated (any Actor)? = #isolation,
-        _ handler: @escaping (Result<Change, any Error>) -> Void
-    ) throws -> NotificationToken {
-        try source().token([], on: isolation, handler)
-    }
-
-    /// Calls a handler on an actor, which is held weakly, with the elements, and whenever they change.
-    nonisolated(nonsending) public func observe<A: Actor>(
-        on actor: A,
-        _ handler: @escaping @Sendable (isolated A, Result<Change, any Error>) -> Void
-    ) async throws -> NotificationToken {
-        try await source().token([], on: actor, handler)
+    /// How the list is observed.
+    public var _changes: LiveCollectionChanges<Change> {
+        get throws {
+            let list = try engine
+            return LiveCollectionChanges(
+                source: ChangeSource(elementsOf: list, try context, as: Element.self) {
+                    try list.values()
+                })
+        }
     }
 }
 
-extension LiveList where Element: LinkElement {
-    /// The changes of the list and of the named properties of its objects.
-    public func changes(_ paths: FieldPath<Element.Linked>...) -> ChangeSequence<Change> {
-        ChangeSource.sequence(paths.map { FieldPaths.text($0) }, of: source)
-    }
-
-    /// Calls a handler on the caller's actor with the elements, and whenever they or the named properties change.
-    ///
-    /// Throws as ``Results/observe(_:isolation:_:)``.
-    public func observe(
-        _ paths: FieldPath<Element.Linked>..., isolation: isolated (any Actor)? = #isolation,
-        _ handler: @escaping (Result<Change, any Error>) -> Void
-    ) throws -> NotificationToken {
-        try source().token(paths.map { FieldPaths.text($0) }, on: isolation, handler)
-    }
-
-    /// Calls a handler on an actor, which is held weakly, with the elements, and whenever they or the named properties change.
-    nonisolated(nonsending) public func observe<A: Actor>(
-        _ paths: FieldPath<Element.Linked>..., on actor: A,
-        _ handler: @escaping @Sendable (isolated A, Result<Change, any Error>) -> Void
-    ) async throws -> NotificationToken {
-        try await source().token(paths.map { FieldPaths.text($0) }, on: actor, handler)
-    }
-}
-
-extension LiveSet {
+extension LiveSet: LiveCollection {
+    /// The type of the elements.
+    public typealias Member = Element
     /// The report to an observer of the set.
     public typealias Change = CollectionChange<[Element.FrozenForm]>
 
-    private func source() throws -> ChangeSource<Change> {
-        let set = try engine
-        return ChangeSource(elementsOf: set, try context, as: Element.self) { try set.values() }
-    }
-
-    /// The changes of the set, first all elements.
-    ///
-    /// The sequence ends after the owner was deleted.
-    public func changes() -> ChangeSequence<Change> {
-        ChangeSource.sequence([], of: source)
-    }
-
-    /// Calls a handler on the caller's actor with the elements, and whenever they change.
-    ///
-    /// Throws as ``Results/observe(_:isolation:_:)``.
-    public func observe(
-        isolation: isolated (any Actor)? = #isolation,
-        _ handler: @escaping (Result<Change, any Error>) -> Void
-    ) throws -> NotificationToken {
-        try source().token([], on: isolation, handler)
-    }
-
-    /// Calls a handler on an actor, which is held weakly, with the elements, and whenever they change.
-    nonisolated(nonsending) public func observe<A: Actor>(
-        on actor: A,
-        _ handler: @escaping @Sendable (isolated A, Result<Change, any Error>) -> Void
-    ) async throws -> NotificationToken {
-        try await source().token([], on: actor, handler)
+    /// How the set is observed.
+    public var _changes: LiveCollectionChanges<Change> {
+        get throws {
+            let set = try engine
+            return LiveCollectionChanges(
+                source: ChangeSource(elementsOf: set, try context, as: Element.self) {
+                    try set.values()
+                })
+        }
     }
 }
 
-extension LiveSet where Element: LinkElement {
-    /// The changes of the set and of the named properties of its objects.
-    public func changes(_ paths: FieldPath<Element.Linked>...) -> ChangeSequence<Change> {
-        ChangeSource.sequence(paths.map { FieldPaths.text($0) }, of: source)
-    }
-
-    /// Calls a handler on the caller's actor with the elements, and whenever they or the named properties change.
-    ///
-    /// Throws as ``Results/observe(_:isolation:_:)``.
-    public func observe(
-        _ paths: FieldPath<Element.Linked>..., isolation: isolated (any Actor)? = #isolation,
-        _ handler: @escaping (Result<Change, any Error>) -> Void
-    ) throws -> NotificationToken {
-        try source().token(paths.map { FieldPaths.text($0) }, on: isolation, handler)
-    }
-
-    /// Calls a handler on an actor, which is held weakly, with the elements, and whenever they or the named properties change.
-    nonisolated(nonsending) public func observe<A: Actor>(
-        _ paths: FieldPath<Element.Linked>..., on actor: A,
-        _ handler: @escaping @Sendable (isolated A, Result<Change, any Error>) -> Void
-    ) async throws -> NotificationToken {
-        try await source().token(paths.map { FieldPaths.text($0) }, on: actor, handler)
-    }
-}
-
-extension LiveMap {
+extension LiveMap: LiveCollection {
+    /// The type of the values.
+    public typealias Member = Element
     /// The report to an observer of the map.
     public typealias Change = MapChange<[String: Element.FrozenForm]>
 
-    private func source() throws -> ChangeSource<Change> {
-        let (map, context) = (try engine, try context)
-        return ChangeSource(context: context) { keyPaths, handler in
-            try map.observe(keyPaths: keyPaths) { change in
-                let result = Result<Change, any Error> {
-                    if case .error(let error) = change.kind { throw error }
-                    var rows: [String: Element.FrozenForm] = [:]
-                    if change.isCollectionValid {
-                        let frozen = StoredContext(context)
-                        for (key, value) in try map.entries() {
-                            rows[key] = try Element._frozen(StoredElement(value), in: frozen)
+    /// How the map is observed.
+    public var _changes: LiveCollectionChanges<Change> {
+        get throws {
+            let (map, context) = (try engine, try context)
+            return LiveCollectionChanges(
+                source: ChangeSource(context: context) { keyPaths, handler in
+                    try map.observe(keyPaths: keyPaths) { change in
+                        let result = Result<Change, any Error> {
+                            try Self.change(change, of: map, in: context)
                         }
+                        handler(result, !change.isCollectionValid)
                     }
-                    if case .initial = change.kind { return .initial(rows) }
-                    return .update(
-                        rows, deletions: change.deletedKeys, insertions: change.insertedKeys,
-                        modifications: change.modifiedKeys)
-                }
-                handler(result, !change.isCollectionValid)
-            }
+                })
         }
     }
 
-    /// The changes of the map, first all entries.
-    ///
-    /// The sequence ends after the owner was deleted.
-    public func changes() -> ChangeSequence<Change> {
-        ChangeSource.sequence([], of: source)
-    }
-
-    /// Calls a handler on the caller's actor with the entries, and whenever they change.
-    ///
-    /// Throws as ``Results/observe(_:isolation:_:)``.
-    public func observe(
-        isolation: isolated (any Actor)? = #isolation,
-        _ handler: @escaping (Result<Change, any Error>) -> Void
-    ) throws -> NotificationToken {
-        try source().token([], on: isolation, handler)
-    }
-
-    /// Calls a handler on an actor, which is held weakly, with the elements, and whenever they change.
-    nonisolated(nonsending) public func observe<A: Actor>(
-        on actor: A,
-        _ handler: @escaping @Sendable (isolated A, Result<Change, any Error>) -> Void
-    ) async throws -> NotificationToken {
-        try await source().token([], on: actor, handler)
-    }
-}
-
-extension LiveMap where Element: LinkElement {
-    /// The changes of the map and of the named properties of its objects.
-    public func changes(_ paths: FieldPath<Element.Linked>...) -> ChangeSequence<Change> {
-        ChangeSource.sequence(paths.map { FieldPaths.text($0) }, of: source)
-    }
-
-    /// Calls a handler on the caller's actor with the entries, and whenever they or the named properties change.
-    ///
-    /// Throws as ``Results/observe(_:isolation:_:)``.
-    public func observe(
-        _ paths: FieldPath<Element.Linked>..., isolation: isolated (any Actor)? = #isolation,
-        _ handler: @escaping (Result<Change, any Error>) -> Void
-    ) throws -> NotificationToken {
-        try source().token(paths.map { FieldPaths.text($0) }, on: isolation, handler)
-    }
-
-    /// Calls a handler on an actor, which is held weakly, with the elements, and whenever they or the named properties change.
-    nonisolated(nonsending) public func observe<A: Actor>(
-        _ paths: FieldPath<Element.Linked>..., on actor: A,
-        _ handler: @escaping @Sendable (isolated A, Result<Change, any Error>) -> Void
-    ) async throws -> NotificationToken {
-        try await source().token(paths.map { FieldPaths.text($0) }, on: actor, handler)
+    private static func change(
+        _ change: ObjectStore.CollectionChange, of map: ObjectStore.LiveMap,
+        in context: ModelContext
+    ) throws -> Change {
+        if case .error(let error) = change.kind { throw error }
+        var rows: [String: Element.FrozenForm] = [:]
+        if change.isCollectionValid {
+            let frozen = StoredContext(context)
+            for (key, value) in try map.entries() {
+                rows[key] = try Element._frozen(StoredElement(value), in: frozen)
+            }
+        }
+        if case .initial = change.kind { return .initial(rows) }
+        return .update(
+            rows, deletions: change.deletedKeys, insertions: change.insertedKeys,
+            modifications: change.modifiedKeys)
     }
 }
 
@@ -243,12 +200,5 @@ extension ChangeSource {
                     }, !change.isCollectionValid)
             }
         }
-    }
-
-    /// The sequence of a source; traps if the handle is not valid.
-    fileprivate static func sequence(
-        _ keyPaths: [String], of source: () throws -> Self
-    ) -> ChangeSequence<Change> {
-        do { return try source().sequence(keyPaths) } catch { ModelContext.trap(error) }
     }
 }
