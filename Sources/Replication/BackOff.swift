@@ -1,4 +1,4 @@
-/// Waits longer after each failure, up to five seconds.
+/// Delays between attempts, which grow after each failure up to five seconds.
 struct BackOff {
     private var pause = 100
 

@@ -6,7 +6,7 @@ import ObjectStore
     import Darwin
 #endif
 
-/// Where a file is: a copy of it is elsewhere.
+/// The location of a file, which distinguishes a file from its copies.
 enum FileOrigin {
     /// The machine, the device and the number of a file; `memory` for a store in memory.
     static func of(_ path: String?) -> String {
@@ -16,7 +16,7 @@ enum FileOrigin {
         return "\(machine):\(status.st_dev):\(status.st_ino)"
     }
 
-    /// Removes a file, if there is one.
+    /// Removes a file if it exists.
     static func remove(_ path: String) { unlink(path) }
 
     private static let machine: String = {

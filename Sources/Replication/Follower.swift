@@ -7,16 +7,17 @@ import Transfer
 ///     let follower = try Follower("copy.moonpool", NatsOptions("nats://localhost:4222"), stream: "zoo")
 ///     try follower.run()
 ///
-/// Each commit is one write transaction, together with its sequence number: whatever is killed, it is applied once. Other
-/// writes to the store are refused. Blocks the calling thread, which must be the one that made the follower.
+/// Each commit is one write transaction that also stores the commit's sequence number, so that a commit is applied
+/// exactly once, even if a process is killed. Other writes to the store are refused. Blocks the calling thread, which
+/// must be the thread that created the follower.
 package final class Follower {
-    /// How a stream is followed.
+    /// The options of a follower.
     package struct Options: Sendable {
-        /// Stop when a server cannot be reached, instead of trying again.
+        /// Stop when no server can be reached, instead of trying again.
         package var failsFast = false
-        /// Stop at the message that is the last one when following begins.
+        /// Stop after the message that is the last one of the stream at the start.
         package var stopsAtEnd = false
-        /// Replace a store that follows something else, or has another history.
+        /// Replace a store that follows another stream or has another history.
         package var rebuilds = false
 
         package init() {}
@@ -30,19 +31,20 @@ package final class Follower {
     private let streamName: String
     private let report: (String) -> Void
     private var record: ReplicationRecord?
-    /// The commit whose parts are being applied.
+    /// The commit whose parts are currently being applied.
     private var reader: ReplicationReader?
     private var nextPart: UInt64 = 1
-    /// Whether the newest snapshot is to be taken, because the stream does not continue the store's history.
+    /// Whether to load the newest snapshot, because the stream does not continue the store's history.
     private var needsSnapshot = false
-    /// How often the newest snapshot did not lead to the commits after it.
+    /// The number of times that the commits after the newest snapshot did not continue it.
     private var snapshotAttempts = 0
     private static let snapshotLimit = 8
     private var reportFile: StatusFile
 
     /// Opens a store for following, and creates it if it does not exist.
     ///
-    /// Throws what opening a store throws, and `ReplicationError.fatal` for a store that has data and is no follower.
+    /// Throws the errors of opening a store, and `ReplicationError.fatal` for a store that has data and is not a
+    /// follower.
     package init(
         _ path: String, _ servers: NatsOptions, stream: String, options: Options = Options(),
         status: ReplicationStatus = ReplicationStatus(),
@@ -56,7 +58,7 @@ package final class Follower {
         streamName = stream
         _ = try NatsLibrary.functions()
         if options.rebuilds { try Self.remove(path, servers, stream) }
-        // A commit that a power failure takes back is applied again, because its sequence number goes with it.
+        // If a power failure removes a commit, it is applied again, because its sequence number is part of it.
         store = try Store(
             StoreConfiguration(.file(path), durability: .async),
             scheduler: ReplicationThread(status))
@@ -77,7 +79,7 @@ package final class Follower {
         }
     }
 
-    /// Removes a store that is to be replaced, once the stream is known to have a snapshot.
+    /// Removes the store that the options allow to replace, after a check that the stream has a snapshot.
     private static func remove(_ path: String, _ servers: NatsOptions, _ name: String) throws {
         let stream = JetStream(try NatsConnection(servers), name)
         guard try stream.lastMessage(of: stream.completions) != nil else {
@@ -105,9 +107,10 @@ package final class Follower {
         reportFile.write(status, hasEnded: true)
     }
 
-    /// Follows until the status says to stop.
+    /// Follows the stream until the status requests a stop.
     ///
-    /// Throws `ReplicationError.fatal` where trying again does not help, and what writing to the store throws.
+    /// Throws `ReplicationError.fatal` for an error that trying again cannot solve, and the errors of writing to the
+    /// store.
     package func run() throws {
         var pause = BackOff()
         defer { reportFile.write(status, hasEnded: true) }
@@ -129,14 +132,16 @@ package final class Follower {
         try abandon()
     }
 
-    /// Rolls back a commit whose last part has not come.
+    /// Rolls back a commit whose last part has not arrived.
     private func abandon() throws {
         reader = nil
         nextPart = 1
         if store.isInWrite { try store.cancelWrite() }
     }
 
-    /// Follows over one connection; true if the end was reached and that is all.
+    /// Follows over one connection.
+    ///
+    /// Returns true if the follower has reached the end of the stream and the options end it there.
     private func follow(_ pause: inout BackOff) throws -> Bool {
         let stream = JetStream(try NatsConnection(servers), streamName)
         guard let state = try stream.state() else {
@@ -164,7 +169,7 @@ package final class Follower {
             }
             lastMessage = .now
             if message.headers(MessageHeader.status) != nil {
-                // A heartbeat, or a question whether messages are read: the answer lets more come.
+                // A heartbeat or a flow control request: the server sends more messages after the reply.
                 let question =
                     message.reply.isEmpty ? message.headers(MessageHeader.stalled) : message.reply
                 if let question, !question.isEmpty { try stream.connection.publish(question) }
@@ -182,7 +187,7 @@ package final class Follower {
         return true
     }
 
-    /// Where a message is in its stream, as its reply subject says.
+    /// The position of a message in its stream, from its reply subject.
     private struct Place {
         let sequence: UInt64
         let delivery: UInt64
@@ -202,7 +207,8 @@ package final class Follower {
         }
     }
 
-    /// The sequence number to begin with: after the last applied message, or that of the newest snapshot.
+    /// Returns the first sequence number to receive: the one after the last applied message, or the one of the newest
+    /// snapshot.
     private func start(_ stream: JetStream, _ state: JetStream.State) throws -> UInt64 {
         if let record, record.sequence > 0, !needsSnapshot {
             if record.sequence > state.last {
@@ -226,10 +232,10 @@ package final class Follower {
         return first
     }
 
-    /// Whether the stream still has the message that the store has applied last, as far as that is known.
+    /// Returns whether the stream still contains the last message that the store has applied; true if this is unknown.
     ///
-    /// A cluster that loses several servers at once can lose messages; the publisher then sends these commits again, perhaps as
-    /// others or in a snapshot.
+    /// A cluster that loses several servers at once can lose messages; the publisher then sends these commits again,
+    /// possibly with other sequence numbers or in a snapshot.
     private func hasPosition(_ record: ReplicationRecord, _ stream: JetStream) throws -> Bool {
         guard let last = try stream.message(record.sequence) else { return true }
         try checkIdentity(last.headers[MessageHeader.store])
@@ -237,11 +243,11 @@ package final class Follower {
             && last.headers[MessageHeader.version] == String(record.version)
     }
 
-    /// Checks a stream that ends before the message that the store has applied last.
+    /// Checks a stream that ends before the last message that the store has applied.
     ///
     /// A cluster that loses several servers at once can lose messages or the whole stream. The publisher then sends its
-    /// commits again, which a follower of the same history can take. Throws a temporary error while they are missing,
-    /// and a fatal one for a stream of another history.
+    /// commits again, and a follower with the same history can apply them. Throws a temporary error while they are
+    /// missing, and a fatal one for a stream of another history.
     private func checkContinuation(
         of record: ReplicationRecord, _ stream: JetStream, _ state: JetStream.State
     ) throws {
@@ -290,7 +296,7 @@ package final class Follower {
             try store.beginWrite()
             reader = ReplicationReader(store)
         } else if part != nextPart || reader == nil {
-            // The rest of a commit whose publisher ended, or of a snapshot that is not needed.
+            // The remaining parts of a commit whose publisher ended, or of a snapshot that is not needed.
             return try abandon()
         }
         nextPart = part + 1
@@ -321,8 +327,8 @@ package final class Follower {
     /// The stream does not have the commits after the store's version.
     private struct MissingCommits: Error {}
 
-    /// Throws where a commit does not follow the last one that was applied: `MissingCommits` the first time, because the newest
-    /// snapshot of the same store leads to a commit that does.
+    /// Throws if a commit does not directly follow the last applied one: `MissingCommits` the first time, because the
+    /// commits after the newest snapshot of the same store continue it.
     private func checkOrder(_ lineage: String, _ since: UInt64?) throws {
         guard let since else { return }
         guard let record, record.lineage == lineage, record.version == since else {

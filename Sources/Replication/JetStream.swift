@@ -1,7 +1,7 @@
 import DataFormats
 import Transfer
 
-/// A stream of JetStream, by its documented subjects and JSON.
+/// A JetStream stream, accessed by the documented subjects and JSON messages.
 final class JetStream {
     let connection: NatsConnection
     let name: String
@@ -13,12 +13,12 @@ final class JetStream {
 
     /// The subject of commits.
     var commits: String { "moonpool.\(name).commit" }
-    /// The subject of all parts of a snapshot but the last.
+    /// The subject of all parts of a snapshot except the last one.
     var snapshots: String { "moonpool.\(name).snapshot" }
     /// The subject of the last part of a snapshot.
     var completions: String { "moonpool.\(name).complete" }
 
-    /// Throws `fatal` for a name that a stream cannot have.
+    /// Throws `fatal` for an invalid name of a stream.
     static func check(_ name: String) throws {
         let isName =
             !name.isEmpty
@@ -62,7 +62,7 @@ final class JetStream {
 
     /// Removes the messages before a sequence number.
     func purge(before sequence: UInt64) throws {
-        // The server removes all messages where a purge keeps those from the first one on.
+        // A purge that keeps every message, starting at the first one, would remove all messages.
         guard sequence > 1 else { return }
         _ = try ask("STREAM.PURGE.\(name)", "{\"seq\":\(sequence)}")
     }
@@ -74,10 +74,10 @@ final class JetStream {
         let headers: [String: String]
     }
 
-    /// The message with a sequence number, or the last one of a subject; nil if there is none.
+    /// Returns the message with a sequence number, or the last message of a subject; nil if it does not exist.
     func message(_ sequence: UInt64) throws -> Stored? { try message("{\"seq\":\(sequence)}") }
 
-    /// The last message of a subject; nil if there is none.
+    /// Returns the last message of a subject; nil if it has none.
     func lastMessage(of subject: String) throws -> Stored? {
         try message("{\"last_by_subj\":\"\(subject)\"}")
     }
@@ -96,7 +96,7 @@ final class JetStream {
             headers: headers)
     }
 
-    /// Begins to receive the messages from a sequence number on.
+    /// Subscribes to the messages, starting at a sequence number.
     ///
     /// The server ends the consumer half a minute after the connection.
     func consume(from sequence: UInt64) throws -> NatsSubscription {
@@ -116,7 +116,7 @@ final class JetStream {
 
     // MARK: Answers
 
-    /// An answer of the server.
+    /// A reply of the server.
     struct Answer {
         private let tape = JSONTape()
 
@@ -156,12 +156,12 @@ final class JetStream {
         static let wrongLastSequence: UInt64 = 10071
     }
 
-    /// Whether an answer to a message says that another one came before it.
+    /// Returns whether the server rejected a message because another message precedes it.
     static func isFenced(_ answer: Answer) -> Bool {
         answer.number("error", "err_code") == ErrorCode.wrongLastSequence
     }
 
-    /// The server's reason for refusing.
+    /// The server's reason for an error.
     static func reason(_ answer: Answer) -> String { answer.text("error", "description") }
 
     /// Sends a request to the JetStream API; nil if its subject does not exist.

@@ -8,10 +8,10 @@ import Synchronization
     import Darwin
 #endif
 
-/// The NATS client library, which is loaded when a program first connects.
+/// The NATS client library, which is loaded by the first connection of a program.
 enum NatsLibrary {
     private struct Loaded: @unchecked Sendable {
-        // Written once, before any other thread sees it.
+        // Written once, before other threads can access it.
         let functions: NatsFunctions?
     }
 
@@ -36,9 +36,9 @@ enum NatsLibrary {
     }
 }
 
-/// An error of replication.
+/// A replication error.
 package enum ReplicationError: Error, CustomStringConvertible {
-    /// The server cannot be reached or does not answer: trying again may help.
+    /// No server can be reached, or the server does not reply: trying again may help.
     case temporary(String)
     /// Trying again does not help.
     case fatal(String)
@@ -51,9 +51,9 @@ package enum ReplicationError: Error, CustomStringConvertible {
     }
 }
 
-/// How to connect to NATS servers.
+/// The options of a connection to NATS servers.
 package struct NatsOptions: Sendable, Hashable {
-    /// Addresses of servers of one cluster: `nats://host:4222`, `tls://host:4222`.
+    /// The addresses of the servers of one cluster: `nats://host:4222`, `tls://host:4222`.
     package var servers: [String]
     /// A file with credentials: a user's JWT and seed.
     package var credentials: String?
@@ -65,7 +65,7 @@ package struct NatsOptions: Sendable, Hashable {
     package var user: String?
     /// The user's password.
     package var password: String?
-    /// A file with the certificates that are trusted; implies TLS.
+    /// A file with trusted certificates; implies TLS.
     package var authority: String?
     /// Files with the client's certificate and key; implies TLS.
     package var certificate: Certificate?
@@ -81,7 +81,7 @@ package struct NatsOptions: Sendable, Hashable {
         }
     }
 
-    /// Whether a text is the address of a NATS server.
+    /// Returns whether a text is the address of a NATS server.
     package static func isAddress(_ text: String) -> Bool {
         text.hasPrefix("nats://") || text.hasPrefix("tls://")
     }
@@ -92,14 +92,14 @@ package struct NatsOptions: Sendable, Hashable {
     }
 }
 
-/// A message of NATS.
+/// A NATS message.
 struct NatsMessage {
     let subject: String
     let reply: String
     let headers: (String) -> String?
     let data: [UInt8]
 
-    /// The server's answer to a message whose subject has no subscriber.
+    /// Whether this is the server's reply to a message whose subject has no subscriber.
     static var noResponders: NatsMessage {
         NatsMessage(
             subject: "", reply: "", headers: { $0 == MessageHeader.status ? "503" : nil }, data: [])
@@ -108,15 +108,16 @@ struct NatsMessage {
 
 /// A connection to a NATS server.
 ///
-/// Does not reconnect by itself, so that its user learns that messages may be lost. Subscriptions are confined to one
-/// thread; the library lets any thread send messages.
+/// It does not reconnect automatically, so that its user receives an error when messages may have been lost.
+/// Subscriptions are confined to one thread; the library lets any thread send messages.
 final class NatsConnection {
     private let functions: NatsFunctions
     private let handle: OpaquePointer
-    /// Subscriptions that have ended and are not destroyed.
+    /// Subscriptions that have ended but are not destroyed yet.
     ///
-    /// Before release 3.6.1, the library's thread that reads from the server may use a subscription while another thread destroys
-    /// it. So they are destroyed when that thread has received something later, or has ended.
+    /// Before release 3.6.1, the library's thread that reads from the server may use a subscription while another
+    /// thread destroys it. Subscriptions are therefore destroyed after that thread has received a later message or has
+    /// ended.
     private let ended = Mutex<[UInt]>([])
     private static let endedLimit = 64
 
@@ -152,12 +153,12 @@ final class NatsConnection {
         return connection
     }
 
-    /// What the library says about the last error of the thread, such as which certificate is not valid.
+    /// The library's description of the last error of the thread, such as the name of an invalid certificate.
     private static func details(of status: Int32, _ functions: NatsFunctions) -> String {
         let text = text(of: status, functions)
         var code: Int32 = 0
         guard let details = functions.last_error(&code), code == status else { return text }
-        // It begins with a place in the source of the library: `(conn.c:2088): `.
+        // The text begins with a source location of the library: `(conn.c:2088): `.
         let whole = String(cString: details)
         let end = whole.hasPrefix("(") ? whole.firstRange(of: "): ")?.upperBound : nil
         let reason = whole[(end ?? whole.startIndex)...]
@@ -170,7 +171,7 @@ final class NatsConnection {
         functions.destroy(handle)
     }
 
-    /// The library's text for a status.
+    /// The library's message for a status.
     private static func text(of status: Int32, _ functions: NatsFunctions) -> String {
         functions.status_text(status).map { String(cString: $0) } ?? "status \(status)"
     }
@@ -222,7 +223,7 @@ final class NatsConnection {
         }.joined(separator: ",")
     }
 
-    /// The most bytes that a message may have.
+    /// The maximum size of a message in bytes.
     var messageLimit: Int { Int(functions.max_payload(handle)) }
 
     private func check(_ status: Int32) throws {
@@ -251,7 +252,7 @@ final class NatsConnection {
         try check(functions.publish(handle, message))
     }
 
-    /// Sends what is buffered, and waits until the server has taken it.
+    /// Sends the buffered messages, and waits until the server has received them.
     func flush() throws { try check(functions.flush(handle, 5000)) }
 
     /// Sends a request and waits for the answer.
@@ -269,7 +270,7 @@ final class NatsConnection {
 
     // MARK: Receiving
 
-    /// An inbox: a subject that only this connection knows.
+    /// An inbox: a unique subject for replies to this connection.
     func makeInbox() throws -> String {
         var made: UnsafeMutablePointer<CChar>?
         try check(functions.inbox_create(&made))
@@ -283,7 +284,7 @@ final class NatsConnection {
         var made: OpaquePointer?
         try check(functions.subscribe(&made, handle, subject))
         guard let made else { throw ReplicationError.fatal("not enough memory") }
-        // The default would drop messages of a snapshot that come faster than they are read.
+        // With the default, messages of a snapshot that arrive faster than they are read would be dropped.
         _ = functions.set_pending_limits(made, -1, -1)
         return NatsSubscription(self, made)
     }
@@ -304,7 +305,7 @@ final class NatsConnection {
         var made: OpaquePointer?
         let status = functions.next_message(&made, subscription, milliseconds)
         guard status == 0, let message = made else {
-            // A connection that has ended gives no more messages.
+            // A closed connection has no more messages.
             if !isOpen { try check(status == 0 ? 1 : status) }
             if status == Self.noResponders { return .noResponders }
             if status != Self.timeout { try check(status) }
@@ -349,7 +350,7 @@ final class NatsConnection {
         }
         guard !old.isEmpty else { return }
         if functions.flush(handle, 5000) == 0 {
-            // The server's answer came through the thread that reads.
+            // The reading thread has received the server's reply.
             destroy(old)
         } else {
             ended.withLock { $0 += old }
@@ -382,10 +383,10 @@ final class NatsSubscription {
 
     deinit { connection.end(handle) }
 
-    /// Ends the delivery of messages, and waits until those that the server has sent can be read.
+    /// Ends the delivery of messages, and waits until all messages that the server has sent can be read.
     func end() throws { try connection.unsubscribe(handle) }
 
-    /// The next message; nil if none arrives in this time.
+    /// Returns the next message; nil if none arrives in this time.
     func next(within milliseconds: Int64) throws -> NatsMessage? {
         try connection.next(handle, milliseconds)
     }
@@ -398,7 +399,7 @@ extension Duration {
     }
 }
 
-/// The headers of messages that replication reads and writes.
+/// The names of the headers that replication reads and writes.
 enum MessageHeader {
     static let identifier = "Nats-Msg-Id"
     static let expectedSequence = "Nats-Expected-Last-Sequence"
@@ -408,11 +409,11 @@ enum MessageHeader {
     static let store = "Moonpool-Store"
     /// The lineage of the file.
     static let lineage = "Moonpool-Lineage"
-    /// The process that publishes.
+    /// The publishing process.
     static let publisher = "Moonpool-Publisher"
-    /// The version that a commit or snapshot makes.
+    /// The version after the commit or snapshot.
     static let version = "Moonpool-Version"
-    /// The version before a commit; a snapshot has none.
+    /// The version before a commit; absent for a snapshot.
     static let since = "Moonpool-Since"
     /// The number of a part, from 1.
     static let part = "Moonpool-Part"

@@ -8,18 +8,18 @@ import Transfer
 ///     let publisher = try PostgresPublisher("zoo.moonpool", "postgres://localhost/zoo")
 ///     try publisher.run()
 ///
-/// Each step is one transaction that also records the version: a commit, or several that were made while the one before was
-/// written. Blocks the calling thread, which must be the one that made the publisher.
+/// Each step is one transaction that also records the version. It contains one commit, or all commits that occurred
+/// during the previous step. Blocks the calling thread, which must be the thread that created the publisher.
 package final class PostgresPublisher {
-    /// How a store is published.
+    /// The options of a publisher.
     package struct Options: Sendable {
         /// The schema of the database that holds the tables.
         package var schema = "public"
-        /// Replace tables that exist before the first step.
+        /// Replace tables that already exist before the first step.
         package var replaces = false
-        /// Stop when the database cannot be reached, instead of trying again.
+        /// Stop if the database cannot be reached, instead of trying again.
         package var failsFast = false
-        /// Stop when everything has been published.
+        /// Stop after all commits have been published.
         package var stopsAtEnd = false
 
         package init() {}
@@ -35,15 +35,15 @@ package final class PostgresPublisher {
     private var reportFile: StatusFile
     private var commitWatch: AccessWatcher.Watch?
     private var mirror: PostgresMirror?
-    /// The version that the database holds.
+    /// The version in the database.
     private var position: UInt64?
-    /// The store at that version, if it is still at hand.
+    /// The store at that version, if this process still has it open.
     private var older: StoreView?
 
     /// Opens a store for publishing.
     ///
-    /// `report` receives what happens, for people. Throws what opening a store throws, and `ReplicationError.fatal` for a
-    /// follower and for a copy of a publishing store.
+    /// `report` receives messages about the progress. Throws the errors of opening a store, and
+    /// `ReplicationError.fatal` for a follower and for a copy of a publishing store.
     package init(
         _ path: String, _ address: String, options: Options = Options(),
         status: ReplicationStatus = ReplicationStatus(),
@@ -72,10 +72,10 @@ package final class PostgresPublisher {
         reportFile.write(status, hasEnded: true)
     }
 
-    /// Publishes until the status says to stop.
+    /// Publishes commits until the status requests a stop.
     ///
-    /// Throws `ReplicationError.fatal` where trying again does not help, `FormatError` for a value that PostgreSQL cannot
-    /// hold, and what reading the store throws.
+    /// Throws `ReplicationError.fatal` for an error that trying again cannot solve, `FormatError` for a value that
+    /// PostgreSQL cannot store, and the errors of reading the store.
     package func run() throws {
         var pause = BackOff()
         defer { reportFile.write(status, hasEnded: true) }
@@ -86,7 +86,7 @@ package final class PostgresPublisher {
                 pause.reset()
                 if try publishNext(mirror) { continue }
                 if options.stopsAtEnd { return }
-                // A commit signals the pause; the limit is for systems without file watches.
+                // A commit ends the pause; the time limit is for systems without file watches.
                 status.pause(atMost: .milliseconds(commitWatch == nil ? 20 : 200))
             } catch is PostgresMirror.Fenced {
                 throw ReplicationError.fatal(
@@ -105,7 +105,7 @@ package final class PostgresPublisher {
         guard isLost, !options.failsFast else { throw error }
         let milliseconds = pause.next()
         report("\(error.description); trying again in \(milliseconds) ms")
-        // A version that is read for long keeps space in the file.
+        // A version that is read for a long time prevents the file from reusing space.
         if milliseconds > 2000 {
             older = nil
             try store.refresh()
@@ -175,7 +175,9 @@ package final class PostgresPublisher {
         }
     }
 
-    /// Publishes what is new; false if there was nothing.
+    /// Publishes new commits.
+    ///
+    /// Returns false if there were none.
     private func publishNext(_ mirror: PostgresMirror) throws -> Bool {
         store.fileMayHaveChanged()
         try store.refresh()
@@ -195,7 +197,7 @@ package final class PostgresPublisher {
                 return try store.at(since)
             }
         } catch let error as StoreError where error.code == .outOfRange {
-            // The history no longer has the keys of deleted objects.
+            // The history no longer contains the keys of deleted objects.
             try fill(mirror, existing: .refill)
             return true
         }

@@ -1,9 +1,9 @@
 import ObjectStore
 import Transfer
 
-/// Commits that are read from the newest to the oldest, as the messages that they become.
+/// Messages of commits, which are read from the newest to the oldest.
 ///
-/// Keeps the oldest ones that fit into a limit.
+/// Keeps the oldest commits that fit into a limit.
 struct PreparedCommits {
     /// A commit.
     struct Commit {
@@ -14,15 +14,16 @@ struct PreparedCommits {
     }
 
     private let limit: Int
-    /// The newest one first.
+    /// The messages of each commit; the newest commit comes first.
     private var commits: [Commit] = []
     private var size = 0
 
     /// `limit` is in bytes.
     init(limit: Int) { self.limit = limit }
 
-    /// Adds a commit that is older than all others; drops the newest ones, or this one with all others, where they exceed
-    /// the limit.
+    /// Adds a commit that is older than all others.
+    ///
+    /// Drops the newest commits if all together exceed the limit; drops all of them if this commit alone exceeds it.
     mutating func add(
         _ commit: CommitReader.Commit, partSize: Int, _ catalog: [UInt8]
     ) throws {
@@ -46,7 +47,7 @@ struct PreparedCommits {
         commits.append(added)
         size += added.size
         while size > limit {
-            // Half of them at once, so that each is moved a few times only.
+            // Removing half of the commits at a time moves each commit only a few times.
             let dropped = max(1, commits.count / 2)
             size -= commits.prefix(dropped).reduce(0) { $0 + $1.size }
             commits.removeFirst(dropped)
@@ -55,7 +56,7 @@ struct PreparedCommits {
 
     private struct TooLarge: Error {}
 
-    /// Whether there are none.
+    /// Whether the collection is empty.
     var isEmpty: Bool { commits.isEmpty }
 
     /// Calls `body` with each commit, the oldest first.

@@ -8,18 +8,19 @@ import Transfer
 ///     let publisher = try Publisher("zoo.moonpool", NatsOptions("nats://localhost:4222"), stream: "zoo")
 ///     try publisher.run()
 ///
-/// Each commit is one message, also those that were made while the publisher was busy or away. Where the stream ends says where
-/// to continue: nothing is written to the store for it. Blocks the calling thread, which must be the one that made the publisher.
+/// Each commit is one message, even if it occurred while the publisher was busy or not running. The last message of the
+/// stream determines the next commit to publish, so the publisher does not write to the store. Blocks the calling
+/// thread, which must be the thread that created the publisher.
 package final class Publisher {
-    /// How a stream is published.
+    /// The options of a publisher.
     package struct Options: Sendable {
-        /// How many servers keep the stream, if it is created.
+        /// The number of servers that store the stream, if the publisher creates it.
         package var replicas = 1
-        /// Stop when a server cannot be reached, instead of trying again.
+        /// Stop if no server can be reached, instead of trying again.
         package var failsFast = false
-        /// Stop when everything has been published.
+        /// Stop after all commits have been published.
         package var stopsAtEnd = false
-        /// After how many commits another snapshot is published.
+        /// The number of commits between two snapshots.
         package var snapshotInterval = 100_000
 
         package init() {}
@@ -34,10 +35,10 @@ package final class Publisher {
     private let report: (String) -> Void
     private let identifier = UUIDValue.random().description
     private var record: ReplicationRecord
-    /// The schema that followers have; nil if not known.
+    /// The schema of the followers; nil if unknown.
     private var knownSchema: Schema?
 
-    // MARK: The stream, as far as it is known
+    // MARK: The known state of the stream
 
     private var stream: JetStream?
     private var acknowledgments: NatsSubscription?
@@ -46,27 +47,29 @@ package final class Publisher {
     private var sent: UInt64 = 0
     /// The sequence number of the last message that the server has stored.
     private var stored: UInt64 = 0
-    /// The version of the store that the messages sent lead to; nil where followers need a snapshot.
+    /// The version of the store after the sent messages; nil if followers need a snapshot.
     private var position: UInt64?
-    /// The store at that version: while it is held, the history since then is kept.
+    /// The store at that version.
+    ///
+    /// While it is open, the file keeps the history after it.
     private var held: StoreView?
     private var commitsSinceSnapshot = 0
-    /// Reads commits that newer ones have followed.
+    /// Reads commits other than the newest one.
     private let commits: CommitReader
     private var lastAnswer = ContinuousClock.now
-    /// The versions that the messages between ``stored`` and ``sent`` lead to, by sequence number.
+    /// The versions after the messages between ``stored`` and ``sent``, by sequence number.
     private var unstored: [(sequence: UInt64, version: UInt64)] = []
-    /// Whether other messages follow at once, so that the server need not answer each one.
+    /// Whether more messages follow immediately, so that the server does not have to confirm each one.
     private var moreFollows = false
-    /// The version that the stream holds.
+    /// The version after the last stored message.
     private var storedVersion: UInt64 = 0
     private var reportFile: StatusFile
     private var commitWatch: AccessWatcher.Watch?
 
     /// Opens a store for publishing.
     ///
-    /// `report` receives what happens, for people. Throws what opening a store throws, and `ReplicationError.fatal` for a
-    /// follower.
+    /// `report` receives messages about the progress. Throws the errors of opening a store, and
+    /// `ReplicationError.fatal` for a follower.
     package init(
         _ path: String, _ servers: NatsOptions, stream: String, options: Options = Options(),
         status: ReplicationStatus = ReplicationStatus(),
@@ -98,7 +101,7 @@ package final class Publisher {
         reportFile.write(status, hasEnded: true)
     }
 
-    /// Begins a new lineage of a copied or promoted store.
+    /// Begins a new lineage for a copied or promoted store.
     package static func beginLineage(_ path: String, _ stream: String) throws {
         let store = try Store(StoreConfiguration(.file(path)), scheduler: ReplicationThread())
         defer { store.close() }
@@ -112,9 +115,10 @@ package final class Publisher {
         try store.write { try record.write(to: store, changesRole: true) }
     }
 
-    /// Publishes until the status says to stop.
+    /// Publishes commits until the status requests a stop.
     ///
-    /// Throws `ReplicationError.fatal` where trying again does not help, and what reading the store throws.
+    /// Throws `ReplicationError.fatal` for an error that trying again cannot solve, and the errors of reading the
+    /// store.
     package func run() throws {
         var pause = BackOff()
         defer { reportFile.write(status, hasEnded: true) }
@@ -140,7 +144,8 @@ package final class Publisher {
         guard case .temporary(let reason) = error, !options.failsFast else { throw error }
         let milliseconds = pause.next()
         report("\(reason); trying again in \(milliseconds) ms")
-        // A version that is read for long keeps space in the file; the history, or a snapshot, says later what has changed.
+        // A version that is read for a long time prevents the file from reusing space. Later changes come from the
+        // history or a snapshot instead.
         if milliseconds > 2000 {
             held = nil
             try store.refresh()
@@ -166,7 +171,7 @@ package final class Publisher {
         status.noteConnection()
     }
 
-    /// Finds out what the stream ends with.
+    /// Reads the end of the stream.
     private func takePosition(of stream: JetStream) throws {
         guard let state = try stream.state() else {
             throw ReplicationError.temporary("the stream '\(streamName)' does not exist")
@@ -205,19 +210,21 @@ package final class Publisher {
             position = version
             storedVersion = version
         } else {
-            // The publisher ended between two parts; readers drop the parts that came.
+            // The publisher ended between two parts; followers drop the incomplete commit.
             position = headers[MessageHeader.since].flatMap { UInt64($0) }
         }
     }
 
     // MARK: Publishing
 
-    /// How many messages may wait for the server.
+    /// The maximum number of messages that the server has not confirmed.
     private static let window: UInt64 = 512
-    /// Of how many messages in a row the server answers one.
+    /// The number of successive messages of which the server confirms only one.
     private static let answerInterval: UInt64 = 32
 
-    /// Publishes what is new and takes answers; false after there was nothing to do for a moment.
+    /// Publishes new commits and receives confirmations.
+    ///
+    /// Returns false if there was nothing to do for a short time.
     private func publishNext() throws -> Bool {
         guard let stream else { return false }
         store.fileMayHaveChanged()
@@ -244,12 +251,12 @@ package final class Publisher {
             }
             return true
         }
-        // Nothing is sent that would fail.
+        // Messages that would fail are not sent.
         guard stream.connection.isOpen else {
             throw ReplicationError.temporary("the connection to NATS was lost")
         }
         lastAnswer = .now
-        // A commit signals the pause; the limit is for systems without file watches.
+        // A commit ends the pause; the time limit is for systems without file watches.
         status.pause(atMost: .milliseconds(commitWatch == nil ? 5 : 50))
         return false
     }
@@ -266,12 +273,14 @@ package final class Publisher {
         held = change.newer
     }
 
-    /// Publishes each of several commits as a message; false if they cannot be read one by one.
+    /// Publishes each of several commits as a message.
     ///
-    /// They are read from the newest to the oldest and sent in the other order, the oldest while it is read. Of the others,
-    /// those that do not fit into the memory for it are read again in the next step.
+    /// Returns false if the history cannot read them one by one.
+    ///
+    /// Commits are read from the newest to the oldest and sent in the opposite order. The oldest commit is sent while
+    /// it is read. Newer commits that do not fit into the reserved memory are read again in the next step.
     private func publishEach(after since: UInt64, _ stream: JetStream) throws -> Bool {
-        // Also after an error: the next message must be answered.
+        // Even after an error, the server must confirm the next message.
         defer { moreFollows = false }
         var prepared = PreparedCommits(limit: Self.preparedSize)
         let catalog = store.schemaCatalog()
@@ -297,7 +306,7 @@ package final class Publisher {
         return true
     }
 
-    /// The bytes of commits that are kept until older ones are sent.
+    /// The maximum size in bytes of the commits that wait until older ones are sent.
     private static let preparedSize = 16 << 20
 
     private func publish(_ change: VersionChange, _ since: UInt64, _ stream: JetStream) throws {
@@ -331,18 +340,20 @@ package final class Publisher {
         commitsSinceSnapshot = 0
         status.update { $0.commits += 1 }
         report("published a snapshot of version \(view.version)")
-        // Followers may be reading what is before this one, but hardly what is before the last.
+        // Followers can still be reading the messages before this snapshot, but probably not those before the previous
+        // snapshot.
         if let first = before?.headers[MessageHeader.first].flatMap({ UInt64($0) }) {
             try stream.purge(before: first)
         }
     }
 
-    /// Lines are cut where a part exceeds this size, so that parts stay below the server's limit.
+    /// The maximum size of a part in bytes; longer texts are split between lines, so that parts stay below the server's
+    /// limit.
     private func partSize(_ stream: JetStream) -> Int {
         min(256 << 10, max(stream.connection.messageLimit / 4, 16 << 10))
     }
 
-    /// The parts of a commit or snapshot on their way.
+    /// The parts of a commit or snapshot that are being sent.
     private struct Parts {
         private let publisher: Publisher
         private let stream: JetStream
@@ -396,8 +407,8 @@ package final class Publisher {
             ]
             if let since { headers.append((MessageHeader.since, String(since))) }
             if isLast { headers.append((MessageHeader.last, "1")) }
-            // An answer to one of several messages is an answer to those before it: the server refuses a message that does
-            // not follow the last one.
+            // A confirmation of one message also confirms the messages before it, because the server refuses a message
+            // that does not follow the last one.
             let isAnswered =
                 !isLast || !publisher.moreFollows
                 || publisher.sent % Publisher.answerInterval == 0
@@ -410,7 +421,9 @@ package final class Publisher {
 
     // MARK: Answers
 
-    /// Takes the server's answers; false if none came in this time.
+    /// Receives the server's confirmations.
+    ///
+    /// Returns false if none arrived in this time.
     private func takeAnswers(within milliseconds: Int64) throws -> Bool {
         guard let acknowledgments else { return false }
         var hasAnswer = false
@@ -424,7 +437,7 @@ package final class Publisher {
             }
             let answer = try JetStream.Answer(message.data)
             guard !answer.hasError else { try refused(answer); continue }
-            // The position is read from the stream, so that no message is sent twice by one process.
+            // The position is read from the stream, so that the process does not send a message twice.
             if answer.flag("duplicate") { try checkPublisher(of: answer.number("seq")) }
             stored = max(stored, answer.number("seq"))
         }

@@ -3,9 +3,9 @@ import Synchronization
 
 /// A request that a ``RequestServer`` has received.
 ///
-/// Any thread may answer it, once. A request that is dropped without an answer is refused.
+/// Any thread can answer the request, once. A request that is released without an answer is refused.
 package final class ReceivedRequest: @unchecked Sendable {
-    // Unchecked because all properties are constant but the flag, and the library lets any thread send messages.
+    // Unchecked because all properties except the flag are constant, and any thread can send messages with the library.
 
     /// The subject that the requester used.
     package let subject: String
@@ -69,7 +69,7 @@ package final class ReceivedRequest: @unchecked Sendable {
         guard isFirst else { return }
         defer { whenAnswered() }
         guard !replySubject.isEmpty else { return }
-        // A connection that has ended has lost the requester as well.
+        // After the connection has ended, the requester cannot receive a reply.
         try? connection.publish(replySubject, headers: headers, body)
     }
 

@@ -9,11 +9,11 @@ package enum ReplicationRole: String, Sendable {
 /// The file's record of the store's role in replication.
 struct ReplicationRecord: Equatable {
     var role: ReplicationRole
-    /// The identity of the data, which all copies share.
+    /// The identity of the data; all copies have the same one.
     var identity: String
-    /// The line of versions that one file publishes; a new one begins with each promotion.
+    /// The identity of the sequence of versions that one file publishes; each promotion begins a new one.
     var lineage: String
-    /// Where the file was when it began its lineage: a copy of it is elsewhere.
+    /// The location of the file when it began its lineage; a copy has another location.
     var origin: String
     var stream: String
     /// For a follower: the last message that it has applied, and the publisher's version after it.
@@ -22,7 +22,7 @@ struct ReplicationRecord: Equatable {
     /// For a publisher that was promoted: the lineage that it followed before.
     var previousLineage = ""
 
-    /// Reads the record of a store; nil for one that has never been replicated.
+    /// Reads the record of a store; nil for a store that has never been replicated.
     static func read(_ store: Store) throws -> ReplicationRecord? {
         guard let bytes = try store.replicationRecord(), !bytes.isEmpty else { return nil }
         let answer = try JetStream.Answer(bytes)
@@ -34,7 +34,7 @@ struct ReplicationRecord: Equatable {
             previousLineage: answer.text("previous"))
     }
 
-    /// Returns the record of a publishing store, and creates it if there is none.
+    /// Returns the record of a publishing store, and creates the record if it does not exist.
     ///
     /// Throws `ReplicationError.fatal` for a follower, and for a copy of a publishing store.
     static func publisher(

@@ -10,22 +10,22 @@ package struct ReplicationReport: Sendable {
     package let servers: String
     /// `connected`, `disconnected` or `not running`.
     package let state: String
-    /// The process that publishes or follows; 0 if none does.
+    /// The process that publishes or follows; 0 for none.
     package let process: UInt64
     /// The sequence number of the last message.
     package let sequence: UInt64
-    /// The publisher's version that this message leads to.
+    /// The publisher's version after this message.
     package let version: UInt64
-    /// The number of versions that are not published, or of messages that are not applied; nil if not known.
+    /// The number of unpublished versions or unapplied messages; nil if unknown.
     package let lag: UInt64?
     /// Commits per second.
     package let rate: Double
     /// The last error; nil if there was none.
     package let lastError: ReplicationStatus.Failure?
 
-    /// Returns the report of a store; nil for one that neither publishes nor follows.
+    /// Returns the report of a store; nil for a store without replication.
     ///
-    /// Costs reading one record of the store and one small file.
+    /// Reads one record of the store and one small file.
     package static func read(_ store: Store) throws -> ReplicationReport? {
         guard let record = try ReplicationRecord.read(store) else { return nil }
         let file = store.path.flatMap(StatusFile.read).flatMap {

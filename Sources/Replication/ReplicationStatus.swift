@@ -13,9 +13,9 @@ import ObjectStore
 ///     _ = status.wait(atMost: .seconds(5)) { $0.version >= 12 }
 ///     status.stop()
 package final class ReplicationStatus: @unchecked Sendable {
-    // Unchecked because the mutex guards all variables, and both handles live on the heap until the end.
+    // Unchecked because the mutex protects all variables, and both handles stay allocated until `deinit`.
 
-    /// The numbers at one moment.
+    /// A copy of the status at one time.
     package struct Snapshot: Sendable {
         /// Whether the store is open, so that work has begun.
         package var hasStarted = false
@@ -23,30 +23,30 @@ package final class ReplicationStatus: @unchecked Sendable {
         package var hasEnded = false
         /// Whether a server is connected.
         package var isConnected = false
-        /// The stream's sequence number of the last message that the server has stored, or that was applied.
+        /// The sequence number of the last message that the server has stored or the follower has applied.
         package var sequence: UInt64 = 0
-        /// The publisher's version that this message leads to.
+        /// The publisher's version after this message.
         package var version: UInt64 = 0
-        /// Commits and snapshots that were published or applied.
+        /// The number of published or applied commits and snapshots.
         package var commits = 0
-        /// The number of versions or messages that are left.
+        /// The number of versions to publish or messages to apply.
         package var lag: UInt64 = 0
-        /// Commits per second, in the last seconds.
+        /// Commits per second during the last seconds.
         package var rate = 0.0
         /// The last error; nil if there was none.
         package var lastError: Failure?
     }
 
-    /// An error of replication, and its end.
+    /// A replication error and its end.
     package struct Failure: Sendable, Hashable {
         /// The message.
         package let message: String
-        /// When it happened; for one that is repeated, the last time.
+        /// The time of the error; for a repeated error, the last time.
         package let time: Timestamp
-        /// When work continued; nil if it has not.
+        /// The time when the work continued; nil if it has not continued.
         package internal(set) var recovery: Timestamp?
 
-        /// The message, when it happened, and when work continued.
+        /// The message, the time of the error, and the time when the work continued.
         package var summary: String {
             "\(message) (at \(time)\(recovery.map { ", recovered at \($0)" } ?? ""))"
         }
@@ -79,7 +79,7 @@ package final class ReplicationStatus: @unchecked Sendable {
         return body()
     }
 
-    /// The current numbers.
+    /// The current status.
     package var snapshot: Snapshot {
         withLock {
             current.rate = meter.rate(current.commits, at: .now)
@@ -102,9 +102,10 @@ package final class ReplicationStatus: @unchecked Sendable {
         }
     }
 
-    /// Records a connection, which ends the last error, together with the numbers that it begins with.
+    /// Records a connection, which ends the last error, together with its first values.
     ///
-    /// Others who wait for a connection without lag must not see the lag of an earlier one.
+    /// Both are recorded together, because a thread that waits for a connection without lag must not read the lag of an
+    /// earlier connection.
     func noteConnection(_ change: (inout Snapshot) -> Void = { _ in }) {
         update {
             change(&$0)
@@ -113,7 +114,7 @@ package final class ReplicationStatus: @unchecked Sendable {
         }
     }
 
-    /// Ends the work at the next opportunity.
+    /// Requests the end of the work.
     package func stop() {
         withLock {
             isStopped = true
@@ -123,7 +124,7 @@ package final class ReplicationStatus: @unchecked Sendable {
 
     var isStopping: Bool { withLock { isStopped } }
 
-    /// Ends ``pause(atMost:)``, because there may be work.
+    /// Ends ``pause(atMost:)``, because there can be new work.
     func signal() {
         withLock {
             hasSignal = true
@@ -155,7 +156,7 @@ package final class ReplicationStatus: @unchecked Sendable {
                 guard left > .zero else { return false }
                 var moment = timespec()
                 clock_gettime(CLOCK_REALTIME, &moment)
-                // A clock that is set meanwhile prolongs the wait by one round only.
+                // If the clock is set meanwhile, the wait is at most one round longer.
                 let (seconds, attoseconds) = min(left, .seconds(1)).components
                 let nanoseconds = moment.tv_nsec + Int(attoseconds / 1_000_000_000)
                 moment.tv_sec += Int(seconds) + nanoseconds / 1_000_000_000

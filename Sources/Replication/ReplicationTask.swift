@@ -1,7 +1,7 @@
 import ObjectStore
 import SystemCalls
 
-/// A publisher or follower on a thread of its own, for a program that continues to use the store.
+/// A publisher or follower on its own thread, for a program that uses the store at the same time.
 ///
 ///     let task = try ReplicationTask.publish("zoo.moonpool", NatsOptions("nats://localhost:4222"), stream: "zoo")
 ///     try store.write { … }
@@ -23,7 +23,7 @@ package final class ReplicationTask: Sendable {
 
     /// Publishes the commits of a store file.
     ///
-    /// Throws what ``Publisher`` throws when it is created.
+    /// Throws the errors of creating a ``Publisher``.
     package static func publish(
         _ path: String, _ servers: NatsOptions, stream: String,
         options: Publisher.Options = Publisher.Options()
@@ -40,7 +40,7 @@ package final class ReplicationTask: Sendable {
 
     /// Publishes the commits of a store file to tables of a PostgreSQL database.
     ///
-    /// Throws what ``PostgresPublisher`` throws when it is created.
+    /// Throws the errors of creating a ``PostgresPublisher``.
     package static func publish(
         _ path: String, to database: String,
         options: PostgresPublisher.Options = PostgresPublisher.Options()
@@ -57,7 +57,7 @@ package final class ReplicationTask: Sendable {
 
     /// Makes a store file follow a stream.
     ///
-    /// Throws what ``Follower`` throws when it is created.
+    /// Throws the errors of creating a ``Follower``.
     package static func follow(
         _ path: String, _ servers: NatsOptions, stream: String,
         options: Follower.Options = Follower.Options()
@@ -74,9 +74,9 @@ package final class ReplicationTask: Sendable {
 
     private typealias Work = (run: () throws -> Void, close: () -> Void)
 
-    /// The error of opening the store, handed from the thread to the caller.
+    /// The error of opening the store, which the thread passes to the caller.
     private final class Opening: @unchecked Sendable {
-        // Unchecked because it is written before the status says that work has begun, and read afterwards.
+        // Unchecked because the error is written before the status reports the start of the work, and read afterwards.
         var error: (any Error)?
     }
 
@@ -112,7 +112,7 @@ package final class ReplicationTask: Sendable {
         (error as? StoreError)?.message ?? "\(error)"
     }
 
-    /// Whether the work continues, even if no server can be reached at the moment.
+    /// Whether the work has not ended; also true if no server can be reached at the moment.
     package var isRunning: Bool { !status.snapshot.hasEnded }
 
     /// Waits until the stream holds a version of the publishing store, up to a time limit; returns whether it does.
@@ -127,7 +127,7 @@ package final class ReplicationTask: Sendable {
             && status.snapshot.isConnected
     }
 
-    /// Publishes what is committed, unless the server cannot be reached, and ends the work.
+    /// Publishes the existing commits, unless no server can be reached, and ends the work.
     ///
     /// Commits that are not published yet are published when the store is published again.
     package func finish(upTo version: UInt64) {

@@ -6,7 +6,7 @@ import ObjectStore
     import Darwin
 #endif
 
-/// The thread of a publisher or follower, which looks for work by itself.
+/// The thread of a publisher or follower, which detects new work without a notification.
 package struct ReplicationThread: Scheduler, @unchecked Sendable {
     // Unchecked because the thread's handle is only compared.
     private let owner = pthread_self()
@@ -18,7 +18,7 @@ package struct ReplicationThread: Scheduler, @unchecked Sendable {
         func cancel() {}
     }
 
-    /// The calling thread; stores that have work signal it to the status.
+    /// Uses the calling thread; stores with new work signal the status.
     package init(_ status: ReplicationStatus? = nil) { self.status = status }
 
     package var isOnThread: Bool { pthread_equal(owner, pthread_self()) != 0 }

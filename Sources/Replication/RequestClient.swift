@@ -3,12 +3,12 @@ import Synchronization
 import SystemCalls
 import Transfer
 
-/// Sends requests to the services of NATS servers, and waits for the replies on threads of its own.
+/// Sends requests to services through NATS servers, and waits for the replies on its own threads.
 ///
 ///     let client = RequestClient(NatsOptions("nats://localhost:4222"))
 ///     try client.send("zoo.write", body: Array("[1]".utf8), within: .seconds(5)) { result in … }
 ///
-/// The first request opens the connection, and further ones use it.
+/// The first request opens the connection; later requests reuse it.
 package final class RequestClient: Sendable {
     private let servers: NatsOptions
     private let connection = Mutex<Shared?>(nil)
@@ -16,7 +16,7 @@ package final class RequestClient: Sendable {
 
     /// A connection that several threads use.
     private struct Shared: @unchecked Sendable {
-        // Unchecked because the library lets any thread send messages, and each subscription belongs to one thread.
+        // Unchecked because any thread can send messages with the library, and each subscription belongs to one thread.
         let connection: NatsConnection
     }
 
@@ -65,7 +65,7 @@ package final class RequestClient: Sendable {
 
     private func connect(within limit: Duration) throws -> Shared {
         if let known = connection.withLock({ $0 }), known.connection.isOpen { return known }
-        // Not under the lock: other requests have time limits of their own.
+        // Runs without the lock, because other requests have their own time limits.
         let made = Shared(connection: try NatsConnection(servers, within: min(limit, .seconds(5))))
         return connection.withLock { known in
             if let known, known.connection.isOpen { return known }
@@ -110,18 +110,18 @@ package final class RequestClient: Sendable {
         }
     }
 
-    /// The error that a service has sent; nil for a reply.
+    /// Returns the error that a service has sent; nil for a reply.
     private static func error(_ message: NatsMessage) -> RequestError? {
         guard let text = message.headers(MessageHeader.serviceError) else { return nil }
         let code = message.headers(MessageHeader.serviceErrorCode) ?? "error"
-        // The body has the whole message, if a service of Moonpool sent it.
+        // The body contains the whole message, if a Moonpool service sent it.
         let whole = (try? JetStream.Answer(message.data))?.text("message") ?? ""
         return RequestError(code, whole.isEmpty ? text : whole)
     }
 }
 
 extension Duration {
-    /// The seconds as people write them: `5`, `0.25`.
+    /// Formats seconds for messages: `5`, `0.25`.
     fileprivate var shownSeconds: String {
         let whole = milliseconds / 1000
         let part = milliseconds % 1000

@@ -1,8 +1,9 @@
 /// An error that a requester receives instead of a reply.
 package struct RequestError: Error, Hashable, CustomStringConvertible {
-    /// A stable word for programs: `timed_out`, `unavailable`, `limit_exceeded`, `invalid_argument`, or what the handler gave.
+    /// The code for programs: `timed_out`, `unavailable`, `limit_exceeded`, `invalid_argument`, or the code of the
+    /// handler's error.
     package let code: String
-    /// A sentence for people.
+    /// The message.
     package let message: String
 
     package init(_ code: String, _ message: String) {
@@ -19,9 +20,9 @@ package struct RequestError: Error, Hashable, CustomStringConvertible {
     package var description: String { "\(message) (\(code))" }
 }
 
-/// The subjects of requests.
+/// Validates the subjects of requests.
 package enum RequestSubject {
-    /// Throws `invalid_argument` for a text that is not a subject: words between dots.
+    /// Throws `invalid_argument` for a text that is not a subject, which consists of words with dots between them.
     ///
     /// A service may use `*` for any word and a last `>` for one or more words.
     package static func check(_ subject: String, allowsWildcards: Bool) throws {

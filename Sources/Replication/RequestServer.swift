@@ -1,15 +1,15 @@
 import Synchronization
 import SystemCalls
 
-/// Receives the requests to a subject of NATS, on a thread of its own.
+/// Receives the requests to a NATS subject on its own thread.
 ///
 ///     let server = try RequestServer(NatsOptions("nats://localhost:4222"), subject: "zoo.write") { request in
 ///         request.answer(Array("true".utf8))
 ///     }
 ///     server.stop()
 ///
-/// Several servers of a subject share its requests: each one is received by one of them. A server that cannot be reached is
-/// tried again, until ``stop()``.
+/// Each request is received by only one of the servers of a subject. If no NATS server can be reached, it tries again
+/// until ``stop()``.
 package final class RequestServer: Sendable {
     /// The subject, which may have wildcards.
     package let subject: String
@@ -20,15 +20,15 @@ package final class RequestServer: Sendable {
     /// The requests that are not answered yet.
     private let unanswered = Mutex(0)
 
-    /// The most requests that wait for their answers here; further ones wait in the client library.
+    /// The maximum number of unanswered requests; further requests wait in the client library.
     private static let window = 256
-    /// Services of other NATS clients are members of this group too.
+    /// Services of other NATS clients use the same group.
     private static let group = "q"
 
     /// Starts the thread, which calls the handler for each request.
     ///
-    /// `report` receives what happens, for people. Throws ``RequestError`` for a subject that is not valid, and
-    /// ``ReplicationError`` if the client library is not installed.
+    /// `report` receives messages about errors and connections. Throws ``RequestError`` for a subject that is not
+    /// valid, and ``ReplicationError`` if the client library is not installed.
     package init(
         _ servers: NatsOptions, subject: String,
         report: @escaping @Sendable (String) -> Void = { _ in },
@@ -53,13 +53,13 @@ package final class RequestServer: Sendable {
         }
     }
 
-    /// Whether requests are received at the moment.
+    /// Whether the server currently receives requests.
     package var isConnected: Bool { status.snapshot.isConnected }
 
     /// The last error; nil if there was none.
     package var lastError: String? { status.snapshot.lastError?.message }
 
-    /// Ends the thread and waits until it calls the handler no more.
+    /// Ends the thread, and waits until it no longer calls the handler.
     package func stop() {
         status.stop()
         status.wait(atMost: .seconds(15), until: \.hasEnded)
@@ -103,11 +103,11 @@ package final class RequestServer: Sendable {
             handler(request)
         }
         try requests.end()
-        // Requests without a reply would keep their senders waiting until their time is over.
+        // Without a reply, the senders would wait until their time limits.
         while let message = try? requests.next(within: 1) {
             ReceivedRequest(message, connection) {}.refuse(.stopped(subject))
         }
-        // Answers that are on their way reach the server.
+        // Sends the remaining replies to the server.
         try connection.flush()
     }
 }

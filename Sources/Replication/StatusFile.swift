@@ -12,7 +12,7 @@ import Transfer
 ///
 /// Other processes show it. It is not part of the store, and nothing depends on it.
 struct StatusFile {
-    /// Follows the path of the store.
+    /// The path follows from the path of the store.
     static let suffix = "-replication"
 
     private let path: String
@@ -28,7 +28,7 @@ struct StatusFile {
         self.servers = servers
     }
 
-    /// Writes the file if the last time is a second ago.
+    /// Writes the file if it was last written at least a second ago.
     mutating func writeEachSecond(_ status: ReplicationStatus) {
         if let lastWrite, ContinuousClock.now - lastWrite < .seconds(1) { return }
         write(status)
@@ -70,7 +70,7 @@ struct StatusFile {
         if fclose(file) != 0 || !isWritten || rename(temporary, path) != 0 { unlink(temporary) }
     }
 
-    /// Reads the file of a store; nil if there is none.
+    /// Reads the file of a store; nil if it does not exist.
     static func read(_ store: String) -> JetStream.Answer? {
         guard let file = fopen(store + suffix, "r") else { return nil }
         defer { fclose(file) }
@@ -79,7 +79,7 @@ struct StatusFile {
         return try? JetStream.Answer(Array(buffer[..<count]))
     }
 
-    /// Whether a process exists.
+    /// Returns whether a process exists.
     static func isRunning(_ process: UInt64) -> Bool {
         guard let number = pid_t(exactly: process), number > 0 else { return false }
         return kill(number, 0) == 0 || errno == EPERM
