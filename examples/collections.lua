@@ -1,4 +1,4 @@
--- Lists, sets and maps: of values and of objects, changed in place.
+-- Lists, sets and maps of values and of objects, and changes to them.
 --
 -- Prints:
 --
@@ -20,10 +20,10 @@ local store = moonpool.open {
   schema = {
     Album = {
       title = "string primary",
-      tracks = "string[]",          -- a list: the order is yours
-      tags = "string<>",            -- a set: each value once, ordered by value
-      ratings = "int{}",            -- a map: values under keys, in the order of the keys
-      players = "Player{}",         -- links; a key stays when its object is deleted
+      tracks = "string[]",          -- a list: keeps the order of its elements
+      tags = "string<>",            -- a set: unique values, ordered by value
+      ratings = "int{}",            -- a map: text keys to values, ordered by key
+      players = "Player{}",         -- links; deleting an object keeps its key
     },
     Player = { name = "string primary", volume = "int" },
   },
@@ -65,7 +65,7 @@ print("after Zoe left: bass " .. tostring(album.players.bass) .. ", drums " .. a
 local low = store:objects("Album"):where("any ratings < 4")
 print("albums with a rating below 4: " .. low[1].title)
 
--- A method's name is never a key; `set` and `get` reach such keys.
+-- The name of a method is not usable as a key with a dot; use `set` and `get` for such keys.
 local ok, err = pcall(function()
   store:write(function() album.ratings.clear = 1 end)
 end)

@@ -1,12 +1,12 @@
--- CSV with cleaning: a list as people send it, brought into shape, and what cannot be saved reported.
+-- CSV cleaning: reads a list with formatting errors, corrects it, imports it, and reports the invalid rows.
 --
 -- Prints:
 --
 --     6 rows with the columns Customer No, Name, E-mail, Balance, Since
 --     unchanged: line 2, column 1: 'Customer.id' expects int, got "C-001"
---     cleaned: 4 of 6 rows; an exact double was dropped
---     dry run: 4 would be created, 0 updated, 1 left out
---     taken: 3 created, 0 updated, 1 left out
+--     cleaned: 4 of 6 rows; a duplicate was dropped
+--     dry run: 4 would be created, 0 updated, 1 rejected
+--     imported: 3 created, 0 updated, 1 rejected
 --     line 5, column 5: 'Customer.since' expects date?, got "2026-13-01"
 --     1 Ann Lee <ann@example.org> owes 1234.5 since 2026-11-20
 --     2 Bob Ray <bob@example.org> owes 0 since 2026-10-01
@@ -40,16 +40,16 @@ local store = moonpool.open {
   },
 }
 
--- 1. Look at it.
+-- 1. Show the rows and the columns.
 local rows, names = moonpool.csv.read(raw)
 print(("%d rows with the columns %s"):format(#rows, table.concat(names, ", ")))
 
--- 2. Try it unchanged. No row is imported: an import is all or nothing.
+-- 2. Import the file unchanged. An invalid row rolls back the whole import.
 local map = { ["Customer No"] = "id", Name = "name", ["E-mail"] = "email", Balance = "balance", Since = "since" }
 local ok, err = pcall(store.import, store, raw, { format = "csv", class = "Customer", map = map })
 print("unchanged: " .. err.message:match("line .*"))
 
--- 3. Clean it, row by row, into another file. Dates become ISO 8601, numbers lose their decoration.
+-- 3. Clean each row and write the result to another file: ISO 8601 dates, and numbers without units.
 local cleaners = {
   id = function(text) return text:match("^C%-0*(%d+)$") end,
   name = function(text) return (text:gsub("^%s+", ""):gsub("%s+$", "")) end,
@@ -73,19 +73,20 @@ for _, row in ipairs(rows) do
   end
 end
 moonpool.csv.write(clean, cleaned, { "id", "name", "email", "balance", "since" })
-print(("cleaned: %d of %d rows; %s was dropped"):format(#cleaned, #rows, doubles == 1 and "an exact double" or doubles))
+local dropped = doubles == 1 and "a duplicate" or doubles .. " duplicates"
+print(("cleaned: %d of %d rows; %s was dropped"):format(#cleaned, #rows, dropped))
 
--- 4. See what would happen, then do it. What is still bad goes to a file of its own, with the reason.
+-- 4. Import the file, first as a dry run. Invalid rows go to a separate file with the reasons.
 local options = { format = "csv", class = "Customer", skip_bad = rejects, dry_run = true }
 local function summary(report)
-  return ("%d created, %d updated, %d left out"):format(report.created, report.updated, report.rejected)
+  return ("%d created, %d updated, %d rejected"):format(report.created, report.updated, report.rejected)
 end
 local trial = store:import(clean, options)
-print(("dry run: %d would be created, %d updated, %d left out"):format(
+print(("dry run: %d would be created, %d updated, %d rejected"):format(
   trial.created + trial.rejected, trial.updated, trial.rejected))
 options.dry_run = false
 local report = store:import(clean, options)
-print("taken: " .. summary(report))
+print("imported: " .. summary(report))
 for _, reason in ipairs(report.reasons) do print(reason) end
 
 for customer in store:objects("Customer"):sorted("id"):each() do
@@ -94,7 +95,7 @@ for customer in store:objects("Customer"):sorted("id"):each() do
     customer.balance, customer.since and tostring(customer.since):sub(1, 10) or "?"))
 end
 
--- 5. The same list again tomorrow: those that are known are updated.
+-- 5. Import the list again. With `upsert`, rows with a known key update their objects.
 options.upsert = true
 report = store:import(clean, options)
 print(("again with upsert: %d created, %d updated"):format(report.created, report.updated))

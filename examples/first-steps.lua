@@ -19,7 +19,7 @@ local store = moonpool.open {
   },
 }
 
--- Every change happens inside a write. It becomes visible as a whole when the function returns.
+-- Every change happens inside a write. All changes become visible together when the function returns.
 local rex, max = store:write(function()
   local ann = store:create("Person", { name = "Ann" })
   return store:create("Dog", { id = 1, name = "Rex", age = 7, owner = ann }),
@@ -30,7 +30,7 @@ local dogs = store:objects("Dog")
 print(#dogs .. " dogs")
 for dog in dogs:sorted("age"):each() do print(dog.name .. " is " .. dog.age) end
 
--- An error rolls everything back that the function had done.
+-- An error rolls back all changes of the function.
 local ok, err = pcall(function()
   store:write(function()
     max.age = max.age + 1
@@ -40,7 +40,7 @@ end)
 print("a birthday went wrong: " .. tostring(err))
 print(max.name .. " is still " .. max.age)
 
--- Links are objects, and backlinks lead the other way.
+-- A link is an object, and backlinks follow links in the opposite direction.
 print(("%s's owner is %s, who has %d dogs"):format(max.name, max.owner.name, #rex.owner.dogs))
 
 store:close()

@@ -1,8 +1,8 @@
--- History: every write can be taken back, every version looked at again, and what happens written down and replayed.
+-- History: undo writes, read earlier versions, and record and replay changes.
 --
 -- Prints:
 --
---     Rex is 3, then 4; Max is gone
+--     Rex is 3, then 4; Max is deleted
 --     undo: Max is back, and is 5
 --     undo: Rex is 3
 --     redo: Rex is 4
@@ -27,10 +27,10 @@ end)
 local rex, max = store:object("Dog", "Rex"), store:object("Dog", "Max")
 local first = store.version
 
--- Undo and redo are transactions, and notify observers like any other.
+-- Undo and redo are transactions, which notify observers.
 write(function() rex.age = 4 end)
 write(function() store:delete(max) end)
-print("Rex is 3, then " .. rex.age .. "; Max is " .. (max:is_valid() and "there" or "gone"))
+print("Rex is 3, then " .. rex.age .. "; Max is " .. (max:is_valid() and "valid" or "deleted"))
 
 store:undo()
 print("undo: Max is back, and is " .. max.age)
@@ -39,7 +39,7 @@ print("undo: Rex is " .. rex.age)
 store:redo()
 print("redo: Rex is " .. rex.age)
 
--- A recording begins, and with the next write there is nothing to redo any more.
+-- Start a recording. A new write removes all steps to redo.
 local path = os.tmpname()
 local copy = moonpool.open { in_memory = "copy", schema = schema }
 copy:write(function()
@@ -67,7 +67,7 @@ for _, entry in ipairs(diff.modified) do
 end
 print(("since then: +%d Dog (%s)"):format(#diff.inserted, diff.inserted[1].name))
 
--- The recording, replayed into another store, drives that one's observers.
+-- Replaying the recording into another store notifies the observers of that store.
 write(function() rex.age = 11 end)
 recording:stop()
 

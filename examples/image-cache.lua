@@ -1,6 +1,8 @@
--- A background image cache: the main script only adds files; a worker notices, fetches and records them.
+-- A background image cache: the main script adds files, and a worker observes them, downloads them and records the
+-- result.
 --
--- The web server is one more worker, so that the example needs no network. Needs the Lua module luv (Debian: lua-luv).
+-- Another worker is the web server, so the example works without a network. It needs the Lua module luv (Debian:
+-- lua-luv).
 --
 -- Prints:
 --
@@ -22,7 +24,8 @@ local store = moonpool.open {
 }
 local folder = assert(luv.fs_mkdtemp("/tmp/image-cache-XXXXXX"))
 
--- A thread with an event loop of its own. It knows nothing of the locals around it: it gets what it needs as arguments.
+-- A worker has its own thread and event loop. It cannot use the local variables of the script; values are passed as
+-- arguments.
 local server = moonpool.worker("server", function()
   local uv = require "luv"
   local listener = uv.new_tcp()
@@ -43,7 +46,7 @@ local server = moonpool.worker("server", function()
   moonpool.post_to_parent(listener:getsockname().port)
 end)
 
--- `store` arrives as the worker's own store of the same data.
+-- The worker receives `store` as its own store with the same data.
 local cache = moonpool.worker("cache", function(store, folder)
   local uv = require "luv"
 
@@ -99,7 +102,7 @@ local port
 server:on_message(function(number) port = number end)
 moonpool.wait_until(function() return port end)
 
--- From here on the main script does nothing but add files.
+-- From here on, the main script only adds files.
 local names = { "/cat.png", "/dog.png", "/gone.png", "/owl.png" }
 for _, name in ipairs(names) do
   store:write(function()

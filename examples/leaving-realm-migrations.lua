@@ -1,4 +1,4 @@
--- From the migration block of a Realm app to a folder of migrations.
+-- Converts the migration block of a Realm app to a folder of migrations.
 --
 -- The app's block was a chain of versions:
 --
@@ -59,7 +59,7 @@ return {
 write("0003_rename_to_name.lua", [[
 return {
   changes = { Person = { name = "string" } },
-  drops = { "Person.fullName" }, -- the name; its values move
+  drops = { "Person.fullName" }, -- the property was renamed; its values are kept
   up = function(m) m:rename_property("Person", "fullName", "name") end,
   down = function(m) m:rename_property("Person", "name", "fullName") end,
 }

@@ -1,4 +1,4 @@
--- Leaving Realm: data as Realm's tools export it, extended JSON and all, with links that lead somewhere again.
+-- Leaving Realm: imports data in the extended JSON that Realm's tools export, and restores the links.
 --
 -- Prints:
 --
@@ -8,8 +8,8 @@
 --     Ann's dogs: Rex
 --     the photo has 4 bytes
 --
--- Such a file is an object with a list for each class. Classes that the store does not have would be made of the values
--- alone; declaring them first says which values are links.
+-- The file contains an object with a list for each class. The import creates missing classes from the values; declaring
+-- the classes first defines which values are links.
 
 local moonpool = require "moonpool"
 

@@ -1,20 +1,20 @@
--- Live expressions: code that runs again when something that it read has changed, and totals that keep up with every commit.
+-- Live expressions: code that runs again when a value that it has read changes, and totals that follow every commit.
 --
 -- Prints:
 --
---     3 orders, 45.5 in all, first by Ann
+--     3 orders, 45.5 in total, first by Ann
 --     average: 15.17
 --     by status: open 2, paid 1
 --     orders by Ann: 1
 --     --- pay the first order
 --     by status: open 1, paid 2
 --     --- add an order by Ann
---     4 orders, 60.0 in all, first by Ann
+--     4 orders, 60.0 in total, first by Ann
 --     average: 15.00
 --     by status: open 2
 --     orders by Ann: 2
 --     --- rename Ann
---     4 orders, 60.0 in all, first by Anna
+--     4 orders, 60.0 in total, first by Anna
 --     orders by Anna: 2
 
 local moonpool = require "moonpool"
@@ -38,14 +38,14 @@ end)
 
 local orders = store:objects "Order"
 
--- An effect runs now, and after each commit that changes what it read. Nothing is registered and nothing is forgotten.
+-- An effect runs immediately, and again after each commit that changes a value that it has read.
 
 moonpool.effect(function()
-  print(("%d orders, %.1f in all, first by %s"):format(
+  print(("%d orders, %.1f in total, first by %s"):format(
     orders:count(), orders:sum "total", first.customer.name))
 end)
 
--- Observed aggregates cost what a commit touches, however many orders there are.
+-- Updating observed aggregates takes time proportional to the change, not to the number of orders.
 
 local average = orders:observe_aggregate("average", "total", function(new) print(("average: %.2f"):format(new)) end)
 
@@ -56,7 +56,8 @@ local by_status = orders:group_by("status"):observe_aggregate("count", function(
   print("by status: " .. table.concat(texts, ", "))
 end)
 
--- A computed value is kept until its inputs change; an effect that reads it runs only when the value differs.
+-- A computed value is cached until its inputs change. An effect that reads it runs again only if the value is
+-- different.
 
 local line = moonpool.computed(function() return ("orders by %s: %d"):format(ann.name, #ann.orders) end)
 

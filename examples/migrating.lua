@@ -1,4 +1,4 @@
--- Migrating: three versions of one file, as three releases of a program would open it.
+-- Migrating: three releases of a program open the same file.
 --
 -- Prints:
 --
@@ -20,7 +20,7 @@ local path, old_path = os.tmpname(), os.tmpname()
 os.remove(path)
 os.remove(old_path)
 
--- The first release. A schema has version 0 unless the program counts.
+-- The first release. The default version of a schema is 0.
 local function first_release(path)
   local store <close> = moonpool.open {
     path = path,
@@ -41,17 +41,17 @@ end
 
 first_release(path)
 
--- The second release joins the names, knows the year of birth instead of the age, and weighs in numbers.
+-- The second release joins the names, stores the year of birth instead of the age, and the weight as a number.
 local second = {
   Person = { id = "int primary", name = "string", born = "int", weight = "double?" },
 }
 
--- New classes and indexes need no new version, anything else does.
+-- New classes and indexes do not require a new version; all other changes do.
 local ok, err = pcall(moonpool.open, { path = path, schema_version = 1, schema = second })
 print("without a new version: " .. err.code)
 
 local function to_second(m)
-  m:rename_property("Person", "age", "born") -- keeps the values, until they are replaced
+  m:rename_property("Person", "age", "born") -- keeps the values; they are replaced below
   m:each("Person", function(old, new)
     new.name = old.first .. " " .. old.last
     new.born = 2026 - old.age
@@ -62,19 +62,19 @@ end
 
 local store = moonpool.open {
   path = path, schema_version = 2, schema = second, migration = to_second,
-  drops = { "Person.first", "Person.last" }, -- joined in "name"; a loss that is not declared is refused
+  drops = { "Person.first", "Person.last" }, -- joined in "name"; data loss must be declared
 }
 local ann = store:object("Person", 1)
 print("version 2 knows " .. ann.name)
 print(("%s weighs %s kg"):format(ann.name, ann.weight))
 store:close()
 
--- The third release calls a Person a Member, and wants every weight to be known.
+-- The third release renames Person to Member, and requires a weight.
 local third = {
   Member = { id = "int primary", name = "string", born = "int", weight = "double" },
 }
 
--- An error anywhere leaves the file exactly as it was.
+-- An error leaves the file unchanged.
 ok, err = pcall(moonpool.open, {
   path = path, schema_version = 3, schema = third,
   migration = function(m)
@@ -90,7 +90,7 @@ store = moonpool.open(path)
 print("the file still has version " .. store.schema_version)
 store:close()
 
--- One function serves files of all older versions: it does what is due for the file at hand.
+-- One function migrates files of all older versions: each step runs only if the file needs it.
 local function to_third(m)
   print(("migrating from %d to %d"):format(m.old_version, m.new_version))
   m:rename_class("Person", "Member")

@@ -1,18 +1,19 @@
--- A nightly job: what cron runs, with a log for people and exit codes for machines.
+-- A nightly job for cron, with a readable log and exit codes.
 --
 --     moonpool examples/nightly.lua STORE INBOX.csv OUTBOX
 --
--- Exit codes: 0 all is well, 1 some rows were left out, 2 nothing was done. The inbox is the day's measurements, the outbox a
--- folder for the backup, the rejects and the report. Without arguments it shows itself at work.
+-- Exit codes: 0 for success, 1 for rejected rows, 2 for an error without changes. INBOX.csv contains the measurements
+-- of the day; OUTBOX is a folder for the backup, the rejected rows and the report. Without arguments, the script runs a
+-- demonstration.
 --
 -- Prints:
 --
 --     backup: 1 file
---     import: 3 created, 0 updated, 0 left out
+--     import: 3 created, 0 updated, 0 rejected
 --     report: 2 stations
 --     done: 0
 --     backup: 1 file
---     import: 1 created, 1 updated, 1 left out
+--     import: 1 created, 1 updated, 1 rejected
 --       line 4, column 4: 'Measurement.celsius' expects double, got "hot"
 --     report: 3 stations
 --     done: 1
@@ -28,8 +29,8 @@ local schema = {
 
 local function log(text, ...) print(text:format(...)) end
 
--- The whole job; what it returns is the exit code. Any error in it means that nothing was done: what is written to the store
--- is all or nothing, and each file appears whole or not at all.
+-- Runs the job and returns the exit code. After an error, nothing has changed: the import is one transaction, and each
+-- file appears only when it is complete.
 local function nightly(path, inbox, outbox)
   local store <close> = moonpool.open { path = path, schema = schema }
 
@@ -39,7 +40,7 @@ local function nightly(path, inbox, outbox)
   local report = store:import(inbox, {
     format = "csv", class = "Measurement", upsert = true, skip_bad = outbox .. "/rejects.jsonl",
   })
-  log("import: %d created, %d updated, %d left out", report.created, report.updated, report.rejected)
+  log("import: %d created, %d updated, %d rejected", report.created, report.updated, report.rejected)
   for _, reason in ipairs(report.reasons) do log("  %s", reason) end
 
   local rows = {}
@@ -61,7 +62,7 @@ end
 
 if arg[1] then os.exit(run(arg[1], arg[2], arg[3])) end
 
--- Three nights in a folder of their own.
+-- Three nights, in a temporary folder.
 local folder = os.tmpname()
 os.remove(folder)
 assert(os.execute("mkdir " .. folder))

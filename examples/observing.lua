@@ -1,4 +1,4 @@
--- Observing: collections, objects, single values and the store report what changed in them, and where.
+-- Observing: collections, objects, properties and the store report their changes.
 --
 -- Prints:
 --
@@ -6,20 +6,20 @@
 --     update: -0 +1 ~0
 --       Cleo is now at 1
 --     update: -1 +0 ~1
---       gone: Rex
+--       deleted: Rex
 --       changed: Max
 --     Max: age 9 -> 10
---     list: Max came at 1, Cleo came at 2
+--     list: Max inserted at 1, Cleo inserted at 2
 --     list: Cleo moved from 2 to 1
---     marks: 5 came at 2, 1 at 1 became 3
---     high marks: 4 came at 2
+--     marks: 5 inserted at 2, 1 at 1 became 3
+--     high marks: 4 inserted at 2
 --     owners of Max: 1
 --     age: 10 -> 11
 --     the store did change
 --     people: 1 modified, because of dogs.age
 --     silent: no call
 --     debounced: 3 changes in one call
---     queued: wrote as soon as the chunk was done
+--     queued: wrote after the chunk
 --     depends on Dog, Dog.name
 
 local moonpool = require "moonpool"
@@ -38,7 +38,7 @@ store:write(function()
   end
 end)
 
--- Results: the first call shows the collection, each later one what changed and where.
+-- Results: the first call reports the collection, each later call the changes and their indexes.
 
 local adults = store:objects("Dog"):where("age >= $1", 2):sorted("name")
 
@@ -52,11 +52,11 @@ local token = adults:observe(function(change)
   for _, index in ipairs(change.insertions) do
     print("  " .. change.collection[index].name .. " is now at " .. index)
   end
-  for _, dog in ipairs(change:deleted()) do print("  gone: " .. dog.name) end
+  for _, dog in ipairs(change:deleted()) do print("  deleted: " .. dog.name) end
   for _, dog in ipairs(change:modified()) do print("  changed: " .. dog.name) end
 end)
 
--- Observers run between the chunks of a script; `refresh` and `sleep` let them run inside one.
+-- Observers run between the chunks of a script. Inside a chunk, `refresh` and `sleep` run them.
 store:refresh()
 store:write(function() store:create("Dog", { name = "Cleo", age = 4 }) end)
 store:refresh()
@@ -67,7 +67,7 @@ end)
 store:refresh()
 token:invalidate()
 
--- An object reports which of its properties changed, with the old and the new value.
+-- An object reports its changed properties with the old and the new values.
 local max, cleo = store:object("Dog", "Max"), store:object("Dog", "Cleo")
 do
   -- `<close>` ends the observation at the end of the block.
@@ -80,19 +80,19 @@ do
   store:refresh()
 end
 
--- A list reports its edits: what was inserted, removed, replaced and moved.
+-- A list reports its edits: inserted, removed, replaced and moved elements.
 local ann = store:write(function() return store:create("Person", { name = "Ann" }) end)
 do
   local list_token <close> = ann.dogs:observe(function(change)
-    local came = {}
+    local inserted = {}
     for i, dog in ipairs(change:inserted()) do
-      came[i] = ("%s came at %d"):format(dog.name, change.insertions[i])
+      inserted[i] = ("%s inserted at %d"):format(dog.name, change.insertions[i])
     end
-    if #change.deletions == 1 and #came == 1 then
+    if #change.deletions == 1 and #inserted == 1 then
       print(("list: %s moved from %d to %d"):format(
         change:inserted()[1].name, change.deletions[1], change.insertions[1]))
     elseif change.type == "update" then
-      print("list: " .. table.concat(came, ", "))
+      print("list: " .. table.concat(inserted, ", "))
     end
   end)
   store:refresh()
@@ -102,12 +102,12 @@ do
   store:refresh()
 end
 
--- A list of plain values has no objects, so it reports the values.
+-- A list of plain values reports the values.
 store:write(function() max.marks = { 1 } end)
 do
   local marks_token <close> = max.marks:observe(function(change)
     if change.type == "initial" then return end
-    print(("marks: %d came at %d, 1 at %d became %d"):format(
+    print(("marks: %d inserted at %d, 1 at %d became %d"):format(
       change:inserted()[1], change.insertions[1], change.modifications[1], change:modified()[1]))
   end)
   store:refresh()
@@ -118,18 +118,18 @@ do
   store:refresh()
 end
 
--- So do the values that satisfy a condition, in an order of their own; positions are those in it.
+-- Filtered and sorted values are observable too. Their indexes are positions in the sorted result.
 do
   local high_token <close> = max.marks:where("SELF > 2"):sorted("desc"):observe(function(change)
     if change.type == "initial" then return end
-    print(("high marks: %d came at %d"):format(change:inserted()[1], change.insertions[1]))
+    print(("high marks: %d inserted at %d"):format(change:inserted()[1], change.insertions[1]))
   end)
   store:refresh()
   store:write(function() max.marks:append(1, 4) end)
   store:refresh()
 end
 
--- Backlinks are a collection like any other.
+-- Backlinks are an observable collection too.
 do
   local owners_token <close> = max.owners:observe(function(change)
     if change.type == "initial" then print("owners of Max: " .. #change.collection) end
@@ -137,7 +137,7 @@ do
   store:refresh()
 end
 
--- One property, and the store itself, whose observers run before `write` returns.
+-- Observe one property, or the store. Observers of the store run before `write` returns.
 do
   local age_token <close> = max:observe_value("age", function(new, old)
     print(("age: %d -> %d"):format(old, new))
@@ -150,7 +150,7 @@ do
   store:write(function() max.age = 12 end)
 end
 
--- Key paths say what counts as a modification; `why` says what a call was for.
+-- Key paths select the changes that count as modifications; `why` returns the reason of the last call.
 do
   local calls = 0
   local people <close> = store:objects("Person"):observe(function(change)
@@ -162,13 +162,13 @@ do
   store:refresh()
   print(("people: %d modified, because of %s"):format(modified, people:why().keypath))
 
-  -- A silent write spares the observers it names.
+  -- A silent write does not notify the given observers.
   store:write(function() store:create("Person", { name = "Bob" }) end, { without_notifying = { people } })
   store:refresh()
   print("silent: " .. (calls == 2 and "no call" or "a call"))
 end
 
--- `debounce` waits until nothing has changed for a while, `throttle` between two calls.
+-- `debounce` notifies once no change has occurred for a time; `throttle` limits the frequency of calls.
 do
   local debounced
   local calm <close> = store:objects("Dog"):observe(function(change)
@@ -183,13 +183,13 @@ do
   print("debounced: " .. debounced .. " changes in one call")
 end
 
--- A queued write runs when the write lock is free, without holding the script up.
+-- A queued write runs when the write lock is free, without blocking the script.
 local done = false
 store:write_async(function() done = true end)
 moonpool.wait_until(function() return done end, 60)
-print("queued: wrote as soon as the chunk was done")
+print("queued: wrote after the chunk")
 
--- What an observer depends on: a commit that touches nothing of it costs it nothing.
+-- `depends_on` lists the classes and properties that an observer depends on; other commits do not affect the observer.
 local last = store:objects("Dog"):observe(function() end, { keypaths = { "name" } })
 print("depends on " .. table.concat(last:stats().depends_on, ", "))
 last:invalidate()

@@ -1,19 +1,19 @@
--- Reads the package database of a Debian system into objects, asks questions, and watches it change.
+-- Imports the package database of a Debian system, queries it, and observes changes.
 --
 --     moonpool examples/packages.lua [FILE [STORE]]
 --
--- FILE is a list in Debian's control format, /var/lib/dpkg/status unless given; all packages of Debian
--- are in what `apt-cache dumpavail > FILE` writes. With STORE the objects are kept in that file, and
--- `moonpool STORE` opens it at the prompt; otherwise they live in memory.
+-- FILE is a list in Debian's control format, by default /var/lib/dpkg/status; `apt-cache dumpavail > FILE` writes a
+-- list of all Debian packages. With STORE, the objects are stored in that file, and `moonpool STORE` opens it at the
+-- prompt; otherwise they are in memory.
 --
--- A dependency links to one package: the first alternative that is in the list in a fitting version, else
--- the first virtual package that something provides. What nothing fulfils is kept as text in `unmet`.
--- Fitting versions are not demanded of virtual packages.
+-- A dependency links to one package: the first alternative in the list with a matching version, otherwise the first
+-- virtual package with a provider. Dependencies without a match are stored as text in `unmet`. Versions of virtual
+-- packages are not checked.
 --
 -- Prints, in this form:
 --
---     807 packages, 57 virtual ones, 31 sections, 230 maintainers, 2543 dependencies (4 unmet)
---     import: 0.05 s, of that 0.02 s the store's, 0.03 s reading and parsing
+--     807 packages, 57 virtual packages, 31 sections, 230 maintainers, 2543 dependencies (4 unmet)
+--     import: 0.05 s, of which 0.02 s in the store, 0.03 s reading and parsing
 --
 --     Largest packages
 --         181.2 MB  llvm-14-dev                      Modular compiler and toolchain technologies
@@ -21,7 +21,7 @@
 --     Most depended-on
 --           543  libc6                            GNU C Library: Shared libraries
 --     …
---     What git pulls in: 34 packages, 120.4 MB; the largest of them
+--     git requires 34 packages, 120.4 MB; the largest are
 --     …
 --     Sections by size
 --     …
@@ -40,7 +40,7 @@ local store = moonpool.open {
   schema = {
     Package = {
       name = "string primary",
-      version = "string?",             -- a virtual package has none
+      version = "string?",             -- nil for a virtual package
       priority = "string?",
       summary = "string?",
       installed_size = "int",          -- KiB
@@ -72,14 +72,13 @@ local field_names = {
   "Description", "Pre-Depends", "Depends", "Provides",
 }
 
---- Splits "a (>= 1) | b, c:any" into its groups, calling `use` with the text of each.
+--- Splits "a (>= 1) | b, c:any" into its groups, and calls `use` with the text of each group.
 local function each_group(text, use)
   for group in text:gmatch("%s*([^,]+)") do use(group) end
 end
 
---- Calls `use` with arrays of stanzas, some thousand at a time. A stanza is a table of fields, with the
---- maintainer parsed and the names of the provided packages. Plain searches for the few fields
---- that matter are twice as fast as looking at every line.
+--- Calls `use` with arrays of a few thousand stanzas. A stanza is a table of fields, with the parsed maintainer and the
+--- names of the provided packages. Searching for the needed fields is twice as fast as parsing every line.
 local function read_stanzas(name, use)
   local find, sub = string.find, string.sub
   local maintainer_names, maintainer_emails = {}, {}
@@ -92,7 +91,7 @@ local function read_stanzas(name, use)
       local _, last = find(text, starts[i], 1, true)
       if last then stanza[field_names[i]] = sub(text, last + 1, find(text, "\n", last, true) - 1) end
     end
-    -- The same text for all packages of a maintainer: parsed once.
+    -- All packages of a maintainer have the same text, which is parsed once.
     local maintainer = stanza.Maintainer or "unknown <unknown>"
     local name = maintainer_names[maintainer]
     if not name then
@@ -131,9 +130,9 @@ local function read_stanzas(name, use)
 end
 
 ---------------------------------------------------------------------------------------------------
--- Versions, ordered as Debian's policy says (section 5.6.12)
+-- Versions, in the order of Debian's policy (section 5.6.12)
 
---- How a character counts: the tilde before everything, even the end; letters before the rest.
+--- Returns the sort key of a character: the tilde precedes everything, even the end; letters precede other characters.
 local function weight(text, position)
   local byte = text:byte(position)
   if not byte or byte >= 48 and byte <= 57 then return 0 end
@@ -184,12 +183,12 @@ local fits = {
 ---------------------------------------------------------------------------------------------------
 -- Import: first the packages, then the links between them
 
-local packages = {}       -- by name: the object, or what a virtual one will be
+local packages = {}       -- by name: the object of a real or virtual package
 local versions = {}       -- by name, of real packages
-local relations = {}      -- what the second pass needs of each package
+local relations = {}      -- the fields of each package for the second pass
 local dependency_count, unmet_count = 0, 0
 
---- Finds or makes the section, maintainer or virtual package of that key, once.
+--- Returns a function that finds or creates the section, maintainer or virtual package with a key.
 local function keeper(class, make)
   local known = {}
   return function(key, ...)
@@ -209,7 +208,7 @@ local function create_packages(stanzas)
   for _, stanza in ipairs(stanzas) do
     local name = stanza.Package
     local is_installed = not stanza.Status or stanza.Status:find(" installed", 1, true)
-    -- The same name again is another architecture or version; the first one represents all.
+    -- Another package with the same name is another architecture or version; only the first one is imported.
     if is_installed and not versions[name] then
       versions[name] = stanza.Version or "0"
       packages[name] = store:create("Package", {
@@ -229,7 +228,8 @@ local function create_packages(stanzas)
   end
 end
 
---- What fulfils "a (>= 1) | b": the name of a real package, else of a virtual one, else false.
+--- Returns the package that satisfies "a (>= 1) | b": the name of a real package, otherwise of a virtual package,
+--- otherwise false.
 local function choose(group)
   local virtual
   for alternative in group:gmatch("[^|]+") do
@@ -245,9 +245,9 @@ local function choose(group)
   return virtual or false
 end
 
-local choices = {}        -- by group: what `choose` said; most groups occur many times
+local choices = {}        -- by group: the result of `choose`; most groups occur many times
 
---- The names of all packages that a package needs, each once, and what nothing fulfils.
+--- Returns the unique names of all packages that a package needs, and the groups without a match.
 local function resolve(relation)
   local names, unmet, seen = {}, {}, {}
   local function add(group)
@@ -273,7 +273,7 @@ end
 local started = clock()
 local storing = 0
 
---- Runs a step that belongs to the store and counts its time.
+--- Runs a step of the store and adds its duration.
 local function in_store(step, ...)
   local start = clock()
   step(...)
@@ -336,14 +336,14 @@ packages, versions, relations, choices = nil, nil, nil, nil
 local function printf(format, ...) print(format:format(...)) end
 local function megabytes(kibibytes) return ("%.1f MB"):format(kibibytes / 1024) end
 
---- Names with accents are longer in bytes than on the screen; cut where it does not hurt.
+--- Shortens a text. Names with accents have more bytes than characters.
 local function short(text) return (text or ""):sub(1, 48) end
 
 local real = store:objects("Package"):where("is_virtual == false")
-printf("%d packages, %d virtual ones, %d sections, %d maintainers, %d dependencies (%d unmet)",
+printf("%d packages, %d virtual packages, %d sections, %d maintainers, %d dependencies (%d unmet)",
   #real, #store:objects("Package"):where("is_virtual == true"), #store:objects "Section",
   #store:objects "Maintainer", dependency_count, unmet_count)
-printf("import: %.2f s, of that %.2f s the store's, %.2f s reading and parsing",
+printf("import: %.2f s, of which %.2f s in the store, %.2f s reading and parsing",
   total, storing, total - storing)
 
 print "\nLargest packages"
@@ -366,8 +366,7 @@ for i = 1, math.min(5, #ranking) do
   printf("    %5d  %-32s %s", ranking[i].count, package.name, short(note))
 end
 
---- Everything that must be there for `package`, itself not counted. Of the providers of a virtual package, only the
---- first one is listed.
+--- Returns all packages that `package` requires. Of the providers of a virtual package, only the first one is included.
 local function pulled_in(package)
   local found, seen, queue = {}, { [package.name] = true }, { package }
   local function add(needed)
@@ -388,7 +387,7 @@ if asked then
   local needed, size = pulled_in(asked), 0
   for _, package in ipairs(needed) do size = size + package.installed_size end
   table.sort(needed, function(a, b) return a.installed_size > b.installed_size end)
-  printf("\nWhat %s pulls in: %d packages, %s; the largest of them", asked.name, #needed, megabytes(size))
+  printf("\n%s requires %d packages, %s; the largest are", asked.name, #needed, megabytes(size))
   for i = 1, math.min(5, #needed) do
     printf("    %9s  %s", megabytes(needed[i].installed_size), needed[i].name)
   end

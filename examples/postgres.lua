@@ -1,4 +1,4 @@
--- PostgreSQL: a store goes into a database, SQL changes it, and the changes come back.
+-- PostgreSQL: exports a store to a database, changes the data with SQL, and imports the changes.
 --
 -- Prints:
 --
@@ -35,10 +35,11 @@ store:write(function()
   store:create("Person", { name = "Bob" })
 end)
 
--- Properties become columns, links foreign keys, lists of values arrays, lists of links tables of their own.
+-- Properties become columns, links become foreign keys, lists of values become arrays, and lists of links become
+-- tables.
 print(store:export(database, { replace = true }) .. " objects exported")
 
--- Another program would do this in SQL; here a second store plays its part.
+-- Another program would change the data with SQL; in this example, a second store does it.
 local other = moonpool.open { in_memory = "other" }
 other:import(database, { table = { "Person", "Dog" } })
 other:write(function()
@@ -48,7 +49,7 @@ other:write(function()
 end)
 local changed = other:export(database, { upsert = true })
 
--- Objects that exist are updated, new ones are created.
+-- Existing objects are updated, new ones are created.
 local fresh = moonpool.open { in_memory = "fresh", schema = { Dog = { id = "int primary", name = "string", age = "int" } } }
 fresh:write(function() fresh:create("Dog", { id = 1, name = "?", age = 0 }) end)
 local report = fresh:import(database, { upsert = true, table = "Dog", map = { tags = "", owner = "", friends = "" } })

@@ -5,10 +5,10 @@
 --     over 1 million: Berlin, Madrid, Paris, Vienna
 --     by argument: Berlin, Madrid
 --     shorthand: Bern
---     no river known: Madrid
+--     without a river: Madrid
 --     text: Berlin, Bern
 --     pattern: Berlin, Paris
---     like any of a list: Bern, Vienna
+--     matches one of a list: Bern, Vienna
 --     between: Paris, Vienna
 --     calculated: Berlin
 --     spoken there: Berlin, Bern, Vienna
@@ -20,10 +20,10 @@
 --     two long visits: Berlin
 --     backwards: Germany
 --     backwards without a property: Paris
---     nights in all: 13
---     behind a mixed value: Berlin, Bern
---     through a link in one: Paris
---     elements of a list in one: Berlin
+--     total nights: 13
+--     inside a mixed value: Berlin, Bern
+--     through a link in a mixed value: Paris
+--     list elements in a mixed value: Berlin
 --     by type: Berlin, Bern
 --     full text, the best first: Vienna, Paris
 --     in the text itself: Berlin, Madrid
@@ -47,12 +47,12 @@ local store = moonpool.open {
       name = "string primary",
       title = "string?",
       people = "double",                       -- in millions
-      area = "int",                            -- in square kilometres
+      area = "int",                            -- in square kilometers
       river = "string?",
       country = "Country",
       visits = "Visit[]",
       about = "string? fulltext",
-      facts = "mixed",                         -- anything: a map, a list, a link, text
+      facts = "mixed",                         -- a value of any type: a map, a list, a link, text
     },
     Visit = { year = "int", nights = "int" },
   },
@@ -86,18 +86,18 @@ end
 
 local function show(title, results) print(title .. ": " .. names(results)) end
 
--- Values and text. Arguments are counted from 1; nil equals nil only, and has no order.
+-- Values and text. Arguments are numbered from 1. nil equals only nil, and has no order.
 show("over 1 million", cities:where "people > 1")
 show("by argument", cities:where("people > $1 and area >= $2", 3, 600))
 show("shorthand", cities:where { river = "Aare" })
-show("no river known", cities:where "river == nil")
+show("without a river", cities:where "river == nil")
 show("text", cities:where "name beginswith[c] 'BER'")
 show("pattern", cities:where "river like 'S?*e*'")
-show("like any of a list", cities:where("name in $1", { "Vienna", "Bern", "Rome" }))
+show("matches one of a list", cities:where("name in $1", { "Vienna", "Bern", "Rome" }))
 show("between", cities:where "people between {2, 3}")
 show("calculated", cities:where "people * 1000000 / area < 5000 and people + 0.5 > 4")
 
--- Links and lists. `any` may be left out; `all` and `none` are true where there is nothing.
+-- Links and lists. `any` is the default quantifier; `all` and `none` are true for an empty list.
 show("spoken there", cities:where("any country.languages == $1", "German"))
 show("all visits were long", cities:where "all visits.nights >= 2")
 show("never visited", cities:where "visits.@count == 0")
@@ -109,41 +109,42 @@ show("two long visits", cities:where "subquery(visits, $v, $v.nights > 3 and $v.
 show("backwards", countries:where "cities.people > 3.5")
 show("backwards without a property",
   store:objects("City"):where("any visits in $1", store:objects("Visit"):where "year == 2022"))
-print("nights in all: " .. store:objects("Visit"):where("@links.City.visits.people > 1"):sum "nights")
+print("total nights: " .. store:objects("Visit"):where("@links.City.visits.people > 1"):sum "nights")
 
--- Mixed values: a name is the key of a map, or a property of the object that a link leads to; `any` asks the elements.
-show("behind a mixed value", cities:where "facts.founded > 1000")
-show("through a link in one", cities:where "facts.country.name == 'Spain'")
-show("elements of a list in one", cities:where "any facts.sights beginswith 'Reich'")
+-- Mixed values: a name is the key of a map, or a property of a linked object; `any` tests the elements of a list.
+show("inside a mixed value", cities:where "facts.founded > 1000")
+show("through a link in a mixed value", cities:where "facts.country.name == 'Spain'")
+show("list elements in a mixed value", cities:where "any facts.sights beginswith 'Reich'")
 show("by type", cities:where "facts.@type == 'map'")
 
--- Full text: words, in any order; `-word` excludes, `word*` is a beginning, and `@rank` is how well a text matches.
+-- Full text: words in any order; `-word` excludes a word, `word*` matches a prefix, and `@rank` is the relevance of a
+-- match.
 show("full text, the best first", store:objects("City"):where "about text 'museum -island' sort(@rank)")
 
--- Order, and what follows a condition in the text.
+-- The order, and the clauses after the condition in the text.
 show("in the text itself", cities:where "truepredicate sort(people desc) limit(2)")
 show("by visits", cities:sorted { { "visits.@count", "desc" }, { "visits.@sum.nights" } }:limit(3))
 show("one of each country", store:objects("City"):where("any country.languages == 'German'"):distinct("country.name"))
 
--- Sections: the objects that share a value, in groups that stay live.
+-- Sections: live groups of objects with the same value.
 local rivers = {}
 for i, section in ipairs(store:objects("City"):group_by "river") do
   rivers[i] = (section.key or "none") .. " " .. #section.objects
 end
 print("by river: " .. table.concat(rivers, ", "))
 
--- Numbers of a whole collection.
+-- Aggregates of a collection.
 print(("%.1f million people in %d cities, %.2f on average"):format(
   cities:sum "people", cities:count(), cities:average "people"))
 
--- How a query is run, in words.
+-- An explanation of the query's plan.
 print((store:objects("City"):where("name == 'Bern'"):explain():match "[^\n]+"))
 
--- Changing everything that a query finds, in one transaction.
+-- Change all objects of a query in one transaction.
 store:write(function() cities:where("country.name == 'Switzerland'"):update { title = "Bern (CH)" } end)
 print("renamed: " .. cities:where("title != nil")[1].title)
 
--- A mistake is an error that shows where it is and what was meant.
+-- The error for an invalid predicate shows its position and suggests a correction.
 local ok, err = pcall(function() return #cities:where "people > 1 and poeple < 3" end)
 print(err.message)
 

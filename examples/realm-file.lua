@@ -1,4 +1,4 @@
--- A Realm file, read without Realm: looked at, cleaned up, and moved to SQLite.
+-- Reads a Realm file without Realm, cleans the data up, and exports it to SQLite.
 --
 -- Prints:
 --
@@ -23,7 +23,7 @@ print(("imported %d objects of %s, %s and %s; schema version %d"):format(
 local rex = store:object("Dog", 1)
 print(("%s, %d years, wears %s, belongs to %s"):format(rex.name, rex.age, rex.collar.color, rex.owner.name))
 
--- The app wrote -1 where it did not know the age.
+-- The app stored -1 for an unknown age.
 store:write(function()
   for dog in store:objects("Dog"):where("age < 0"):each() do
     print(dog.name .. " has no age; set it to 0")

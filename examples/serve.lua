@@ -1,4 +1,4 @@
--- Writing from other machines: one script owns the store and answers requests, other scripts send them.
+-- Writing from other machines: one script owns the store and handles the requests of other scripts.
 --
 -- Prints:
 --
@@ -6,16 +6,16 @@
 --
 -- With an address, prints:
 --
---  | Rex was added, 1 dog in all
---  | Rex was there already, 1 dog in all
---  | Max was added, 2 dogs in all
+--  | Rex was added, 1 dog in total
+--  | Rex already exists, 1 dog in total
+--  | Max was added, 2 dogs in total
 --  | refused: a dog needs a name (bad_request)
 --  | refused: zoo.feed is not a request of this service (unknown_request)
 --  | the service answered 5 requests
 --
--- In a real system the service runs beside the publisher of the store (`store:publish`), and the other scripts run where
--- `store:follow` keeps a copy to read from. A request may be handled although its reply was lost, so this one names its key:
--- sent twice, it adds one dog.
+-- In a real system the service runs beside the publisher of the store (`store:publish`), and the other scripts run
+-- where `store:follow` keeps a copy to read from. If a reply is lost, the request may still have been handled. A
+-- request to add a dog therefore contains its key, so that a repeated request does not add a second dog.
 
 local moonpool = require "moonpool"
 
@@ -31,7 +31,7 @@ local store = moonpool.open {
 }
 local dogs = store:objects "Dog"
 
--- One function for each subject below zoo. An error with a code is an answer, too.
+-- One function for each subject below zoo. An error with a code is sent as the reply.
 local requests = {}
 
 requests["zoo.add"] = function(dog)
@@ -54,15 +54,15 @@ local service <close> = moonpool.serve {
 }
 moonpool.wait_until(function() return service.is_connected end)
 
--- Another machine would run this part; here a worker does.
+-- A worker runs this part, as another machine would.
 local visitor = moonpool.worker("visitor", function(url)
   local moonpool = require "moonpool"
 
   local function add(dog, subject)
     local ok, reply = pcall(moonpool.request, { url = url, subject = subject or "zoo.add", body = dog, timeout = 30 })
     if not ok then return print(("refused: %s (%s)"):format(reply.message, reply.code)) end
-    local what = reply.is_new and "was added" or "was there already"
-    print(("%s %s, %d dog%s in all"):format(reply.name, what, reply.count, reply.count == 1 and "" or "s"))
+    local what = reply.is_new and "was added" or "already exists"
+    print(("%s %s, %d dog%s in total"):format(reply.name, what, reply.count, reply.count == 1 and "" or "s"))
   end
 
   add { id = 1, name = "Rex" }

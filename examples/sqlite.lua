@@ -1,4 +1,4 @@
--- SQLite: a store goes out as a database, SQL asks about it, and it comes back as it was.
+-- SQLite: exports a store as a database, queries it with SQL, and imports it without loss.
 --
 -- Prints:
 --
@@ -21,7 +21,7 @@ if not os.execute("command -v sqlite3 > /dev/null") then
   os.exit(0)
 end
 
--- Runs SQL by the command line of SQLite.
+-- Runs SQL with the command line of SQLite.
 local function sql(path, text)
   local pipe = assert(io.popen(("sqlite3 '%s' \"%s\""):format(path, text)))
   for line in pipe:lines() do print(line) end
@@ -48,7 +48,7 @@ local base = os.tmpname()
 local database, shop = base .. ".sqlite", base .. "-shop.sqlite"
 print(store:export(database) .. " objects exported")
 
--- A link is a foreign key, a list or set of links is a table of its own.
+-- A link becomes a foreign key; a list or set of links becomes a table.
 sql(database, "SELECT owner, count(*), sum(age) FROM Dog GROUP BY owner ORDER BY owner")
 sql(database, "SELECT target, count(*) FROM Dog_toys GROUP BY target ORDER BY target")
 
@@ -58,7 +58,7 @@ local report = copy:import(database)
 local rex = copy:object("Dog", 1)
 print(("back again: %d objects; Rex, owned by %s, has %d toys"):format(report.created, rex.owner.name, #rex.toys))
 
--- Databases that others made come in too: tables become classes, foreign keys links.
+-- Other databases can be imported too: tables become classes, and foreign keys become links.
 sql(shop, [[
   CREATE TABLE orders (id INTEGER PRIMARY KEY, made DATE);
   CREATE TABLE order_items (

@@ -105,7 +105,7 @@ import Testing
         #expect(outcome.error == "")
         #expect(
             outcome.lines.first
-                == "4 packages, 2 virtual ones, 4 sections, 2 maintainers, 7 dependencies (2 unmet)"
+                == "4 packages, 2 virtual packages, 4 sections, 2 maintainers, 7 dependencies (2 unmet)"
         )
         #expect(outcome.lines.dropFirst().first?.hasPrefix("import: ") == true)
     }
@@ -121,7 +121,7 @@ import Testing
     @Test func `follows links and virtual packages`() throws {
         let lines = try run().lines
         #expect(
-            lines.contains("What editor pulls in: 3 packages, 1.8 MB; the largest of them"))
+            lines.contains("editor requires 3 packages, 1.8 MB; the largest are"))
     }
 
     @Test func `shows an observer at work`() throws {

@@ -1,4 +1,4 @@
--- Follows a stream and prints how many animals each commit of the publisher brings: moonpool observe.lua STORE SERVERS
+-- Follows a stream and prints the number of animals in each commit of the publisher: moonpool observe.lua STORE SERVERS
 local moonpool = require "moonpool"
 local store = moonpool.open { path = arg[1] }
 local following = store:follow { url = arg[2], stream = "zoo" }

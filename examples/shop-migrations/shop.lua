@@ -1,7 +1,7 @@
--- A shop's data over five migrations: tried out, applied, taken back.
+-- Five migrations of a shop's data: tested, applied and undone.
 --
--- The migrations and their tests are in `migrations/` beside this file. What is done here with functions, the command
--- does as well: `moonpool migrate test migrations`, `moonpool migrate up shop.moonpool --dir migrations` and so on.
+-- The migrations and their tests are in `migrations/` beside this file. The commands `moonpool migrate test migrations`
+-- and `moonpool migrate up shop.moonpool --dir migrations` do the same as the functions in this script.
 --
 -- Prints:
 --
@@ -26,11 +26,11 @@ local path = os.tmpname()
 os.remove(path)
 local function short(text) return (text:gsub(path:gsub("%p", "%%%0"), "shop.moonpool")) end
 
--- Each migration has a test beside it, which needs no store.
+-- Each migration has a test file, which does not need a store.
 local tests = migrate.test(migrations)
 print(("%d tests, %d failed"):format(#tests.tests, tests.failures))
 
--- The shop as it was when it opened.
+-- The data of the shop before the migrations.
 migrate.up(path, { dir = migrations, to = 1 })
 do
   local store <close> = moonpool.open(path)
@@ -49,7 +49,7 @@ do
 end
 print(#migrate.status(path, { dir = migrations }).pending .. " pending")
 
--- A dry run works on a copy, and names every object that fails.
+-- A dry run applies the migrations to a copy, and reports every object that fails.
 local trial = migrate.up(path, { dir = migrations, dry_run = true })
 for _, migration in ipairs(trial.applied) do
   for _, failure in ipairs(migration.failures) do
@@ -83,7 +83,7 @@ do
 end
 print("up to date: " .. tostring(migrate.check(path, { dir = migrations }) == 0))
 
--- The last backup takes the store's place; what was there is kept beside it.
+-- The last backup replaces the store; the replaced file is kept beside it.
 local undone = migrate.undo(path, { dir = migrations })
 do
   local store <close> = moonpool.open(path)

@@ -1,4 +1,4 @@
--- What the shop began with: everything is text, and a sale knows numbers instead of objects.
+-- The first schema of the shop: all values are text, and a sale contains numbers instead of links.
 return {
   schema = {
     Customer = { id = "int primary", name = "string", address = "string", joined = "string" },

@@ -1,4 +1,4 @@
--- First and last names, which letters and sorting need.
+-- Splits names into first and last names, for letters and for sorting.
 return {
   schema = {
     Customer = {

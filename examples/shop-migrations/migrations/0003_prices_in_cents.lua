@@ -1,4 +1,4 @@
--- Prices as whole cents, because sums of text are none.
+-- Stores prices as whole cents, because text cannot be added.
 return {
   schema = {
     Customer = {

@@ -1,4 +1,4 @@
--- What a customer has bought on one day becomes an order with links, whose lines are its own.
+-- The purchases of a customer on one day become an order with embedded lines, which link to products.
 return {
   schema = {
     Customer = {

@@ -1,4 +1,4 @@
--- Addresses in parts, dates as dates, and products that are called by their name.
+-- Splits addresses, converts dates, and renames the titles of products to names.
 return {
   schema = {
     Customer = {

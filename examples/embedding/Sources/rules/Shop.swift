@@ -1,16 +1,16 @@
-// A shop whose owners write their discounts as rules in Lua. Their scripts see orders and may ask for the stock; they
-// reach nothing else, and one that does not end, or wants too much memory, is stopped.
+// A shop with discount rules in Lua. The scripts can read orders and query the stock, but have no other access. A
+// script that does not end or needs too much memory is stopped.
 //
 // It prints:
 //   cheap.lua: 10.0 off
-//   stock.lua: 25.0 off, says: 3 tables left
+//   stock.lua: 25.0 off, note: 3 tables left
 //   greedy.lua: stopped (the limit of 20000000 instructions was reached)
 //   curious.lua: failed (curious.lua:1: attempt to index a nil value (global 'io'))
 //   wrong.lua: failed (the result: number expected, got string)
 
 import MoonpoolScripting
 
-/// What a rule sees of an order.
+/// The properties of an order that a rule can read.
 final class Order: ScriptObject {
     let item: String
     let price: Double
@@ -24,13 +24,13 @@ final class Order: ScriptObject {
         "Order", [.property("item") { $0.item }, .property("price") { $0.price }])
 }
 
-/// What the shop knows, for many tasks at once.
+/// The stock of the shop, which many tasks can query at the same time.
 actor Stock {
     private var counts = ["table": 3, "chair": 12]
 
     func count(of item: String) throws -> Int {
         guard let count = counts[item] else {
-            throw ScriptFunctionError("unknown_item", "there is no '\(item)' in this shop")
+            throw ScriptFunctionError("unknown_item", "unknown item '\(item)'")
         }
         return count
     }
@@ -55,7 +55,7 @@ struct Shop {
     ]
 
     func open() async throws {
-        // Instructions, so that a rule gets as far on a busy machine as on an idle one.
+        // The limit counts instructions instead of time, so that it does not depend on the load of the machine.
         let limits = ScriptLimits(memory: 16 << 20, instructions: 20_000_000)
         let engine = try ScriptEngine(.sandboxed(limits: limits))
         let stock = Stock()
@@ -80,12 +80,12 @@ struct Shop {
     }
 }
 
-/// What a rule has said.
+/// The notes of a rule.
 actor Notes {
     private var lines: [String] = []
     func add(_ line: String) { lines.append(line) }
     func take() -> String {
         defer { lines = [] }
-        return lines.isEmpty ? "" : ", says: " + lines.joined(separator: ", ")
+        return lines.isEmpty ? "" : ", note: " + lines.joined(separator: ", ")
     }
 }

@@ -78,7 +78,7 @@ final class DogList {
     }
 }
 
-/// The same store on an actor of its own.
+/// Uses the same store on another actor.
 actor Importer {
     private var store: Store?
     func start() throws {

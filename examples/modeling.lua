@@ -1,4 +1,4 @@
--- Modeling: links, lists, sets and maps, what belongs to one parent, the way back, and values of any type.
+-- Modeling: links, lists, sets, maps, embedded objects, backlinks and values of any type.
 --
 -- Prints:
 --
@@ -6,7 +6,7 @@
 --     Rex is walked by Ann, Bob
 --     Bob walks Rex and Max
 --     dogs that live in Main Street: Max, Rex
---     Ann has moved to 9 Side Street; 1 address is left
+--     Ann has moved to 9 Side Street; 1 address remains
 --     without Ann there are 0 addresses, and Rex has no owner
 --     Rex is walked by Bob
 --     a circle of friends: Bob -> Cleo -> Bob
@@ -15,7 +15,7 @@
 --     shots: distemper 2024, rabies 2025
 --     Max has the number D-2 and the chip 12, of Acme, with 2 readings
 --     12.30 + 0.10 = 12.40
---     a copy that stays: Max; the dog: Maximilian
+--     a frozen copy: Max; the dog: Maximilian
 --     in another store: Bob walks Maximilian, Rex
 
 local moonpool = require "moonpool"
@@ -29,7 +29,7 @@ end
 local schema = {
   Person = {
     name = "string primary",
-    address = "Address",               -- embedded: part of this person only
+    address = "Address",               -- embedded: belongs to this person only
     dogs = "Dog[]",                    -- a list of links: the dogs this person walks
     friend = "Person",                 -- a link; nil until it is set
     owned = "backlinks Dog.owner",     -- computed: the dogs whose `owner` is this person
@@ -37,10 +37,10 @@ local schema = {
   Dog = {
     name = "string primary",
     owner = "Person",
-    number = { type = "string", default = next_number },   -- a function gives each object a default of its own
-    tags = "string<>",                 -- a set: each value once, in order
-    shots = "int{}",                   -- a map with text as keys
-    chip = "mixed",                    -- any value, with lists, maps and links inside
+    number = { type = "string", default = next_number },   -- the function returns the default of each new object
+    tags = "string<>",                 -- a set: unique values, in order
+    shots = "int{}",                   -- a map with text keys
+    chip = "mixed",                    -- a value of any type, also with nested lists, maps and links
     fee = { type = "decimal", default = moonpool.decimal "12.30", map_to = "annual_fee" },   -- its name in the file
     walkers = "backlinks Person.dogs", -- computed: the people whose `dogs` contains this dog
   },
@@ -54,7 +54,8 @@ local function names(objects)
   return table.concat(found, ", ")
 end
 
--- Nested tables create what is linked. An embedded object is always made that way: it has no life of its own.
+-- Nested tables create linked objects. This is the only way to create an embedded object, which exists only as part of
+-- its parent.
 store:write(function()
   local ann = store:create("Person", {
     name = "Ann",
@@ -71,7 +72,7 @@ local ann, bob = store:object("Person", "Ann"), store:object("Person", "Bob")
 local rex = store:object("Dog", "Rex")
 print(("%s lives at %d %s and has %d dogs"):format(ann.name, ann.address.number, ann.address.street, #ann.owned))
 
--- Backlinks are never stored and never stale: they are the links, read from the other end.
+-- Backlinks are not stored. They are computed from the links, so they are always current.
 print("Rex is walked by " .. names(rex.walkers))
 print("Bob walks " .. bob.dogs[1].name .. " and " .. bob.dogs[2].name)
 
@@ -79,34 +80,35 @@ print("Bob walks " .. bob.dogs[1].name .. " and " .. bob.dogs[2].name)
 local neighbors = store:objects("Dog"):where("owner.address.street == $1", "Main Street")
 print("dogs that live in Main Street: " .. names(neighbors))
 
--- A new address replaces the old one, which is gone with that.
+-- A new address replaces the old one, which is deleted.
 store:write(function() ann.address = { street = "Side Street", number = 9 } end)
-print(("Ann has moved to %d %s; %d address is left"):format(
+print(("Ann has moved to %d %s; %d address remains"):format(
   ann.address.number, ann.address.street, #store:objects("Address")))
 
--- What is embedded goes with its parent; what is linked stays, and its links to what is gone become nil.
+-- Deleting an object also deletes its embedded objects. Linked objects remain, and links to the deleted object become
+-- nil.
 store:write(function() store:delete(ann) end)
 print(("without Ann there are %d addresses, and Rex has %s owner"):format(
   #store:objects("Address"), rex.owner and "an" or "no"))
 print("Rex is walked by " .. names(rex.walkers))
 
--- Objects that are in no store yet may be linked in any way; one `add` stores all of them.
+-- New objects can link to each other before they are in a store; one `add` stores all of them.
 local cleo = moonpool.new("Person", { name = "Cleo" })
 local dora = moonpool.new("Person", { name = "Dora", friend = cleo })
 cleo.friend = dora
 store:write(function()
   store:add(cleo)
-  cleo.friend = bob          -- from here on `cleo` is the stored object
+  cleo.friend = bob          -- now `cleo` is the stored object
   bob.friend = cleo
   store:delete(dora)
 end)
 print(("a circle of friends: %s -> %s -> %s"):format(bob.name, bob.friend.name, bob.friend.friend.name))
 
--- Handles of one object are equal, and a copy as plain tables keeps circles.
+-- Two handles of the same object are equal, and a copy as plain tables preserves circular links.
 local copy = bob:to_table(5)
 print("Bob's friend's friend is Bob again: " .. tostring(bob.friend.friend == bob and copy.friend.friend == copy))
 
--- Sets, maps and mixed values are changed in place; a mixed value contains a value of any type.
+-- Sets, maps and mixed values can be changed in place. A mixed value contains a value of any type.
 local max = store:object("Dog", "Max")
 store:write(function()
   rex.tags = { "loud", "clever", "loud" }
@@ -126,7 +128,7 @@ print(("Max has the number %s and the chip %d, of %s, with %d readings"):format(
 -- Decimals are exact.
 print("12.30 + 0.10 = " .. tostring(max.fee + moonpool.decimal "0.10"))
 
--- A frozen object stays as it was, on any thread; a live one changes.
+-- A frozen object never changes and is usable on any thread; a live object changes.
 local kept = max:freeze()
 store:write(function() store:object("Dog", "Max").owner = bob end)
 local renamed = store:write(function()
@@ -136,9 +138,9 @@ store:write(function()
   bob.dogs = { rex, renamed }
   store:delete(max)
 end)
-print("a copy that stays: " .. kept.name .. "; the dog: " .. bob.dogs[2].name)
+print("a frozen copy: " .. kept.name .. "; the dog: " .. bob.dogs[2].name)
 
--- An object given to another store is copied, with all that it leads to.
+-- Creating an object of another store copies it together with all objects that it links to.
 local other = moonpool.open { in_memory = "another", schema = schema }
 other:write(function() other:create("Person", bob) end)
 print("in another store: Bob walks " .. names(other:object("Person", "Bob").dogs))
