@@ -34,8 +34,8 @@ import Testing
         mutating func remove(_ entry: Pair) { entries.remove(at: place(entry)) }
     }
 
-    /// Values as indexes see them: words, few distinct ones, zero bytes, prefixes of each other,
-    /// very long ones that agree.
+    /// Typical values of an index: words, few distinct values, zero bytes, prefixes of each other, and very long values
+    /// with a common prefix.
     private func randomBytes(_ style: UInt64, _ generator: inout SeededGenerator) -> [UInt8] {
         func letters(_ count: Int, _ range: ClosedRange<UInt8>) -> [UInt8] {
             (0..<count).map { _ in UInt8.random(in: range, using: &generator) }
@@ -180,7 +180,7 @@ import Testing
                 case 0:
                     text = "key \(Int.random(in: 1_000_000...1_000_000 + next, using: &generator))"
                 case 1 where !model.entries.isEmpty:
-                    // because: there are entries.
+                    // Safe because there are entries.
                     let gone = model.entries.randomElement(using: &generator)!
                     try gone.bytes.withUnsafeBytes {
                         try index.remove($0, ObjectKey(gone.key), in: write.handle)

@@ -4,7 +4,7 @@ import Testing
 @testable import ColumnStorage
 
 @Suite struct BytesTestTests {
-    /// Whether a value contains a part, found by comparing at every offset.
+    /// Returns whether a value contains a part, by comparing at every offset.
     private func contains(_ part: [UInt8], in value: [UInt8]) -> Bool {
         part.isEmpty
             || value.indices.contains { value[$0...].prefix(part.count).elementsEqual(part) }
@@ -14,7 +14,7 @@ import Testing
         var random = SeededGenerator(seed: 7)
         var found = 0
         for _ in 0..<400 {
-            // Few changes between two letters: parts begin again and again.
+            // Long runs of two letters, so that many partial matches occur.
             var value: [UInt8] = []
             while value.count < 600 {
                 let run = Int.random(in: 1...80, using: &random)
@@ -36,7 +36,7 @@ import Testing
     @Test func `needs no longer for texts that are made to need long`() {
         let value = [UInt8](repeating: 97, count: 2_000_000)
         let part = [UInt8](repeating: 97, count: 1_000_000) + [98]
-        // Looking everywhere would take 10¹² steps.
+        // Comparing at every offset would take 10¹² steps.
         let isThere = value.withUnsafeBytes { value in
             part.withUnsafeBytes { BytesTest.contains(value, $0) }
         }

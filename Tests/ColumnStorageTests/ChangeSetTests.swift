@@ -3,15 +3,14 @@ import Testing
 
 @testable import ColumnStorage
 
-/// A table as a plain dictionary, so that what happened between two versions can be worked out from
-/// the versions.
+/// A table as a plain dictionary, from which a test computes the changes between two versions.
 private struct Model {
     var rows: [Int64: [Int: Int]] = [:]
     var nextKey: Int64 = 0
 }
 
 @Suite struct ChangeSetTests {
-    /// Changes a model at random and returns what a commit would record.
+    /// Makes random changes to a model and returns the record of a commit.
     private func commit(
         _ tables: inout [TableID: Model], _ generator: inout SeededGenerator
     ) -> ChangeSet {
@@ -91,7 +90,7 @@ private struct Model {
                 #expect(record.modified[column] ?? KeySet() == keys.intersection(kept))
             }
         }
-        // Merging is associative, so the history may merge in any grouping.
+        // Merging is associative, so the history can merge in any grouping.
         var grouped = pairs
         while grouped.count > 1 {
             let index = Int.random(in: 0..<grouped.count - 1, using: &generator)

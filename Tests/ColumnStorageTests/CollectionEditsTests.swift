@@ -3,7 +3,7 @@ import Testing
 
 @testable import ColumnStorage
 
-/// What commits record of the edits of a list.
+/// The edits of a list that commits record.
 @Suite struct CollectionEditsTests {
     private static let table = TableID(rawValue: 1)
     private static let column = ColumnID(rawValue: 0)
@@ -65,7 +65,7 @@ import Testing
             for value in [UInt8(0), 1, 0x7F, 0x80, 0xFF] {
                 var damaged = bytes
                 damaged[position] = value
-                // Whatever comes of it, nothing traps.
+                // Any result is allowed, but nothing must crash.
                 _ = try? damaged.withUnsafeBytes { try ChangeSet(decoding: $0) }
             }
             #expect(throws: DamagedEncoding.self) {

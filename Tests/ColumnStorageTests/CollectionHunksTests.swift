@@ -3,7 +3,7 @@ import Testing
 
 @testable import ColumnStorage
 
-/// What edits have replaced of a collection.
+/// The elements of a collection that edits have replaced.
 @Suite struct CollectionHunksTests {
     /// Numbers of the old elements in their order, -1 for new ones.
     private static func applied(_ edits: [CollectionEdits.Edit], to count: Int) -> [Int] {
@@ -20,7 +20,7 @@ import Testing
         return elements
     }
 
-    /// The old elements, from the present ones and the hunks.
+    /// The old elements, computed from the present ones and the hunks.
     private static func restored(_ hunks: CollectionHunks, _ present: [Int]) -> [Int]? {
         var (old, rest) = ([Int](), present[...])
         for hunk in hunks.hunks {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ColumnStorage
 
-/// Sorting in place gives what the standard library gives, also for inputs that divide badly.
+/// Sorting in place gives the same result as the standard library, also for inputs with bad pivots.
 @Suite struct InPlaceSortTests {
     private static func sorted(_ numbers: [UInt32]) -> [UInt32] {
         var numbers = numbers
@@ -20,7 +20,7 @@ import Testing
             #expect(Self.sorted(numbers) == expected)
             #expect(Self.sorted(expected) == expected)
             #expect(Self.sorted(expected.reversed()) == expected)
-            // Up and down again, and a few elements out of order.
+            // Ascending, descending, and with a few elements out of order.
             #expect(Self.sorted(expected + expected.reversed()) == (expected + expected).sorted())
             var nearly = expected
             for _ in 0..<min(3, count) {
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test func `an order against which a median of three fails takes no quadratic time`() {
-        // Answers of the comparison are chosen so that each pivot is as small as possible (McIlroy's adversary).
+        // The comparison chooses its results so that each pivot is as small as possible (McIlroy's adversary).
         let count = 20_000
         var values = [Int](repeating: count, count: count)
         var next = 0

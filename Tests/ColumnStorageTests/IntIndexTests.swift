@@ -54,7 +54,7 @@ import Testing
         #expect(try index.count(in: handle) == all.count, sourceLocation: sourceLocation)
     }
 
-    /// Adds or removes some entries in one of the ways that writes have.
+    /// Adds or removes entries in one of the patterns of writes.
     private func change(
         _ index: IntIndex, _ model: inout Model, _ handle: TransactionHandle,
         _ generator: inout SeededGenerator, seed: UInt64
@@ -79,7 +79,7 @@ import Testing
                 try insert(value, .random(in: 0...100_000, using: &generator))
             }
         case 2:
-            // Few values, many keys, repeated entries: what a link index looks like.
+            // Few values, many keys and repeated entries, as in a link index.
             for _ in 0..<Int.random(in: 1...400, using: &generator) {
                 try insert(
                     .random(in: 0...4, using: &generator) * 1000,

@@ -128,7 +128,7 @@ import Testing
             if Bool.random(using: &generator) { damaged.removeLast() }
             damaged.withUnsafeBytes {
                 var reader = ByteReader($0, of: "keys")
-                // Damage that happens to be a valid set must be one in all respects.
+                // Damaged bytes that are a valid set by chance must behave as a set.
                 if let other = try? KeySet(from: &reader), other.count < 10_000 {
                     #expect(KeySet(unordered: Array(other)) == other)
                 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ColumnStorage
 
-/// Compares patching a leaf with packing it again, which is the simple way.
+/// Compares patching a leaf with the simple method, packing it again.
 @Suite struct LeafPatchingTests {
     private let packer = LeafPacker()
     private let other = LeafPacker()
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    /// Nil if the leaf could not be patched.
+    /// Returns nil if the leaf could not be patched.
     private func check(_ pair: Pair, _ label: String) -> Bool? {
         guard let patched = packer.patch(pair.leaf, pair.kind) else { return nil }
         let packed = other.pack(pair.leaf, pair.kind, present: ~.zero, long: .zero)
@@ -49,7 +49,7 @@ import Testing
         #expect(patched.count == packed.count, "\(label)")
         #expect(left.encoding == right.encoding && left.flags == right.flags, "\(label)")
         if pair.kind == .double {
-            // Zeros of both signs are one bound.
+            // Positive and negative zero are the same bound.
             #expect(left.minimumDouble == right.minimumDouble, "\(label)")
             #expect(left.maximumDouble == right.maximumDouble, "\(label)")
         } else {

@@ -115,7 +115,7 @@ import Testing
             for _ in 0..<Int.random(in: 1...40, using: &generator) {
                 let owner = Int64.random(in: 0..<4, using: &generator)
                 var model = models[owner] ?? []
-                // Callers may know the count, or not.
+                // Tests calls with and without a known count.
                 let count = Bool.random(using: &generator) ? model.count : nil
                 let list = column.writer(ObjectKey(owner), count: count)
                 try change(list, &model, kind, &generator)
@@ -135,7 +135,7 @@ import Testing
                 committed = models
             }
             column.pages.move(to: nil)
-            // Some lengths are not known; then the list is walked from its start.
+            // If some lengths are unknown, the list is read from its start.
             lengths.known = committed.mapValues(\.count).filter { _ in
                 Bool.random(using: &generator)
             }
@@ -273,7 +273,7 @@ import Testing
         try write.commit()
         write = try environment.beginWrite()
         column.pages.move(to: write.handle)
-        // The last of three chunks has eight elements; the write knows only that one at first.
+        // The last of three chunks has eight elements; at first, the write has read only this chunk.
         for count in stride(from: 1000, to: 992, by: -1) {
             try column.writer(owner, count: count).remove(at: count - 1)
         }
@@ -311,7 +311,7 @@ import Testing
         write = try environment.beginWrite()
         column.pages.move(to: write.handle)
         try check()
-        // Behind the start of the last chunk nothing else has to be known.
+        // From the start of the last chunk on, no other chunk has to be read.
         let list = column.writer(owner, count: model.count)
         try list.append(.int(10_000))
         model.append(10_000)

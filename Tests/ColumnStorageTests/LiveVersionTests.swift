@@ -13,7 +13,7 @@ import Testing
         _ = try writer.beginWrite()
         try writer.write!.define(everyKind)
         _ = try writer.commit()
-        // Its own ColumnFile, as every opening of a store makes one.
+        // A separate ColumnFile, as each opening of a store creates one.
         let observer = try Snapshot(try ColumnFile.open(path: folder.file(), options: options))
         let seen = observer.version
         func commit(_ count: Int) throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ColumnStorage
 
-/// Maps as storage has them: keys and values in two tables of chunks.
+/// Maps in storage: keys and values in two tables of chunks.
 @Suite struct MapColumnTests {
     private let table = TableID(1)
     private let column = ColumnID(0)
@@ -67,7 +67,7 @@ import Testing
         let snapshot = try makeFile(folder)
         _ = try snapshot.commit()
         let counts = [3000, 10, 3000, 5, 4000, 1, 700]
-        // Of a limit, an eighth is the most that is kept in memory.
+        // At most an eighth of the limit is kept in memory.
         try MemoryAccount.$current.withValue(MemoryAccount(limit: 1 << 20)) {
             _ = try snapshot.beginWrite()
             let session = try #require(snapshot.write)

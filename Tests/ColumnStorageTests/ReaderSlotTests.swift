@@ -18,7 +18,7 @@ import Testing
         snapshots.removeLast()
         let writer = try Snapshot(file)
         #expect(throws: StorageError.self) { try Snapshot(file) }
-        // Reading continues, and a commit that finds no slot is an error that changes nothing.
+        // Reading continues, and a commit without a free slot throws an error and changes nothing.
         _ = try writer.beginWrite()
         try writer.write!.define(everyKind)
         do {

@@ -23,7 +23,7 @@ import Testing
             session.set(table.id, ColumnID(0), key, int: Int64(row))
             session.set(table.id, ColumnID(1), key, string: "text \(row)")
             try session.list(table.id, ColumnID(2), key).append(.int(Int64(row)))
-            // Every tenth is long enough for the table of long values.
+            // Every tenth value is long enough for the table of long values.
             session.set(
                 table.id, ColumnID(3), key,
                 bytes: [UInt8](repeating: 7, count: row % 10 == 0 ? 9000 : 3))
@@ -31,7 +31,7 @@ import Testing
         _ = try snapshot.commit()
     }
 
-    /// The number of entries of every table of the file but history and metadata.
+    /// The number of entries of every table of the file except history and metadata.
     private func entries(_ file: ColumnFile) throws -> Int {
         let reader = try ReadTransaction(file.lease())
         var count = try reader.handle.statistics(file.tables.tail).entries
@@ -56,7 +56,7 @@ import Testing
         #expect(other.table(table.id).count == 1300)
         let from = snapshot.version
         _ = try snapshot.beginWrite()
-        // What the write itself has added goes too, without a trace.
+        // Rows that the same write has added are removed too, without a record.
         let late = try #require(snapshot.write?.insert(table.id))
         snapshot.write?.set(table.id, ColumnID(0), late, int: 5)
         try snapshot.write?.removeTable(table.id)
@@ -102,7 +102,7 @@ import Testing
         let handle = try ReadTransaction(columnFile.lease())
         #expect(try handle.handle.statistics(columnFile.tables.values).entries == 0)
         #expect(try handle.handle.statistics(columnFile.tables.lists).entries == 0)
-        // Three clusters, each with its presence and one column.
+        // Three clusters, each with its presence leaf and one column.
         #expect(try handle.handle.statistics(columnFile.tables.leaves(of: table.id)).entries == 6)
         handle.end()
         let rows = snapshot.table(table.id)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ColumnStorage
 
-/// Full-text and composite indexes against a model that looks at every row.
+/// Compares full-text and composite indexes with a model that reads every row.
 @Suite struct RowIndexTests {
     private let folder = TemporaryFolder()
     private static let text = ColumnID(0)
@@ -217,7 +217,7 @@ import Testing
                         var row = random(&generator)
                         let mask = Int.random(in: 1...15, using: &generator)
                         store(row, ObjectKey(key), write, mask)
-                        // because: the key is from the model.
+                        // Safe because the key is from the model.
                         let old = model[key]!
                         if mask & 1 == 0 { row.text = old.text }
                         if mask & 2 == 0 { row.owner = old.owner }

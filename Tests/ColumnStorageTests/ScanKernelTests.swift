@@ -4,14 +4,14 @@ import Testing
 @testable import ColumnStorage
 @testable import LMDBStorage
 
-/// Scans of whole clusters against the same rows read one by one.
+/// Compares scans of complete clusters with reading the same rows one by one.
 @Suite struct ScanKernelTests {
     private let folder = TemporaryFolder()
     private let targets = TableDefinition(id: TableID(2), columns: [])
 
-    /// Shifts that make leaves of every width of integers: constant, 1, 8, 16, 32 and 64 bits.
+    /// Shifts that create leaves of every integer width: constant, 1, 8, 16, 32 and 64 bits.
     private static let spans: [Int64] = [0, 1, 200, 60_000, 4_000_000_000, .max]
-    /// How texts are generated; each kind is stored in its own way.
+    /// The kinds of generated texts; each kind is stored differently.
     private enum Texts: Int, CaseIterable {
         case letters, few, empty, some, long
     }
@@ -43,7 +43,7 @@ import Testing
         case .letters: return letters(0...12, 0...255)
         case .few: return letters(0...3, 97...98)
         case .empty: return []
-        // Nearly all are empty, so that the whole leaf is shorter than a word.
+        // Nearly all texts are empty, so that the whole leaf is shorter than a word.
         case .some:
             return Int.random(in: 0..<200, using: &random) == 0 ? letters(1...2, 97...98) : []
         case .long:
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    /// Some rows of a cluster: all, about half, few or none.
+    /// A selection of the rows of a cluster: all, about half, few or none.
     private func some(_ present: ClusterBits, _ random: inout SeededGenerator) -> ClusterBits {
         switch Int.random(in: 0..<5, using: &random) {
         case 0: return .zero
@@ -174,7 +174,7 @@ import Testing
         _ reader: TableReader, _ linked: TableReader, _ cluster: Int,
         _ random: inout SeededGenerator
     ) {
-        // Links may lead beyond the clusters of the set.
+        // Links can lead to rows outside of the clusters of the set.
         var chosen = RowSet(clusterCount: Int.random(in: 0...linked.clusterCount, using: &random))
         for _ in 0..<400 { chosen.insert(ObjectKey(Int64.random(in: 0..<1200, using: &random))) }
         let among = some(reader.presence(cluster), &random)
@@ -223,7 +223,7 @@ import Testing
         let write = try #require(snapshot.write)
         try write.define(targets)
         try write.define(definition)
-        // One whole cluster, one that ends anywhere, and with one seed a few rows only.
+        // One complete cluster and a partial one; with one seed, only a few rows.
         let rows = seed == 1 ? 3 : 500 + Int.random(in: 0..<480, using: &random)
         try fill(write, rows: rows, nulls: seed % 2 == 0, &random)
         check(snapshot, &random)
@@ -242,7 +242,7 @@ import Testing
         let column = texts[0]
         for row in 0..<Cluster.rows {
             let key = write.insert(table)
-            // Different ones, so that no dictionary is made of them.
+            // The texts are different, so that they do not become a dictionary.
             let text = row < 490 ? "a\(row)" : row == 490 ? "ab" : ""
             write.set(table, column, key, string: text)
         }

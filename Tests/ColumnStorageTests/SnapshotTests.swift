@@ -3,7 +3,7 @@ import Testing
 @testable import ColumnStorage
 @testable import LMDBStorage
 
-/// One column of each kind that holds single values.
+/// One column of each kind of single values.
 let everyKind = TableDefinition(
     id: TableID(1),
     columns: [

@@ -4,7 +4,7 @@ import Testing
 @testable import ColumnStorage
 
 @Suite struct SortedMapTests {
-    /// Both maps after the same random changes must say the same, in whatever way they are asked.
+    /// After the same random changes, both maps must give the same results for all operations.
     @Test(arguments: UInt64(0)..<20)
     func agreesWithADictionary(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)

@@ -10,7 +10,7 @@ import Testing
     let column = ColumnID(0)
     let key = ObjectKey(0)
 
-    /// A snapshot that writes and one that observes; the row holds 0.
+    /// A snapshot that writes and one that observes; the row contains 0.
     func open() throws -> (writer: Snapshot, observer: Snapshot) {
         let file = try ColumnFile.open(path: folder.file(), options: .init(durability: .memory))
         let writer = try Snapshot(file)
@@ -87,7 +87,7 @@ import Testing
         let left = try #require(try observer.advance())
         #expect(left.table(table).int(ColumnID(9), key) == 7)
         #expect(left.table(table).int(column, key) == 1)
-        // One that is larger than the readers have seen.
+        // A transaction that is larger than all earlier ones of the readers.
         _ = try writer.beginWrite()
         for _ in 0..<3000 { _ = writer.write!.insert(table) }
         try writer.commitOnly()

@@ -4,7 +4,7 @@ import Testing
 @testable import ColumnStorage
 @testable import LMDBStorage
 
-/// What a row of `everyKind` holds, as plain values.
+/// A row of `everyKind` as plain values.
 struct ModelRow: Equatable {
     var number: Int64 = 0
     var name = ""
@@ -46,7 +46,7 @@ struct ModelRow: Equatable {
     ) {
         let id = ColumnID(column)
         let isNull = Int.random(in: 0..<4, using: &random) == 0
-        // A few values are long, most columns see few distinct ones.
+        // A few values are long, and most columns have few distinct values.
         let length =
             Int.random(in: 0..<40, using: &random) == 0
             ? 3000 : Int.random(in: 0..<12, using: &random)
@@ -93,7 +93,7 @@ struct ModelRow: Equatable {
         var present = 0
         for cluster in 0..<reader.clusterCount { present += reader.presence(cluster).rowCount }
         #expect(present == model.count, "\(what)")
-        // The first few hundred in the dictionary's own order: other rows each time.
+        // The first few hundred in the order of the dictionary, which is different each time.
         for (key, row) in model.prefix(300) {
             guard ModelRow(reader, key) == row else {
                 Issue.record("\(what): row \(key.rawValue) is \(ModelRow(reader, key)), not \(row)")
@@ -107,7 +107,7 @@ struct ModelRow: Equatable {
     func `behaves like a dictionary of rows`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let path = folder.file("model-\(seed)")
-        // Flushing takes the disk from all other tests: one seed is enough for what the log recovers.
+        // Flushing slows down all other tests, so only one seed tests recovery from the log.
         let durability = seed == 1 ? Durability.full : .memory
         func open() throws -> Snapshot {
             let snapshot = try Snapshot(
@@ -148,7 +148,7 @@ struct ModelRow: Equatable {
                     model[key] = nil
                     if inserted.remove(key) == nil { deleted.insert(key) }
                 case 4:
-                    // What memory does on its own when there is too much.
+                    // The same happens automatically when memory exceeds the limit.
                     for overlay in write.overlays.values { try overlay.flushAll() }
                 default:
                     guard let key = model.keys.randomElement(using: &random) else { continue }

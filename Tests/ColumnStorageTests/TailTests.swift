@@ -16,7 +16,7 @@ import Testing
         return snapshot
     }
 
-    /// Looks at the newest rows only, and at what a scan says about them.
+    /// Compares only the newest rows, and the result of a scan of them.
     private func check(
         _ snapshot: Snapshot, _ model: StorageModelTests.Model, _ what: @autoclosure () -> String
     ) {

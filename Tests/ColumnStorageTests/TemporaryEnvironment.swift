@@ -3,7 +3,7 @@ import LMDBStorage
 
 @testable import ColumnStorage
 
-/// An LMDB file of its own in a fresh folder, removed at the end.
+/// An LMDB file in a new folder, which is removed at the end.
 final class TemporaryEnvironment {
     let folder: String
     private(set) var lease: EnvironmentLease!

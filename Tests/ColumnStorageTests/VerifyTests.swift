@@ -4,7 +4,7 @@ import Testing
 @testable import ColumnStorage
 @testable import LMDBStorage
 
-/// A sound file has no faults, and each kind of damage is found and named.
+/// A valid file has no errors, and each kind of damage is detected and named.
 @Suite struct VerifyTests {
     private let people = TableDefinition(
         id: TableID(1),
@@ -44,7 +44,7 @@ import Testing
             }
         }
         _ = try snapshot.commit()
-        // A row that waits in the tail.
+        // A row in the inline tail.
         _ = try snapshot.beginWrite()
         let key = snapshot.write!.insert(people.id)
         snapshot.write!.set(people.id, ColumnID(0), key, int: -1)
@@ -52,7 +52,7 @@ import Testing
         return snapshot
     }
 
-    /// The faults after changing the file behind the store's back.
+    /// The errors after changing the file outside of the store.
     private func faults(
         _ change: (TransactionHandle, FileTables) throws -> Void
     ) throws -> [FileFault] {
@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test func `values that their indexes do not know`() throws {
-        // The columns of two clusters change places: every value is whole, and in the wrong row.
+        // Swaps the columns of two clusters: every value is intact, but in the wrong row.
         func exchange(_ slot: Int, _ handle: TransactionHandle, _ tables: FileTables) throws {
             let leaves = tables.leaves(of: people.id)
             let first = LeafKey(people.id, cluster: 0, slot: slot).rawValue

@@ -4,10 +4,10 @@ import Testing
 @testable import ColumnStorage
 @testable import LMDBStorage
 
-/// A file as it would be found if the machine stopped now and the device had everything.
+/// A copy of a file, as if the machine had stopped now and the device had received all writes.
 ///
-/// A copy is another file than the one that its marker names, so that opening it puts the checkpoint back and does the
-/// log's records again.
+/// The copy is not the file that its marker identifies, so opening it restores the checkpoint and applies the records
+/// of the log again.
 enum RecoveredCopy {
     /// Every entry of every table.
     private static func dump(_ path: String) throws -> [[[UInt8]: [UInt8]]] {
@@ -19,7 +19,7 @@ enum RecoveredCopy {
             let cursor = try reader.handle.cursor(table)
             var entry = try cursor.first()
             while let found = entry {
-                // The names of the tables say on which pages they are.
+                // The table of names contains the pages of the tables.
                 let isHead = table == .names && found.value.count == 48
                 entries[Array(found.key)] = isHead ? [] : Array(found.value)
                 entry = try cursor.next()
@@ -44,7 +44,7 @@ enum RecoveredCopy {
         }
     }
 
-    /// Whether the recovered file is the same as the open one; true as well for a file without a log.
+    /// Returns whether the recovered file equals the open one; also true for a file without a log.
     static func isSame(_ path: String) throws -> Bool {
         let copy = path + "-copy"
         defer { for end in ["", "-lock", "-log"] { unlink(copy + end) } }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A folder of a test's own, removed with everything in it at the end.
+/// A folder for one test, which is removed with its content at the end.
 final class TemporaryFolder {
     let path: String
 
