@@ -2,7 +2,7 @@ import DataFormats
 import Foundation
 import Testing
 
-/// One CSV reader serves guessing, importing and scripts.
+/// Guessing, importing and scripts use the same CSV reader.
 @Suite struct CSVDialectTests {
     private func records(_ text: String, _ format: CSVFormat = CSVFormat()) throws -> [[String?]] {
         let file = FileManager.default.temporaryDirectory.appending(
@@ -53,7 +53,7 @@ import Testing
         let lines = ["a,b", "1,\"x\(end)y\"", ",", "\"\",2"]
         let expected: [[String?]] = [["a", "b"], ["1", "x\(end)y"], [nil, nil], ["", "2"]]
         #expect(try records(lines.joined(separator: end) + end) == expected)
-        // The last line needs no end.
+        // The last line does not need a line break.
         #expect(try records(lines.joined(separator: end)) == expected)
     }
 
@@ -129,7 +129,7 @@ import Testing
     }
 }
 
-/// What an error says, or that there was none.
+/// Returns the message of an error, or a note that there was none.
 private func message(_ body: () throws -> Void) -> String {
     do {
         try body()

@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// Writes bytes into a FIFO in pieces, on a thread of its own.
+/// Writes bytes to a FIFO in pieces, on its own thread.
 final class PieceWriter: Sendable {
     let path: String
     private let folder: String
