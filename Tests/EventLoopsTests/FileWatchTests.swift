@@ -41,7 +41,7 @@ import Testing
                 == "uv_fs_event_start '/nowhere/zoo.moonpool': no such file or directory")
     }
 
-    // What writes to a handle that is gone shows under the address sanitizer.
+    // The address sanitizer detects writes to a released handle.
     @Test func `watches may end after their loop`() throws {
         let loop = try EventLoop()
         loop.attach()

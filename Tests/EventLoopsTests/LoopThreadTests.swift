@@ -118,7 +118,7 @@ import Testing
     }
 }
 
-/// What the threads of a test tell each other.
+/// The state that the threads of a test share.
 private final class Exchange: Sendable {
     struct State {
         var hold: LoopHold?
