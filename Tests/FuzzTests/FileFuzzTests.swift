@@ -3,7 +3,7 @@ import ObjectStore
 import TestThreads
 import Testing
 
-/// Store files, logs and lock files of any content are used or refused with an error.
+/// Store files, logs and lock files with any content are opened or rejected with an error.
 @Suite struct FileFuzzTests {
     private let world: FuzzWorld
 
@@ -69,7 +69,7 @@ import Testing
         return (FuzzLoop.bytes(path), FuzzLoop.bytes(path + "-log"))
     }
 
-    /// Writes a file with its pages changed, taken from elsewhere, or missing.
+    /// Writes a file with changed, replaced or missing pages.
     private func changed(_ data: [UInt8], _ random: inout SeededGenerator) -> [UInt8] {
         var data = data
         let pageSize = 4096
@@ -77,7 +77,7 @@ import Testing
         for _ in 0..<Int.random(in: 1...3, using: &random) {
             let page = Int.random(in: 0..<pages, using: &random) * pageSize
             let other = Int.random(in: 0..<pages, using: &random) * pageSize
-            // The heads of pages and the beginnings of values matter most.
+            // Page headers and the beginnings of values matter most.
             let offset =
                 page
                 + (Bool.random(using: &random)
@@ -117,7 +117,7 @@ import Testing
         let (data, _) = try files(commits: 25)
         let copy = world.path("copy.moonpool")
         var random = SeededGenerator(seed: 7)
-        // What is changed is chosen here, so that pages stay pages.
+        // The changed bytes are chosen here, so that pages keep their form.
         var loop = FuzzLoop("files", inputs: [[1, 2, 3, 4, 5, 6, 7, 8]])
         loop.run(count: 150) { input, _ in
             var seed: UInt64 = random.next()

@@ -2,13 +2,13 @@ import Glibc
 import TestThreads
 import Testing
 
-/// Runs a body on the inputs of a folder, and on random changes of them.
+/// Runs a body on the inputs of a folder and on random mutations of them.
 ///
-/// An input whose outcome is new becomes a base of further ones. `MOONPOOL_FUZZ=100000` makes that many runs of each loop, from
-/// another seed each time, and keeps the input of the latest run in `/tmp/moonpool-fuzz`, where it is after a crash. An
-/// input that has found a fault belongs into the corpus.
+/// An input with a new outcome becomes a base of further mutations. `MOONPOOL_FUZZ=100000` runs each loop this many
+/// times, each time with another seed. It writes the input of each run to `/tmp/moonpool-fuzz`, where the input remains
+/// after a crash. Add an input that has found a fault to the corpus.
 struct FuzzLoop {
-    /// The folder of the inputs in `Corpus`, where there is one.
+    /// The folder of the inputs in `Corpus`, if it exists.
     let name: String
     private var inputs: [[UInt8]]
     private var outcomes: Set<String> = []
@@ -27,7 +27,7 @@ struct FuzzLoop {
         latest = Self.chosenCount == nil ? -1 : Self.latestFile(name)
     }
 
-    /// With inputs that are not in the corpus.
+    /// Includes inputs that are not in the corpus.
     init(_ name: String, inputs: [[UInt8]]) {
         self.name = name
         self.inputs = inputs
@@ -36,7 +36,7 @@ struct FuzzLoop {
         latest = Self.chosenCount == nil ? -1 : Self.latestFile(name)
     }
 
-    /// Runs `body` on each input and on as many changed ones; it returns what came of it.
+    /// Runs `body` on each input and on mutations; `body` returns the outcome.
     ///
     /// Records an issue for a run of more than `limit` seconds.
     mutating func run(
@@ -71,12 +71,12 @@ struct FuzzLoop {
         }
     }
 
-    /// An input as text that a failure shows.
+    /// An input as text for a failure message.
     static func shown(_ input: [UInt8]) -> String {
         String(String(decoding: input, as: UTF8.self).debugDescription.prefix(2000))
     }
 
-    /// What kind of error an error is: its text without names, numbers and values.
+    /// The kind of an error: its text without names, numbers and values.
     static func outcome(of error: any Error) -> String {
         var text = ""
         var isQuoted = false

@@ -61,7 +61,7 @@ final class FuzzWorld {
             isEmbedded: true),
     ]
 
-    /// A store in memory; without classes, the input creates them.
+    /// An in-memory store; without classes, the input creates them.
     static func memoryStore(_ classes: [ClassSchema]? = FuzzWorld.classes) throws -> Store {
         try Store(
             StoreConfiguration(.memory("fuzz-\(UUIDValue.random())"), schema: classes),
@@ -104,7 +104,7 @@ final class FuzzWorld {
 
 /// A scheduler that never delivers.
 struct StillScheduler: Scheduler, @unchecked Sendable {
-    // Unchecked because: a thread's handle is only compared.
+    // Unchecked because a thread's handle is only compared.
     private let owner = pthread_self()
 
     struct Never: Wakeup {

@@ -1,6 +1,6 @@
 /// Changes inputs at random.
 struct InputMutator {
-    /// Texts that mean something in the inputs.
+    /// Texts with a meaning in the inputs.
     let words: [[UInt8]]
 
     private static let largest = 1 << 16
@@ -9,7 +9,7 @@ struct InputMutator {
         "-9223372036854775808", "0.1", "1e-400", "NaN", "4294967296", "65536",
     ].map { Array($0.utf8) }
 
-    /// Makes one to four changes; `other` is another input, of which parts may be taken.
+    /// Makes one to four changes, possibly with parts of `other`, another input.
     func change(
         _ input: inout [UInt8], _ other: [UInt8], using random: inout some RandomNumberGenerator
     ) {

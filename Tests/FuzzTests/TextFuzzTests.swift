@@ -2,7 +2,7 @@ import ObjectStore
 import Testing
 import Transfer
 
-/// Texts of any content are taken or refused with an error.
+/// Texts with any content are parsed or rejected with an error.
 @Suite struct TextFuzzTests {
     private let world: FuzzWorld
 
@@ -39,7 +39,7 @@ import Transfer
         }
     }
 
-    /// Imports inputs of a format, with and without classes that exist.
+    /// Imports inputs of a format, with and without existing classes.
     private func importAll(_ name: String, _ format: TransferFormat, words: [String]) throws {
         let path = world.path("input")
         var store = try FuzzWorld.memoryStore()
