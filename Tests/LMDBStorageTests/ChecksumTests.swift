@@ -19,7 +19,7 @@ import Testing
         (0..<count).map { UInt8(truncatingIfNeeded: UInt64($0) &* 31 &+ number) }
     }
 
-    /// Values of many lengths under numbers and under names.
+    /// Values of many lengths, with numbers and with names as keys.
     private func fill() throws {
         let lease = try open()
         let tables = lease.environment.tables
@@ -88,7 +88,7 @@ import Testing
             let write = try WriteTransaction(lease, durability: .full)
             for number in UInt64(0)..<20 {
                 let place = try write.handle.reserve(table, number, count: 100)
-                // Reading what is being filled is allowed.
+                // Reading a value while it is filled is allowed.
                 #expect(try write.handle.get(table, number)?.count == 100)
                 place.copyBytes(from: value(number, 100))
             }
@@ -167,7 +167,7 @@ import Testing
             if try !PageVerifier.faults(path: path, atMost: 5).isEmpty { found += 1 }
             change(gap, to: [before[gap]])
         }
-        // Pages that are free keep what they had.
+        // Free pages keep their content.
         #expect(found >= 5 && gaps.count - found <= 4)
         #expect(try PageVerifier.faults(path: path, atMost: 5).isEmpty)
     }

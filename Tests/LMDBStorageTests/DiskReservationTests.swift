@@ -5,11 +5,11 @@ import Testing
 
 @testable import LMDBStorage
 
-/// Files that are written through their map, which must have space for each page before LMDB touches it.
+/// Files that are written through their map: each page must have space on the disk before LMDB writes to it.
 @Suite(.serialized) struct DiskReservationTests {
     let path = "\(folder)/moonpool-reservation-\(getpid())-\(UInt64.random(in: 0 ... .max))"
 
-    /// The usual folder if files keep their places there, else memory.
+    /// The usual folder if its file system overwrites files in place, otherwise a folder in memory.
     private static let folder: String = {
         let probe = "/tmp/moonpool-reservation-\(getpid())"
         close(Glibc.open(probe, O_RDWR | O_CREAT, 0o600))
@@ -301,7 +301,7 @@ import Testing
             #expect(throws: StorageError(rawCode: ENOSPC, call: "fallocate", file: path)) {
                 for key in 20..<100_000 { try Self.put(write, UInt64(key), count) }
             }
-            // No step succeeds any more, not even a smaller one, and the write cannot be committed.
+            // All further steps fail, including smaller ones, and the write cannot be committed.
             let table = lease.environment.tables[0]
             #expect(throws: StorageError.self) { try write.handle.delete(table, 1) }
             #expect(throws: StorageError(rawCode: ENOSPC, call: "fallocate", file: path)) {
@@ -318,7 +318,7 @@ import Testing
             defer { remove() }
             let lease = try open()
             try put(lease, 0..<20, count: 100)
-            // Another process has made the file larger, so that its space is determined again.
+            // Another process has enlarged the file, so its space is determined again.
             #expect(truncate(path, off_t(size + 4096)) == 0)
             limit(4096)
             defer { lift() }
@@ -368,7 +368,7 @@ import Testing
         }
     #endif
 
-    /// No step may take more pages than were made sure of: in debug builds each checks that of the one before it.
+    /// A step must not use more pages than were reserved. In debug builds, each step checks this for the previous step.
     @Test(arguments: 1...6)
     func `no written page is beyond the reserved space`(seed: UInt64) throws {
         defer { remove() }
@@ -388,7 +388,7 @@ import Testing
         }
     }
 
-    /// The write that uses them up changes each page of the list of free pages at its end.
+    /// The write that uses all of them changes each page of the list of free pages at its end.
     @Test func `a write that uses up thousands of short lists of free pages finds space`() throws {
         defer { remove() }
         let lease = try open()

@@ -1,6 +1,6 @@
 @testable import LMDBStorage
 
 extension Environment {
-    /// The log, where commits are logged.
+    /// The log, if commits are logged.
     var log: RedoLog? { commits as? RedoLog }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LMDBStorage
 
-/// A store is its file, not its path.
+/// A file, not a path, identifies a store.
 @Suite struct FileIdentityTests {
     let folder = "/tmp/moonpool-identity-\(getpid())-\(UInt64.random(in: 0 ... .max))"
     var path: String { folder + "/real/store" }
@@ -156,7 +156,7 @@ import Testing
         #expect(code { try put(lease, 3) } == .replaced)
         unlink(path)
         #expect(code { try put(lease, 3) } == .replaced)
-        // Under its new name this process still has it open.
+        // This process still has the file open under its new name.
         #expect(code { _ = try open(path + "2") } == .inUse)
     }
 
@@ -168,7 +168,7 @@ import Testing
         let lease = try EnvironmentRegistry.open(
             path: path, options: EnvironmentOptions(writesThroughMap: throughMap),
             tables: Self.tables)
-        // So long that the path is not looked up for each write any more.
+        // Waits until the path is no longer looked up for each write.
         let end = Platform.monotonicNanoseconds() + 150_000_000
         var key: UInt64 = 0
         while Platform.monotonicNanoseconds() < end {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LMDBStorage
 
-/// The lock file of a file that no process has open can be removed; others stay.
+/// The lock file of a file can be removed only if no process has the file open.
 @Suite struct LockFileRemovalTests {
     private let folder: TemporaryFolder
     private var path: String { folder.file("store") }
@@ -53,7 +53,8 @@ import Testing
         #expect(hasLockFile)
     }
 
-    /// Opens and removes in turn on several threads: an environment whose lock file was removed would let a second writer in.
+    /// Opens and removes files alternately on several threads. With a removed lock file, two writers could run at the
+    /// same time.
     @Test func `an open file always has its lock file while others try to remove it`() throws {
         do { _ = try open() }
         let path = path

@@ -11,7 +11,8 @@ import Testing
     init() throws {
         lease = try EnvironmentRegistry.open(
             path: path, options: EnvironmentOptions(), tables: [TableName("a", .integers)])
-        // Closed only after the environment: closing any descriptor of the file ends LMDB's locks.
+        // The descriptor is closed after the environment, because closing any descriptor of the file releases LMDB's
+        // locks.
         file = open(path + "-lock", O_RDWR | O_CLOEXEC)
     }
 
@@ -39,7 +40,7 @@ import Testing
         let region = LockRegion(of: path)
         let readers = try (0..<3).map { _ in try ReadTransaction(lease) }
         #expect(!region.isShared)
-        // The fourth reader, of a process that cannot be this one.
+        // The fourth reader, of another process.
         store(UInt32(4), at: 56)
         store(UInt32(1), at: 128 + 3 * 64 + 8)
         #expect(region.isShared)

@@ -15,7 +15,7 @@ import Testing
 
     private func remove() { for suffix in ["", "-lock", "-log"] { unlink(path + suffix) } }
 
-    /// Short values under names and long ones under numbers, in a file of some 40 MiB.
+    /// Short values with names as keys and long values with numbers as keys, in a file of about 40 MiB.
     private func fill() throws {
         let lease = try open()
         let tables = lease.environment.tables
@@ -53,7 +53,7 @@ import Testing
         return found
     }
 
-    /// Does everything with the tables; the errors.
+    /// Performs all operations on the tables and returns the errors.
     private func use() -> [StorageError.Code] {
         var errors: [StorageError.Code] = []
         func attempt(_ body: (EnvironmentLease) throws -> Void) {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LMDBStorage
 
-/// Pages as LMDB writes them, and with entries that do not fit together.
+/// Pages from LMDB, and pages with inconsistent entries.
 @Suite struct PageImageTests {
     let path = "/tmp/moonpool-image-\(getpid())-\(UInt64.random(in: 0 ... .max))"
     private static let tables = [TableName("names", .bytes)]

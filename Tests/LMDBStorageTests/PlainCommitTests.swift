@@ -3,7 +3,7 @@ import Testing
 
 @testable import LMDBStorage
 
-/// Durability as LMDB alone keeps it, without a log.
+/// Durability of LMDB without a log.
 @Suite struct PlainCommitTests {
     let path = "/tmp/moonpool-plain-\(getpid())-\(UInt64.random(in: 0 ... .max))"
     private static let tables = [TableName("numbers", .integers)]

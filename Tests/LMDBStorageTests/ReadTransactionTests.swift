@@ -6,10 +6,10 @@ import Testing
 @testable import LMDBStorage
 
 @Suite struct ReadTransactionTests {
-    /// More than there are cores, so that readers are stopped wherever they are.
+    /// There are more readers than cores, so that readers are preempted at random points.
     private static let readers = 6
 
-    /// Every commit writes its version into the file, so that each read shows its version.
+    /// Every commit writes its version to the file, so that each read returns a version.
     @Test func `a reader that is stopped while it begins reads the version that it names`() throws {
         let path = "/tmp/moonpool-readers-\(getpid())-\(UInt64.random(in: 0 ... .max))"
         defer { for suffix in ["", "-lock", "-log"] { unlink(path + suffix) } }
@@ -55,7 +55,7 @@ import Testing
             let commits = Count()
             BeginProbe.installed.withLock {
                 $0 = BeginProbe { environment in
-                    // Readers of other tests' files begin meanwhile, and the one that begins again does too.
+                    // Meanwhile, readers of the files of other tests begin, and the renewed reader begins too.
                     guard environment === lease.environment,
                         commits.reads.exchange(1, ordering: .relaxed) == 0
                     else { return }

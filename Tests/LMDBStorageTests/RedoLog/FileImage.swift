@@ -2,7 +2,7 @@ import Glibc
 
 @testable import LMDBStorage
 
-/// The bytes of a file at some moment.
+/// The bytes of a file at one time.
 struct FileImage {
     var bytes: [UInt8] = []
 
@@ -24,12 +24,12 @@ struct FileImage {
         _ = bytes.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
     }
 
-    /// The device may have any of the images' content in each block, and any of their lengths.
+    /// Each block of the device can have the content of any image, and the file can have any of their lengths.
     static func mixed(
         _ images: [FileImage], block: Int, _ random: inout some RandomNumberGenerator
     ) -> FileImage {
         guard var mixed = images.randomElement(using: &random) else { return FileImage() }
-        // Whole files of one moment, and nearly whole ones, are as likely as thorough mixtures.
+        // Complete and nearly complete images are as likely as random mixtures.
         let shares: [Double] = [0, 0.05, 0.5, 0.95]
         let share = shares[Int.random(in: 0..<4, using: &random)]
         for start in stride(from: 0, to: mixed.bytes.count, by: block)
@@ -42,7 +42,7 @@ struct FileImage {
     }
 }
 
-/// What of two files the device has for certain, and what it may have besides.
+/// The flushed content of two files, and the content that may have reached the device in addition.
 struct Device {
     private(set) var data: [FileImage] = [FileImage()]
     private(set) var log: [FileImage] = [FileImage()]
@@ -50,13 +50,13 @@ struct Device {
     private var flushedData = 0
     private var flushedLog = 0
 
-    /// A number that is greater than those before.
+    /// Returns a number that is greater than all previous ones.
     mutating func tick() -> Int {
         time += 1
         return time
     }
 
-    /// Notes what was written since.
+    /// Records the writes since the last call.
     mutating func look(_ path: String) {
         data.append(FileImage(path))
         log.append(FileImage(path + "-log"))
@@ -64,7 +64,7 @@ struct Device {
         if log.count > 4 { log.remove(at: 1) }
     }
 
-    /// The device has the image, which was taken at a time.
+    /// Records that the device has the image of a time.
     mutating func flushData(_ image: FileImage, _ time: Int) {
         guard time > flushedData else { return }
         flushedData = time
@@ -77,7 +77,7 @@ struct Device {
         log = [image]
     }
 
-    /// Writes what may be found after the power has failed.
+    /// Writes a possible content after a power failure.
     func cut(_ path: String, _ random: inout some RandomNumberGenerator) {
         FileImage.mixed(data, block: 4096, &random).write(path)
         let log = FileImage.mixed(log, block: 512, &random)

@@ -31,7 +31,7 @@ extension LogTests {
         }
 
         @Test func `what cannot be mapped is read`() throws {
-            // A pipe cannot be mapped, nor read at a place.
+            // A pipe can neither be mapped nor be read at an offset.
             var ends: [Int32] = [0, 0]
             try #require(pipe(&ends) == 0)
             defer { for end in ends { close(end) } }

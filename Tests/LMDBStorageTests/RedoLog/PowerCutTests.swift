@@ -5,18 +5,18 @@ import Testing
 
 @testable import LMDBStorage
 
-/// One after the other: some look at every flush of the process.
+/// The tests run one after the other, because some observe every flush of the process.
 @Suite(.serialized) enum LogTests {}
 
 extension LogTests {
-    /// After the power has failed the file is what one commit has made of it: the last that was promised, or a later one.
+    /// After a power failure, the file has the content of one commit: the last confirmed commit or a later one.
     @Suite struct PowerCutTests {
         let folder = "/tmp/moonpool-power-\(getpid())-\(UInt64.random(in: 0 ... .max))"
 
         private static let rounds =
             getenv("MOONPOOL_CUTS").flatMap { Int(String(cString: $0)) } ?? 3
 
-        /// Opens what the device may have, and compares.
+        /// Opens a possible content of the device and compares it.
         private func check(_ world: PowerCutWorld, _ random: inout SeededGenerator) throws {
             let path = "\(folder)/cut"
             defer { for end in ["", "-lock", "-log"] { unlink(path + end) } }
@@ -48,7 +48,7 @@ extension LogTests {
                 let found = try Content(reader.handle, environment.tables)
                 try #require(found == expected, "version \(version)")
                 reader.end()
-                // It continues to work.
+                // The file is still usable.
                 for number in 1...3 {
                     let write = try WriteTransaction(open, durability: .full)
                     #expect(write.handle.version == version + UInt64(number))
@@ -85,7 +85,7 @@ extension LogTests {
             return text
         }
 
-        /// Lets the power fail while the file is made whole.
+        /// Simulates a power failure during the recovery of the file.
         private func cutAgain(_ path: String, _ random: inout SeededGenerator) throws {
             let last = Int.random(in: 0..<3, using: &random)
             let count = Mutex(0)
@@ -107,7 +107,7 @@ extension LogTests {
             }
             _ = try? LogRecovery.prepare(path, isWritable: true)
             FlushProbe.installed.withLock { $0 = before }
-            // What was flushed must be there; only a failure of the first flush leaves all of it open.
+            // Flushed content must exist; only a failure during the first flush allows any content.
             if last == 0 {
                 FileImage.mixed([data, FileImage(path)], block: 4096, &random).write(path)
                 if access(path + "-log", F_OK) != 0 { log.write(path + "-log") }

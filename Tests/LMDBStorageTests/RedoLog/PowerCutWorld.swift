@@ -4,7 +4,7 @@ import Testing
 
 @testable import LMDBStorage
 
-/// What a file holds, as a reader sees it.
+/// The content of a file for a reader.
 struct Content: Equatable {
     var numbers: [UInt64: [UInt8]] = [:]
     var names: [[UInt8]: [UInt8]] = [:]
@@ -33,13 +33,13 @@ struct Content: Equatable {
     }
 }
 
-/// A file that is written at random, the device below it, and what every version holds.
+/// A file with random writes, its device, and the content of every version.
 final class PowerCutWorld: Sendable {
     struct State {
         var device = Device()
         var pending: [UInt: (FileImage, Int)] = [:]
         var contents: [UInt64: Content] = [:]
-        /// The newest version that was promised to be on the device, and the newest that anybody tried to make.
+        /// The newest version that was confirmed as durable, and the newest attempted version.
         var promised: UInt64 = 0
         var tried: UInt64 = 0
         var images = 0
@@ -63,7 +63,7 @@ final class PowerCutWorld: Sendable {
         return lease
     }
 
-    /// Follows what reaches the device.
+    /// Records the writes that reach the device.
     func installProbe() {
         FlushProbe.installed.withLock {
             $0 = FlushProbe(
@@ -127,11 +127,11 @@ final class PowerCutWorld: Sendable {
         try write.commit()
         let hasLog = lease.environment.log?.id ?? 0 != 0
         state.withLock {
-            // LMDB itself has flushed it.
+            // LMDB has flushed the commit.
             if !hasLog || isGreat && durability == .full {
                 $0.device.flushData(FileImage(path), $0.device.tick())
             }
-            // A write that changes nothing makes no version, and promises nothing of asynchronous ones before it.
+            // A write without changes creates no version, and does not confirm earlier asynchronous writes.
             if durability == .full, lease.environment.latestVersion() == version {
                 $0.promised = version
             }
@@ -179,7 +179,7 @@ final class PowerCutWorld: Sendable {
                 try handle.drop(tables[2])
                 content.scratch = [:]
             default:
-                // More than a record takes.
+                // More changes than fit into a record.
                 let great = [UInt8](repeating: UInt8(number), count: 1_200_000)
                 try great.withUnsafeBytes { try handle.put(tables[0], 99, $0) }
                 content.numbers[99] = great

@@ -50,13 +50,13 @@ extension LogTests {
             return LogMarker.read(descriptor)
         }
 
-        /// Waits until the log has ended after a while without writes.
+        /// Waits until the log has ended after a time without writes.
         private func waitForEndOfLog() {
             let deadline = Platform.monotonicNanoseconds() + 60_000_000_000
             while marker().id != 0, Platform.monotonicNanoseconds() < deadline { usleep(1_000) }
         }
 
-        /// What another machine finds that has the same device.
+        /// The content that another machine with the same device reads.
         private func copy(to copy: String) {
             FileImage(path).write(copy)
             if access(path + "-log", F_OK) == 0 { FileImage(path + "-log").write(copy + "-log") }
@@ -85,7 +85,7 @@ extension LogTests {
             #expect(marker().id != 0)
             waitForEndOfLog()
             #expect(marker() == LogMarker())
-            // What is copied now is whole alone.
+            // A copy at this time is complete without the log.
             let copy = path + "-copy"
             defer { remove(copy) }
             FileImage(path).write(copy)
@@ -110,7 +110,7 @@ extension LogTests {
             defer { remove() }
             let lease = try open()
             for key in 1...8000 { try commit(lease, UInt64(key % 50), .async, size: 200) }
-            // A thousand versions of some pages each may wait for the checkpoint; thousands may not.
+            // A thousand versions with a few pages each can wait for the checkpoint, but not several thousand.
             let used = lease.environment.size().used
             #expect(used < 32 << 20, "\(used)")
         }
@@ -127,11 +127,11 @@ extension LogTests {
             for key in 100...103 { try commit(second, UInt64(key)) }
             let copy = path + "-copy"
             defer { remove(copy) }
-            // The log belongs to another file: this one has a marker, so it must be sound without a log.
+            // The log belongs to another file. This file has a marker, so it must be valid without a log.
             FileImage(other).write(copy)
             FileImage(path + "-log").write(copy + "-log")
             #expect(try keys(open(copy)) == Array(100...103))
-            // A file without a marker: the log means nothing.
+            // The file has no marker, so the log is ignored.
             remove(copy)
             try second.environment.sync()
             FileImage(other).write(copy)
@@ -154,7 +154,7 @@ extension LogTests {
             image.write(copy)
             #expect(try keys(open(copy)) == Array(1...40))
             remove(copy)
-            // Pages that the power cut has lost.
+            // Pages that were lost in the power failure.
             for page in 2..<image.bytes.count / 4096 {
                 for index in 0..<4096 { image.bytes[page * 4096 + index] = 0 }
             }
@@ -298,7 +298,7 @@ extension LogTests {
             }
             let lease = try open()
             for key in 1...20 { try commit(lease, UInt64(key), .async) }
-            // Without writes the log ends, and the file is complete alone.
+            // Without writes, the log ends, and the file is complete without it.
             waitForEndOfLog()
             #expect(marker().id == 0)
             self.copy(to: copy)
