@@ -3,9 +3,9 @@ import LineEditing
 import Synchronization
 import TestSupport
 
-/// An editor on a thread of its own and the terminal it reads from: lines go in as keys and come out as answers.
+/// An editor on its own thread, and its terminal. The test types keys and reads the entered lines.
 ///
-/// Ends when the terminal has sent Ctrl-D, or at the latest when the test is done with it.
+/// Ends when the terminal has sent Ctrl-D, or at the end of the test.
 final class EditingSession {
     let terminal: PseudoTerminal
     let output: AsyncOutput
@@ -46,11 +46,11 @@ final class EditingSession {
             }
         }
         thread.start()
-        // A screen has no blanks at the end of a line.
+        // The lines of a screen have no trailing spaces.
         try terminal.wait(forText: LineEditor.visible(prompt).trimmingCharacters(in: .whitespaces))
     }
 
-    /// Types, waits for as many answers as it takes and returns the last.
+    /// Types keys, waits for the expected number of lines, and returns the last one.
     func answer(_ keys: String, number: Int) throws -> LineInput? {
         try waitForPrompt()
         terminal.type(keys)
@@ -60,9 +60,9 @@ final class EditingSession {
         return record.answers.withLock { $0[number - 1] }
     }
 
-    /// Waits until the next keys reach the editor: between lines the terminal itself would take them.
+    /// Waits until the next keys reach the editor; between lines, the terminal itself would process them.
     ///
-    /// Asks the terminal: what the screen shows may still be the prompt of the line before.
+    /// Queries the mode of the terminal, because the screen may still show the prompt of the previous line.
     func waitForPrompt() throws {
         try terminal.wait(for: "the prompt") { [terminal] in
             $0.isBracketingPastes && terminal.readsSingleKeys

@@ -20,7 +20,7 @@ private typealias Key = PseudoTerminal.Key
         session.terminal.type(Self.undo + Self.undo + Self.undo)
         try session.terminal.wait(for: "the empty line") { $0.lines.last == ">" }
         #expect(try session.answer("new\r", number: 1) == .line("new"))
-        // The next line has no changes of this one.
+        // Undo in the next line does not affect this one.
         #expect(try session.answer(Self.undo + "x\r", number: 2) == .line("x"))
         try session.end()
     }

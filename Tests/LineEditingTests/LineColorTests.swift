@@ -5,9 +5,9 @@ import Testing
 
 private typealias Key = PseudoTerminal.Key
 
-/// The line in colors while it is typed: what libedit does not know must not confuse it.
+/// Colors in the typed line, which libedit does not know, must not affect its cursor positions.
 @Suite(.serialized) struct LineColorTests {
-    /// Digits in cyan, quoted text in green, all else plain.
+    /// Colors digits cyan and quoted text green.
     private static let painter: @Sendable (String) -> [ColoredRun] = { text in
         var isQuoted = false
         return text.unicodeScalars.map { scalar in
@@ -72,7 +72,7 @@ private typealias Key = PseudoTerminal.Key
                 && screen.colors(of: 0, "32") == "'e\u{301}o\u{308}'"
                 && screen.colors(of: 0, "36") == "123" && screen.column == 11
         }
-        // An accent comes and goes inside of the line, and what is behind it keeps its place.
+        // Adding and removing an accent inside the line does not move the following text.
         session.terminal.type(Key.lineStart + "a\u{301}b")
         try session.terminal.wait(for: "one more") { screen in
             screen.lines == ["> a\u{301}b12 'e\u{301}o\u{308}' 3"] && screen.column == 4
@@ -117,7 +117,7 @@ private typealias Key = PseudoTerminal.Key
 
     @Test func `a line that is entered before it was painted is shown as it was typed`() throws {
         let session = try EditingSession(columns: 20, rows: 8, painter: Self.painter)
-        // All in one piece: nothing is painted before the line is entered.
+        // All keys arrive together, so the line is entered before it is colored.
         let pieces = "日本'語'" + Key.lineStart + "12" + "\u{5}" + "e\u{301}" + Key.left
         let line = "12日本'語'e\u{301}"
         #expect(try session.answer(pieces + Key.enter, number: 1) == .line(line))
@@ -146,9 +146,9 @@ private typealias Key = PseudoTerminal.Key
         try session.end()
     }
 
-    /// A line behind the prompt in the rows of a window of that width.
+    /// Returns the rows of a prompt with a line in a window of this width.
     ///
-    /// A full row begins the next one at once; a mark that belongs to no character is not shown.
+    /// After a full row, the next row begins immediately; a mark without a base character is not shown.
     private static func rows(_ line: String, columns: Int) -> [String] {
         var rows = ["> "]
         var column = 2
@@ -213,16 +213,16 @@ private typealias Key = PseudoTerminal.Key
         #expect(session.terminal.screen.unknown == [])
     }
 
-    /// The rows from the prompt on, and where among them the cursor is.
+    /// The rows from the prompt on, and the cursor position in them.
     private static func typedLine(_ screen: TerminalScreen) -> [String] {
         let prompt = screen.lines.lastIndex { $0.hasPrefix(">") } ?? 0
         return screen.lines[prompt...] + ["\(screen.row - prompt) \(screen.column)"]
     }
 
-    /// Whatever is typed, a line in colors and one that is painted without any show the same.
+    /// For any input, a line with colors shows the same text as a line without colors.
     ///
-    /// The text above the prompt is not compared: libedit can leave a blank in the place of a wide character, or a row
-    /// too many, and a line that is entered before it could be painted stays unpainted.
+    /// The text above the prompt is not compared: libedit can leave a space instead of a wide character, or an
+    /// additional row, and a line that is entered before it is colored stays without colors.
     @Test(arguments: 1...6) func `random keys show what they show without colors`(seed: Int) throws
     {
         var random = SeededGenerator(seed: UInt64(seed))

@@ -156,7 +156,7 @@ private typealias Key = PseudoTerminal.Key
         try next.terminal.wait(forText: "> second")
         #expect(
             try next.answer(Key.up + Key.enter, number: 1) == .line("do\n  x('\\n')\nend"))
-        // Between entries the terminal itself acts on control characters.
+        // Between entries, the terminal itself processes control characters.
         try next.terminal.wait(for: "the prompt") { $0.lines.last == ">" }
         next.terminal.type(Key.search + "secon")
         try next.terminal.wait(for: "the search") { $0.text.contains("second") }
@@ -218,7 +218,7 @@ private typealias Key = PseudoTerminal.Key
         _ = try session.answer(Key.paste("do\n  long line\nend") + Key.enter, number: 2)
         session.terminal.type(Key.up)
         try session.terminal.wait(forText: "> do\n  long line\nend")
-        // From the end of `end` up to behind `  l`, and from there to the end of `do`.
+        // From the end of `end` up to the position after `  l`, and from there to the end of `do`.
         session.terminal.type(Key.up + "-" + Key.up + "+" + Key.down + Key.down + "!")
         #expect(
             try session.answer(Key.enter, number: 3) == .line("do+\n  l-ong line\nend!"))
