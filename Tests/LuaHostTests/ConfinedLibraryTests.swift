@@ -1,7 +1,7 @@
 import LuaHost
 import Testing
 
-/// A generator whose numbers are the same each time.
+/// A generator of the same numbers in each run.
 private struct Dice: RandomNumberGenerator {
     var state: UInt64
     mutating func next() -> UInt64 {
@@ -14,7 +14,7 @@ private struct Dice: RandomNumberGenerator {
     private let plain = LuaState()
     private let confined = LuaState(libraries: .confined, isConfined: true)
 
-    /// What code gives, as one text; errors by their messages.
+    /// Returns the results of code, or the message of its error, as one text.
     private func outcome(_ state: LuaState, _ code: String, _ arguments: [LuaValue] = [])
         -> [LuaValue]
     {

@@ -36,7 +36,7 @@ final class Keys: LuaKeySource {
     }
 }
 
-/// A box that makes live objects.
+/// A box that creates live objects.
 final class Maker {
     let rows: Rows
     init(_ rows: Rows) { self.rows = rows }

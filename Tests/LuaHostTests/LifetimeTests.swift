@@ -3,7 +3,7 @@ import Synchronization
 import TestThreads
 import Testing
 
-/// Counts how many of it are alive.
+/// Counts its live instances.
 final class Probe {
     static let alive = Mutex<[String: Int]>([:])
     let group: String
@@ -128,7 +128,7 @@ extension LuaCall {
     func answer(state: LuaState, _ probe: Probe) -> LuaAnswer { answer(probe, Probe.type) }
 }
 
-/// Drops the last references to these values on a thread of its own, and waits for that.
+/// Releases the last references to these values on another thread, and waits for it.
 func dropOnOtherThread(_ values: consuming [LuaValue]) {
     let kept = Mutex(values)
     values = []

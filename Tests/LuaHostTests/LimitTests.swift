@@ -125,7 +125,7 @@ private let stubborn = [
             return .none
         }
         state.globals["free"] = .function(free)
-        // On a busy machine the limit may come before the run takes it away.
+        // On a busy machine, the limit may be reached before the run removes it.
         var isFree = false
         while !isFree {
             state.setTimeLimit(.milliseconds(20))

@@ -3,7 +3,7 @@ import MemoryAccounts
 import Testing
 
 @Suite struct MemoryTests {
-    /// A state that may take so many bytes.
+    /// A state with a memory limit in bytes.
     private func limited(to limit: Int, _ libraries: LuaLibraries = .all) -> LuaState {
         LuaState(libraries: libraries, account: MemoryAccount(limit: limit))
     }
