@@ -1,7 +1,8 @@
 import MoonpoolScripting
 import Synchronization
 
-// The Swift of the article "Embedding" and of README.md, compiled and run: each block there is here, line by line.
+// The Swift code of the article "Embedding" and of README.md, compiled and run. Each block of the article is in this
+// file, line by line.
 
 enum EmbeddingSnippets {
     static func first() async throws -> Int {

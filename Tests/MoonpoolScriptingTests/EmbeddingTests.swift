@@ -63,7 +63,7 @@ import Testing
         #expect(try await EmbeddingSnippets.typed(folder.path + "/dogs.moonpool") == 1)
         let limited = try EmbeddingSnippets.limits(folder.path)
         #expect(try await limited.run("return 1", as: Int.self) == 1)
-        // Functions of tasks get no thread for minutes while other tests keep all of them.
+        // The functions of a task can wait minutes for a thread while other tests use all threads.
         let engine = try ScriptEngine(.sandboxed(limits: ScriptLimits(memory: 32 << 20)))
         #expect(
             try await EmbeddingSnippets.functions(engine)

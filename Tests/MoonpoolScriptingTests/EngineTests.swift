@@ -37,7 +37,7 @@ private final class Counter: ScriptObject {
         ])
 }
 
-/// For conditions that another thread makes true: leaves the few threads of tasks to others.
+/// Waits for a condition that another thread makes true, without blocking one of the few threads of tasks.
 private func pause() async { try? await Task.sleep(for: .milliseconds(1)) }
 
 private struct Refused: Error, Equatable { let what: String }

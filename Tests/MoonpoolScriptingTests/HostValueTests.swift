@@ -111,7 +111,7 @@ private struct Tenant: Sendable, Equatable {
             try await second.run("return store:object('Cat', 'Tom').age", as: Int.self) == 3)
         try host.refresh()
         #expect(try host.find(Cat.self, "Tom")?.age == 3)
-        // What a sandboxed script opens itself is its own.
+        // A store that a sandboxed script opens belongs to the script.
         let count = try await second.run(
             """
             local mine = moonpool.open { in_memory = "shared", schema = { Cat = { name = "string" } } }
@@ -126,7 +126,7 @@ private struct Tenant: Sendable, Equatable {
         let engine = try await engine("frozen")
         try engine.register("age(cat)") { (cat: Frozen<Cat>) in cat.age ?? 0 }
         try engine.register("past(cat)") { (cat: Frozen<Cat>) in cat }
-        // Outside of the engine's thread, where a live object could not be read.
+        // Runs outside of the engine's thread, where live objects cannot be read.
         try engine.register("owner(cat)") { (cat: Frozen<Cat>) async in
             await Task.detached { cat.owner?.name }.value
         }
@@ -242,7 +242,7 @@ private struct Tenant: Sendable, Equatable {
         #expect(id == 7)
         #expect(try await engine.run("return tom.age", as: Int.self) == 6)
         #expect(try await engine.state(as: Tenant.self) == Tenant(id: 7, calls: 4))
-        // Outside of a write the assignment is an error of the script, and the host continues.
+        // Outside of a write, the assignment is an error of the script, and the host continues.
         let message = try await engine.run(
             "local ok, err = pcall(silent, tom); return err.code", as: String.self)
         #expect(message == "not_in_write")

@@ -21,7 +21,7 @@ import Testing
             end)
             moonpool.on_message(function(text) answers = answers .. text end)
             """)
-        // The stop is to come before, while and after the script waits for the worker, which is busy.
+        // The stop arrives before, while or after the script waits for the busy worker.
         for attempt in 0..<10 {
             let run = Task {
                 try await engine.run(

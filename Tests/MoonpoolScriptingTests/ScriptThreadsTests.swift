@@ -32,7 +32,7 @@ private struct Refused: Error {}
 
     @Test(arguments: [true, false])
     func `an idle engine takes less than 250 KiB`(isSandboxed: Bool) async throws {
-        // In a process of its own, because what other tests allocate would count.
+        // Runs in its own process, because the allocations of other tests would count.
         await #expect(processExitsWith: .success) {
             [isSandboxed = isSandboxed as Bool] in
             let configuration = isSandboxed ? .sandboxed : ScriptConfiguration()
@@ -96,7 +96,7 @@ private struct Refused: Error {}
             "store:write(function() store:create('Purchase', { id = 1 }) end)")
         #expect(try await eventually { calls.withLock { !$0.isEmpty } })
         #expect(calls.withLock { $0 } == ["second order"])
-        // A sleep is ended as well, and the thread serves the others.
+        // A sleep is stopped too, and the thread serves the other scripts.
         let sleeping = Task { try await second.run("note('sleeps') moonpool.sleep(3600)") }
         #expect(try await eventually { calls.withLock { $0.count == 2 } })
         await second.close()

@@ -28,7 +28,7 @@ private final class Box: ScriptObject {
         let engine = try ScriptEngine(.sandboxed(limits: .none), state: 0)
         try await prepare(engine)
         let stubs = try await engine.stubs()
-        // A file of Lua, whatever its comments are.
+        // The file is valid Lua, regardless of its comments.
         try engine.set("text", to: stubs)
         #expect(try await engine.run("return select(2, load(text))", as: String?.self) == nil)
         await engine.close()
