@@ -2,7 +2,7 @@ import Moonpool
 import TestThreads
 import Testing
 
-/// What crosses threads, actors and processes.
+/// Values that cross threads, actors and processes.
 @Suite struct CrossingTests {
     private func open(_ location: StoreLocation) throws -> Store {
         try Store(location, models: Book.self, Author.self, Shelf.self, on: nil)

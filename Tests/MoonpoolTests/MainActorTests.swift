@@ -4,7 +4,7 @@ import Moonpool
 import TestThreads
 import Testing
 
-/// A main-actor program in a process of its own.
+/// A main-actor program in its own process.
 @MainActor private enum MainActorProgram {
     static func run() async throws {
         let store = try Store(
@@ -13,7 +13,7 @@ import Testing
         let deadline = ContinuousClock.now + .seconds(60)
         var number = 0
         repeat {
-            // Other queues take the idle threads, so that the main queue continues on another one.
+            // Other queues use the idle threads, so that the main queue continues on another thread.
             for _ in 0..<8 {
                 DispatchQueue(label: "busy").asyncAfter(deadline: .now() + .milliseconds(1)) {
                     usleep(20_000)

@@ -17,7 +17,7 @@ private struct Cat: Model {
     var owner: Link<Owner>?
 }
 
-/// Migrations that add classes and remove others.
+/// Migrations that add and remove classes.
 @Suite struct MigrationClassTests {
     @Test func `Objects of a removed class become objects of new classes`() throws {
         let folder = try TemporaryFolder()

@@ -39,7 +39,7 @@ private actor Writer {
     func close() { store.close() }
 }
 
-/// Tracks reads on an actor that is no global one.
+/// Tracks reads on an actor that is not a global actor.
 private actor Tracker {
     private let location: StoreLocation
     private let isObservable: Bool?
@@ -115,7 +115,7 @@ private actor Tracker {
             let flag = Flag()
             try track(flag) { Result { try read() } }.get()
             try store.writeNow(change)
-            // A report comes in a turn of the actor, so that a second one follows it.
+            // A report occurs in a turn of the actor, so a second report can follow it.
             let later = Flag()
             _ = track(later) { emma.rating }
             try store.writeNow { _ in emma.rating += 1 }

@@ -154,7 +154,7 @@ private struct Swapped: Projection {
         }
         #expect(deletions == [2] && insertions == [2] && modifications == [1])
         #expect(after.map(\.title) == ["Book 1", "Two", "Book 4"])
-        // The rows of the earlier change are those of their version.
+        // The rows of the earlier change belong to its version.
         #expect(rows.map(\.title) == ["Book 1", "Book 2", "Book 3"])
     }
 

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The API that programs see, compared with the checked-in list, so that each change of it is deliberate.
+/// Compares the API that programs use with the checked-in list, so that each change is deliberate.
 @Suite struct PublicSymbolTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()

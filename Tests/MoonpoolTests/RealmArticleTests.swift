@@ -19,7 +19,7 @@ import Testing
     func `every Swift block of the articles is compiled`(
         article: String, source: String, count: Int
     ) throws {
-        // The examples of Realm's documentation have a file of their own.
+        // The examples of Realm's documentation are in a separate file.
         let compiled = try [source, "RealmExamples"].map {
             try lines(of: "Tests/MoonpoolTests/\($0).swift")
         }.joined().replacing("static func", with: "func")

@@ -5,7 +5,7 @@ import Synchronization
 // The Swift examples of Realm's documentation for notifications, objects and writes, with Moonpool.
 
 enum RealmExamples {
-    /// What the examples print.
+    /// The output of the examples.
     static let printed = Mutex<[String]>([])
     static func print(_ items: Any...) {
         let line = items.map { "\($0)" }.joined(separator: " ")
@@ -45,7 +45,8 @@ enum RealmExamples {
         var title = ""
         var date = Date()
     }
-    /// `RLMObject`'s types: text, integers, floats, booleans, dates, data, optional numbers, links to one and to many.
+    /// The types of `RLMObject`: text, integers, floats, booleans, dates, data, optional numbers, links and lists of
+    /// links.
     struct Everything: Model {
         var id = 0
         var text = ""
@@ -68,7 +69,7 @@ enum RealmExamples {
 
     // MARK: Notifications on a background thread
 
-    /// An actor with a thread of its own, which runs closures there.
+    /// An actor with its own thread, which runs closures there.
     actor BackgroundWorker {
         private let thread = ThreadExecutor(name: "BackgroundWorker")
         nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
@@ -78,7 +79,7 @@ enum RealmExamples {
         nonisolated func stop() { thread.shutdown() }
     }
 
-    /// An actor with a thread of its own: its store, its observers and its methods run there.
+    /// An actor with its own thread, which runs its store, its observers and its methods.
     actor CacheWorker {
         private let thread = ThreadExecutor(name: "CacheWorker")
         nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
@@ -99,7 +100,7 @@ enum RealmExamples {
             print("download: \(file.remoteUrl)")
             downloads.append(file.remoteUrl)
         }
-        /// The same as a loop: it ends with the task.
+        /// The same as a loop, which ends with the task.
         func run() async throws {
             let store = try Store(.memory("files"), models: File.self)
             for try await change in store.all(File.self).where({ $0.localUrl == "" }).changes() {

@@ -15,7 +15,7 @@ import Testing
         let worker = RealmExamples.CacheWorker()
         try await worker.start()
         let isDownloaded = try await eventually {
-            // The worker ignores what is there when its observation begins.
+            // The worker ignores the data at the start of its observation.
             try await RealmExamples.SomeAPI().add()
             return await worker.downloads.first == "http://rx-marin.com/images/avatar.jpg"
         }
@@ -40,7 +40,7 @@ import Testing
         let worker = RealmExamples.CacheWorker()
         let loop = Task { try await worker.run() }
         let isDownloaded = try await eventually {
-            // The loop ignores what is there when it begins.
+            // The loop ignores the data at its start.
             try await store.write { tx in
                 try tx.insert(RealmExamples.File(remoteUrl: "http://example.com"))
             }
