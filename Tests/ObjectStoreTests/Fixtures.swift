@@ -3,10 +3,10 @@ import ObjectStore
 import Synchronization
 import Testing
 
-/// A scheduler that runs wake-ups when the test says so, on the thread that made it.
+/// A scheduler that runs wakeups when the test requests it, on the thread that created it.
 final class ManualScheduler: TimingScheduler, @unchecked Sendable {
-    // @unchecked because: handlers are made and run on the owner thread only; what other threads
-    // touch (`pending`) is behind the mutex.
+    // Unchecked because handlers are created and run only on the owner's thread, and the mutex protects `pending`,
+    // which other threads access.
     private var handlers: [Int: () -> Void] = [:]
     private var next = 0
     private let pending = Mutex<Set<Int>>([])
@@ -37,7 +37,7 @@ final class ManualScheduler: TimingScheduler, @unchecked Sendable {
         }
     }
 
-    // Timers that run out when the test says so; on the owner thread only.
+    // Timers that fire when the test requests it, on the owner's thread only.
     private var clock = Duration.zero
     private var deadlines: [ObjectIdentifier: (due: Duration, timer: ManualTimer)] = [:]
 
@@ -62,7 +62,7 @@ final class ManualScheduler: TimingScheduler, @unchecked Sendable {
         func cancel() { scheduler?.deadlines[ObjectIdentifier(self)] = nil }
     }
 
-    /// Lets time pass: the timers that run out are called, and what they ask for runs.
+    /// Advances the time: fires the due timers, and runs the callbacks that they request.
     func pass(_ time: Duration) {
         clock += time
         for (number, entry) in deadlines where entry.due <= clock {
@@ -72,7 +72,7 @@ final class ManualScheduler: TimingScheduler, @unchecked Sendable {
         settle()
     }
 
-    /// One turn of the loop: everything that was asked for before it began.
+    /// Runs one turn of the loop: all callbacks that were requested before its start.
     func turn() {
         let due = pending.withLock { pending in
             defer { pending = [] }
@@ -81,12 +81,12 @@ final class ManualScheduler: TimingScheduler, @unchecked Sendable {
         for number in due { handlers[number]?() }
     }
 
-    /// Turns until nothing is asked for any more.
+    /// Runs turns until no callbacks are pending.
     func settle() {
         for _ in 0..<1000 where pending.withLock({ !$0.isEmpty }) { turn() }
     }
 
-    /// Turns until something holds that another thread helps to bring about.
+    /// Runs turns until a condition is true that depends on another thread.
     func settle(until condition: () -> Bool) {
         let deadline = ContinuousClock.now + .seconds(300)
         settle()
@@ -97,7 +97,7 @@ final class ManualScheduler: TimingScheduler, @unchecked Sendable {
     }
 }
 
-/// A folder of its own for one test, removed at the end.
+/// A folder for one test, which is removed at the end.
 final class TemporaryFolder {
     let path: String
 
@@ -132,7 +132,7 @@ final class TemporaryFolder {
     func file(_ name: String) -> String { path + "/" + name }
 }
 
-/// Two stores of one file, as two threads would have them, driven by one test.
+/// Two stores of one file, as on two threads, but driven by one test.
 struct StorePair {
     let folder = TemporaryFolder()
     let scheduler = ManualScheduler()
@@ -147,7 +147,7 @@ struct StorePair {
         other = try Store(configuration, scheduler: otherScheduler)
     }
 
-    /// One turn of both loops, the first store's last.
+    /// Runs one turn of both loops; the loop of the first store is the last one.
     func settle() {
         otherScheduler.settle()
         scheduler.settle()
@@ -155,7 +155,7 @@ struct StorePair {
 }
 
 extension Store {
-    /// A store in memory with no other handle, on a manual scheduler.
+    /// An in-memory store without other handles, on a manual scheduler.
     static func temporary(
         _ classes: [ClassSchema], scheduler: ManualScheduler = ManualScheduler()
     ) throws -> Store {
@@ -165,7 +165,7 @@ extension Store {
     }
 }
 
-/// The error that a body throws, for tests of codes and messages.
+/// Returns the error that a body throws, for tests of codes and messages.
 func storeError(
     _ code: StoreError.Code, sourceLocation: SourceLocation = #_sourceLocation,
     _ body: () throws -> Void

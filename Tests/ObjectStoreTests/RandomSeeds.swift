@@ -2,11 +2,11 @@ import Foundation
 
 /// The seeds of random comparisons, in groups of one test case each.
 ///
-/// `MOONPOOL_SEEDS=10000` makes each comparison run that many seeds; `MOONPOOL_SEEDS=14520..<14540` runs these.
+/// `MOONPOOL_SEEDS=10000` runs each comparison with 10000 seeds; `MOONPOOL_SEEDS=14520..<14540` runs these seeds.
 enum RandomSeeds {
     private static let groupSize = 20
 
-    /// The seeds begin above the ones that other tests name.
+    /// The seeds begin above those of other tests.
     private static let range: Range<Int> = {
         let text = ProcessInfo.processInfo.environment["MOONPOOL_SEEDS"] ?? "200"
         let bounds = text.split(separator: "..<").compactMap { Int($0) }

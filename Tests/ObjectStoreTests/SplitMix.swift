@@ -1,4 +1,4 @@
 import TestThreads
 
-/// The random numbers of these tests.
+/// The random number generator of these tests.
 typealias SplitMix = SeededGenerator

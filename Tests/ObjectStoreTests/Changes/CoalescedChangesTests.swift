@@ -3,9 +3,9 @@ import Testing
 
 @testable import ObjectStore
 
-/// Loud and silent changes of one sequence, told as if the silent ones had come first.
+/// Coalesced and silent changes of one sequence, reported as if the silent changes had occurred first.
 @Suite struct CoalescedChangesTests {
-    /// The reported changes lead from the old sequence with the silent changes to the present one.
+    /// The reported changes convert the old sequence with the silent changes to the current sequence.
     @Test(arguments: 1...60)
     func `random commits`(seed: UInt64) {
         var random = SplitMix(seed: seed)
@@ -64,7 +64,7 @@ import Testing
                 if case .value(.int(let key), _) = $0 { ObjectKey(rawValue: key) } else { nil }
             } == lost)
 
-        // Back from the present to the sequence that the silent changes alone would have made.
+        // Computes the result of only the silent changes from the current sequence.
         var before = sequence
         for position in told.insertions.reversed() { before.remove(at: position) }
         for (position, key) in zip(told.deletions, told.deletedKeys) {

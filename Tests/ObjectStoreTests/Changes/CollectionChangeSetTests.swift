@@ -3,8 +3,7 @@ import Testing
 
 @testable import ObjectStore
 
-/// Change sets lead from the old sequence to the new one by a shortest script, whichever way they
-/// were found.
+/// Change sets convert the old sequence to the new one with the minimum number of edits, regardless of the algorithm.
 @Suite struct CollectionChangeSetTests {
     @Test(arguments: 1...300)
     func `touched positions and full comparison agree`(seed: UInt64) {
@@ -66,7 +65,7 @@ private struct Scenario {
         self.modified = modified
     }
 
-    /// Some rows get a new weight, some leave, some enter; only those are touched.
+    /// Some rows get a new weight, some are removed, some are inserted; only these are touched.
     init(using random: inout SplitMix) {
         let count = Int.random(in: 0...40, using: &random)
         var weights = (0..<count + 20).map { _ in Int.random(in: 0...30, using: &random) }
@@ -114,7 +113,7 @@ private struct Scenario {
         return keys
     }
 
-    /// How many old rows are not part of a longest common subsequence.
+    /// The number of old rows outside of a longest common subsequence.
     var shortestDeletions: Int {
         var lengths = [Int](repeating: 0, count: new.count + 1)
         for key in old {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ObjectStore
 
-/// Edits by position, and what they make of a sequence.
+/// Edits by position, and their effect on a sequence.
 @Suite struct EditedSequenceTests {
     @Test(arguments: 1...200)
     func `edits lead to the sequence that making them gives`(seed: UInt64) throws {

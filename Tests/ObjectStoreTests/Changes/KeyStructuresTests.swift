@@ -3,7 +3,7 @@ import Testing
 
 @testable import ObjectStore
 
-/// The key structures behave like plain sorted arrays, whatever happens to them.
+/// The key structures behave like sorted arrays in all operations.
 @Suite struct KeyStructuresTests {
     @Test(arguments: 1...20)
     func `a bitmap agrees with a sorted array`(seed: UInt64) {
@@ -41,7 +41,7 @@ import Testing
         var random = SplitMix(seed: seed)
         var weights: [Int64: Int] = [:]
         for raw in 0..<Int64(4000) { weights[raw] = .random(in: 0...50, using: &random) }
-        // Codes tell only some of the keys apart.
+        // Codes distinguish only some of the keys.
         let order = CodedOrder(code: { UInt64(weights[$0.rawValue]! / 4) }) { first, second in
             (weights[first.rawValue]!, first.rawValue) < (
                 weights[second.rawValue]!, second.rawValue
@@ -80,7 +80,7 @@ import Testing
     func `listed keys agree with an array`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         func pick(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
-        // Few different keys, so that most stand several times, or many.
+        // Either few different keys, so that most occur several times, or many different keys.
         let range = seed % 2 == 0 ? 500 : 50_000
         func key() -> ObjectKey { ObjectKey(rawValue: Int64(pick(range))) }
         var model = (0..<pick(6_000)).map { _ in key() }
@@ -96,7 +96,7 @@ import Testing
             }
         }
         expectSame()
-        // More come than go, then more go than come; often in one place.
+        // More insertions than removals, then more removals than insertions; often at one position.
         for share in [80, 45, 10] {
             for _ in 0..<4_000 {
                 let isHere = pick(3) > 0

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ObjectStore
 
-/// A class with a property of every kind, its friends, and random changes of all of it.
+/// A class with a property of every kind, linked classes, and random changes to all of them.
 struct HistoryWorld {
     static let single: [Property] = [
         Property("int", .int, isIndexed: true), Property("maybe", .int, isOptional: true),
@@ -180,7 +180,7 @@ struct HistoryWorld {
     }
 }
 
-/// Expects two views to hold the same objects with the same values.
+/// Expects two views to contain the same objects with the same values.
 func expectSame(
     _ first: StoreView, _ second: StoreView, _ what: String = "",
     sourceLocation: SourceLocation = #_sourceLocation

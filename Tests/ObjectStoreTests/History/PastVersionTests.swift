@@ -53,7 +53,7 @@ import Testing
         for id in 1...100 {
             try store.write { try store.create("Thing", .dictionary(Self.values(Int64(id)))) }
         }
-        // The oldest that the history describes can be taken back.
+        // The oldest change in the history can be undone.
         let oldest = try #require(try store.versions().first { $0.isKept }).version - 1
         #expect(oldest > first && oldest <= store.version - 8)
         let gone = storeError(.outOfRange) { _ = try store.at(oldest - 1) }
@@ -61,7 +61,7 @@ import Testing
         let past = try store.at(oldest)
         #expect(try past.table(store.schema.require("Thing")).count == Int(oldest - first))
 
-        // Another writer of the file keeps nothing.
+        // Another writer of the file keeps no history.
         configuration.history = 0
         let other = try Store(configuration, scheduler: ManualScheduler())
         try other.write { try other.create("Thing", .dictionary(Self.values(1000))) }
@@ -133,7 +133,7 @@ import Testing
         #expect(back.inserted == [two.reference] && back.deleted == [three.reference])
         #expect(back.modified[0].properties[0].new == .int(0))
         #expect(try store.difference(from: first, to: first).classes.isEmpty)
-        // What was set back is no difference, and neither is what was deleted and undone.
+        // A value that was set back is not a difference, and neither is an undone deletion.
         try store.undo()
         let undone = try store.difference(from: store.version - 2, to: store.version)
         #expect(undone.classes.isEmpty)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ObjectStore
 
-/// Bringing the state of a version back as one commit.
+/// Restoring the state of a version as one commit.
 @Suite struct RestoreTests {
     @Test(arguments: 1...15)
     func `A restored version has the data of the version, and redo returns`(seed: UInt64) throws {

@@ -8,7 +8,7 @@ import Testing
     func `undoing and redoing go back and forth through exactly what was`(seed: UInt64) throws {
         var random = SplitMix(seed: seed)
         var world = try HistoryWorld()
-        // What a user would see: the states before, and those that can come again.
+        // A model for a user: the states before the current one, and those that can be redone.
         var past: [StoreView] = []
         var future: [StoreView] = []
         var present = try frozen(world.store)
@@ -33,7 +33,7 @@ import Testing
                     _ = storeError(.invalidArgument) { try store.redo() }
                 }
             case 3:
-                // Changes nothing, so it neither is undone nor ends redoing.
+                // A write without changes is not undone, and does not remove steps to redo.
                 try store.write {}
             default:
                 let version = store.version
@@ -78,7 +78,7 @@ import Testing
             try two.value("admirers") == .list([.object(one.reference), .object(one.reference)]))
         #expect(try store.objects("Thing").keys().array == [one.key, two.key])
         #expect(try store.object("Thing", primaryKey: .int(2))?.key == two.key)
-        // New objects do not get in the way of old ones.
+        // New objects do not prevent restoring old ones.
         try store.write { try store.delete(two) }
         try store.write { try store.create("Thing", values(2)) }
         try store.undo()

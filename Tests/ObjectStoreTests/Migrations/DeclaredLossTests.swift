@@ -1,7 +1,7 @@
 import ObjectStore
 import Testing
 
-/// What a change of the schema keeps, converts and refuses to lose.
+/// The values that a schema change keeps, converts or refuses to drop.
 @Suite struct DeclaredLossTests {
     let world = MigrationWorld()
 
@@ -100,7 +100,7 @@ import Testing
         #expect(try values("k", store) == [.int(3), .int(3)])
     }
 
-    /// Each conversion that is exact, with the value that comes of it.
+    /// Each exact conversion, with its result.
     static let exact: [(Property, Value, Property, Value)] = [
         (Property("v", .string), "12", Property("v", .int), .int(12)),
         (Property("v", .string), "-0.5", Property("v", .double), .double(-0.5)),

@@ -1,7 +1,7 @@
 import ObjectStore
 import Testing
 
-/// A write that changed the schema and then could not be committed.
+/// A write that changes the schema and then cannot be committed.
 @Suite struct FailedCommitTests {
     private let folder = TemporaryFolder()
     private let scheduler = ManualScheduler()
@@ -12,7 +12,7 @@ import Testing
         "Entry", Self.entry.properties + [Property("note", .string, defaultValue: .string("?"))])
     private static let page = ClassSchema("Page", [Property("text", .string)])
 
-    /// A file that takes a megabyte.
+    /// A file with a limit of one megabyte.
     private func open(_ scheduler: ManualScheduler) throws -> Store {
         var configuration = StoreConfiguration(
             .file(folder.file("small.moonpool")), schema: [Self.entry], maximumSize: 1 << 20)
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    /// When a write finds the device full.
+    /// The operation that finds the device full.
     enum Moment: CaseIterable { case commit, migration }
 
     /// Adds a property and a class with more objects than fit into the file.
@@ -38,7 +38,7 @@ import Testing
         throws
     {
         func fill(_ create: (Value) throws -> Void) throws {
-            // At the beginning, because the write may fail before the last object.
+            // This is at the beginning, because the write can fail before the last object.
             try meanwhile()
             for number in 0..<20_000 {
                 let text = "\(number) " + String(repeating: "x", count: 100)

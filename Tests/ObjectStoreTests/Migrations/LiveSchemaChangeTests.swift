@@ -2,7 +2,7 @@ import ColumnStorage
 import ObjectStore
 import Testing
 
-/// What stores that have a file open, and their observers, see when another process changes the schema.
+/// The effects on open stores and their observers when another process changes the schema.
 @Suite(.serialized) struct LiveSchemaChangeTests {
     private let folder = TemporaryFolder()
     private let scheduler = ManualScheduler()
@@ -16,9 +16,9 @@ import Testing
         ])
     private let person = ClassSchema("Person", [Property("name", .string)])
 
-    /// The store that looks on, and the one that changes the schema.
+    /// The observing store, and the store that changes the schema.
     ///
-    /// Without history the store that looks on has to compare versions.
+    /// Without a history, the observing store has to compare versions.
     private func open(history: Int) throws -> (Store, Store) {
         var configuration = StoreConfiguration(
             .file(folder.file("\(history).moonpool")), schema: [dog, person], history: history)
@@ -44,7 +44,7 @@ import Testing
         ClassSchema("Dog", dog.properties.filter { $0.name != removed } + added)
     }
 
-    /// Removes whatever of the history could tell, so that versions are compared.
+    /// Removes the history, so that versions are compared.
     private func forgetHistory(_ other: Store, _ history: Int) throws {
         guard history == 0 else { return }
         for _ in 0..<40 { try other.write {} }
@@ -202,7 +202,7 @@ import Testing
         token.invalidate()
     }
 
-    /// The error that a body throws, with either of two codes.
+    /// Returns the error that a body throws, with either of two codes.
     private func storeError(
         _ code: StoreError.Code, or second: StoreError.Code? = nil, _ body: () throws -> Void
     ) -> StoreError? {

@@ -64,7 +64,7 @@ import Testing
             _ = storeError(.unknownClass) { try migration.each("Persn") { _, _ in } }
         }
         #expect(try store.objects("Person").count() == 3)
-        // Outside of its function a migration does nothing.
+        // A migration cannot be used outside of its function.
         _ = storeError(.invalidArgument) {
             try kept?.renameProperty("Person", from: "first", to: "name")
         }
@@ -121,7 +121,7 @@ import Testing
         #expect(store.schema.classes.map(\.name) == ["Box"])
         #expect(try MigrationWorld.values(store, "Box", "n") == [.int(7)])
         store.close()
-        // The name is free again, and nothing of the old class is left behind it.
+        // The name is free again, and no data of the old class remains.
         let again = try world.open([box, toy], version: 1)
         #expect(try again.objects("Toy").count() == 0)
         #expect(try again.objects("Toy").filtered("label == 'ball'").count() == 0)
@@ -156,7 +156,7 @@ import Testing
                 throw TestFailure()
             }
         }
-        // Who does not wait for commits writes where free pages lie, before it is known what becomes of them.
+        // A writer that does not wait for commits overwrites free pages before the outcome of these commits is known.
         if durability == .full { #expect(try bytes(world.path) == before) }
         #expect(try Store.schemaVersion(atPath: world.path) == 1)
         let old = try world.open([personBefore], version: 1)

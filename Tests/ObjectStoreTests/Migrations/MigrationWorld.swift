@@ -2,13 +2,13 @@ import Glibc
 import ObjectStore
 import Testing
 
-/// A file that is opened again and again with other schemas.
+/// A file that is repeatedly opened with other schemas.
 struct MigrationWorld {
     let folder = TemporaryFolder()
     var path: String { folder.file("world.moonpool") }
     var durability = StoreConfiguration.Durability.memory
 
-    /// The losses that tests about other subjects allow.
+    /// The declared losses of tests about other subjects.
     static let usualDrops: Set<String> = [
         "Dog", "Dog.id", "Dog.name", "Owner.best", "Owner.dogs", "Item.id", "Item.key",
         "Person.first",
@@ -27,7 +27,7 @@ struct MigrationWorld {
         return try Store(configuration, scheduler: scheduler, migration: migration)
     }
 
-    /// Makes the file with objects of one class, given as values in schema order.
+    /// Creates the file with objects of one class, from values in schema order.
     func fill(_ classes: [ClassSchema], _ rows: [(String, [Value])], version: UInt64 = 0) throws {
         let store = try open(classes, version: version)
         try store.write {

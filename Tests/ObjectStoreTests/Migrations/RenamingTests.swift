@@ -78,7 +78,7 @@ import Testing
         #expect(try MigrationWorld.values(store, "Person", "years") == [.int(30), .int(-1)])
     }
 
-    /// A collection of optional ints, the same without nil, and one with a nil.
+    /// A collection of optional ints, the same collection without nil, and one with a nil.
     static let collections: [(CollectionKind, Value, Value)] = [
         (.list, .list([.int(3), .int(1), .int(3)]), .list([.int(1), .null])),
         (.set, .list([.int(1), .int(3)]), .list([.null, .int(1)])),

@@ -24,7 +24,7 @@ import Testing
             (1...count).map { ("Person", [.int(Int64($0)), .string("\($0)"), .int(7)]) })
     }
 
-    /// Migrates, and fails after so many objects; the ids that were gone through.
+    /// Migrates, fails after this number of objects, and returns the ids of the processed objects.
     @discardableResult  // because some only count what is in the file afterwards
     func migrate(key: String = "one", batch: Int = 10, failingAfter limit: Int = .max) throws
         -> [Int64]
@@ -93,7 +93,7 @@ import Testing
             #expect(state.total == 950)
             #expect(store.schema.version == 0)
             #expect(try store.verify().isEmpty)
-            // All processes see the old values until the end.
+            // All processes read the old values until the end.
             #expect(try store.objects("Person").filtered("age == '17' and old == 7").count() == 1)
         }
         #expect(try migrate(batch: 100, failingAfter: 200).first == 701)

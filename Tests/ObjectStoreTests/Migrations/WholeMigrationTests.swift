@@ -1,7 +1,7 @@
 import ObjectStore
 import Testing
 
-/// The record of migrations, and what a whole schema means for the classes of a file.
+/// The record of migrations, and the effect of a complete schema on the classes of a file.
 @Suite struct WholeMigrationTests {
     let world = MigrationWorld()
 
@@ -48,7 +48,7 @@ import Testing
             defer { store.close() }
             _ = try migrate(store, to: [personBefore])
         }
-        // The name of the step seems to be longer than the record.
+        // The length of the step's name exceeds the record.
         let name = [4] + Array("step".utf8)
         var bytes = try bytes(world.path)
         for place in bytes.indices.dropLast(name.count)

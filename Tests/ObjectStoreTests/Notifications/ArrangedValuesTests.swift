@@ -3,7 +3,7 @@ import Testing
 
 @testable import ObjectStore
 
-/// Observed plain values of collections, filtered, ordered, each once, or cut.
+/// Observed plain values of collections: filtered, sorted, distinct or limited.
 @Suite struct ArrangedValuesTests {
     private let world: ObservedWorld
     private let told = Told()
@@ -49,7 +49,7 @@ import Testing
         throws
     {
         let token = try observe(CollectionValues(list).sorted(ascending: false))
-        // Shown are 9, 8, 7 … 0.
+        // The result is 9, 8, 7 … 0.
         #expect(try news { try list.set(.int(-7), at: 0) } == ["mod[9]"])
         #expect(try news { try list.set(.int(100), at: 0) } == ["del[9] ins[0]"])
         #expect(try news { try list.insert(.int(5), at: 0) } == ["ins[5]"])
@@ -70,7 +70,7 @@ import Testing
         let values = try CollectionValues(list).sorted(ascending: false).limited(to: 4)
             .filtered("SELF != 7").sorted().limited(to: 2)
         let token = try observe(values)
-        // The best are 9, 8, 7 and 6, which leaves 6 and 8.
+        // The first four are 9, 8, 7 and 6, of which 6 and 8 remain.
         #expect(try news { try list.append([.int(20)]) } == ["del[0] ins[1]"])
         #expect(try news { try list.append([.int(1)]) } == [])
         #expect(try news { try list.set(.int(2), at: 8) } == ["del[0] ins[0]"])
@@ -196,7 +196,7 @@ import Testing
 
     private typealias Step = (CollectionValues) throws -> CollectionValues
 
-    /// Some steps in any order.
+    /// Random steps in any order.
     private static func steps(_ condition: String, _ random: inout SplitMix) -> [Step] {
         (0..<Int.random(in: 1...4, using: &random)).map { _ in
             switch Int.random(in: 0..<5, using: &random) {
@@ -325,7 +325,7 @@ import Testing
         return try open(collection)
     }
 
-    /// Applies the change to what was there; values are compared by their text, so that NaN is itself.
+    /// Applies the change to the earlier values. Values are compared by their text, so that NaN equals itself.
     private static func check(
         _ change: CollectionChange, from old: [Value], to new: [Value], _ steps: String
     ) throws {
@@ -368,7 +368,7 @@ import Testing
             shadow = now
         }
         pair.settle()
-        // Always between the two that came last: each insertion halves the gap.
+        // Each insertion is between the two latest values, so it halves the gap.
         var place = 10
         for round in 0..<80 {
             place += round % 2

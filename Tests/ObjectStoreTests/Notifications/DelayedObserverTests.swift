@@ -2,7 +2,7 @@ import ColumnStorage
 import ObjectStore
 import Testing
 
-/// Observers that are not called at once.
+/// Observers with a delay.
 @Suite struct DelayedObserverTests {
     private let world: ObservedWorld
     private let told = Told()
@@ -98,13 +98,13 @@ import Testing
         try set(3, 100)
         scheduler.pass(.seconds(11))
         #expect(told.news() == ["mod[1, 3]"])
-        // A silent change that is followed by a loud one of the same row is part of it.
+        // A silent change is reported together with a later coalesced change of the same row.
         try set(1, 1)
         try world.store.write(withoutNotifying: [token]) { try world.set(world.object(4), 100) }
         try set(4, 101)
         scheduler.pass(.seconds(11))
         #expect(told.news() == ["mod[1, 4]"])
-        // Nothing but silent writes is nothing at all, and keeps no version.
+        // Only silent writes cause no call, and keep no version.
         try world.store.write(withoutNotifying: [token]) { try world.set(world.object(5), 1) }
         world.stores.settle()
         scheduler.pass(.seconds(11))

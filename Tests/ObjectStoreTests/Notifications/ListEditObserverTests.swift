@@ -23,7 +23,7 @@ import Testing
         .object(try target(number).reference)
     }
 
-    /// The reports of some writes to the list of objects; the list is restored after each.
+    /// The reports of writes to the list of objects; the list is restored after each write.
     private func edits(
         _ cases: [(told: [String], edit: (LiveList) throws -> Void)],
         sourceLocation: SourceLocation = #_sourceLocation
@@ -157,7 +157,7 @@ import Testing
                 }
             ),
         ])
-        // Either of two neighbors may be the one that moved.
+        // Either of two neighbors can be the moved one.
         let list = try holder.list("targets")
         let token = try world.observe(list, told)
         let heard = try world.told(told) { _ in try list.swap(3, 4) }
@@ -308,7 +308,7 @@ import Testing
                 }
             )
         ])
-        // In a sorted query over a list, the object stays unless a call comes between.
+        // In a sorted query over a list, the object stays unless a call occurs between the two writes.
         let schema = world.store.schema
         let objects = try schema.require("Obj")
         let owner = try schema.require("Holder")

@@ -1,7 +1,7 @@
 import ObjectStore
 import Testing
 
-/// Observers of paths into mixed values receive the differences that a new query finds, through random changes.
+/// For random changes, observers of paths into mixed values receive the differences of a new query.
 @Suite struct MixedPathObserverTests {
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
     func `observed rows agree with a new query, whatever changes behind links`(seed: UInt64) throws

@@ -2,7 +2,7 @@ import ColumnStorage
 import ObjectStore
 import Testing
 
-/// Observers of objects with the values 0 to 9: several changes in one write, and rows behind links in any order.
+/// Observers of objects with the values 0 to 9: several changes in one write, and linked rows in any order.
 @Suite struct NumberedRowsObserverTests {
     let world: ObservedWorld
     let told = Told()

@@ -103,7 +103,7 @@ struct ObservedWorld {
         try other.write { try body(other) }
     }
 
-    /// Sets `value`, in whichever store the object is of.
+    /// Sets `value` in the store of the object.
     func set(_ object: LiveObject, _ value: Int64) throws {
         try object.set("value", .int(value))
     }
@@ -157,12 +157,12 @@ extension ObservedWorld {
         return query
     }
 
-    /// The catalogue's QA: the objects 1 to 4.
+    /// The objects 1 to 4.
     func middle(sort: [(path: String, ascending: Bool)] = []) throws -> Query {
         try query("Obj", "value > 0 and value < 10", sort: sort)
     }
 
-    /// Observes, and takes the first call.
+    /// Observes, and consumes the first call.
     func observe(
         _ query: Query, _ keyPaths: [String] = [], _ told: Told
     ) throws -> NotificationToken {
@@ -172,7 +172,7 @@ extension ObservedWorld {
         return token
     }
 
-    /// Observes a list, and takes the first call.
+    /// Observes a list, and consumes the first call.
     func observe(
         _ list: LiveList, _ keyPaths: [String], _ told: Told
     ) throws -> NotificationToken {
@@ -182,12 +182,12 @@ extension ObservedWorld {
         return token
     }
 
-    /// Observes a list without key paths, and takes the first call.
+    /// Observes a list without key paths, and consumes the first call.
     func observe(_ list: LiveList, _ told: Told) throws -> NotificationToken {
         try observe(list, [], told)
     }
 
-    /// A new holder with the ints 0 to 9 and the first ten targets.
+    /// Creates a holder with the ints 0 to 9 and the first ten targets.
     func holder() throws -> LiveObject {
         try store.write {
             let targets = (0..<10).map { number -> Value in
@@ -202,7 +202,7 @@ extension ObservedWorld {
         }
     }
 
-    /// The report of a write of the store, in a turn.
+    /// Returns the report of a write of the store, after one turn.
     func told(_ told: Told, after body: (Store) throws -> Void) throws -> [String] {
         try store.write { try body(store) }
         #expect(told.calls.isEmpty, "no report before the turn")
@@ -222,7 +222,7 @@ extension Told {
                 ("del", change.deletions), ("ins", change.insertions),
                 ("mod", change.modifications), ("new", change.modificationsNew),
             ] where !positions.isEmpty {
-                // The positions after the change are only shown where they differ.
+                // The positions after the change are shown only if they differ.
                 if name == "new", positions == change.modifications { continue }
                 parts.append("\(name)\(positions)")
             }

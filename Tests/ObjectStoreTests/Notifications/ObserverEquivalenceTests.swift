@@ -4,10 +4,10 @@ import Testing
 
 @testable import ObjectStore
 
-/// Observers receive what a full comparison of the two versions finds: random data, random commits, random queries, lists,
-/// objects, key paths and delays, both ways.
+/// Observers receive the differences of a full comparison of the two versions, for random data, commits, queries,
+/// lists, objects, key paths and delays, with and without the history.
 ///
-/// `MOONPOOL_CHANGES=1000000` adds a long run of so many changes.
+/// `MOONPOOL_CHANGES=1000000` adds a long run with this number of changes.
 @Suite struct ObserverEquivalenceTests {
     @Test(arguments: 1...40)
     func `incremental changes are those of a full comparison`(seed: UInt64) throws {
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    /// Lets observers of every kind follow random commits; how many changes there were.
+    /// Runs observers of every kind on random commits, and returns the number of changes.
     private func run(_ seed: UInt64, rounds: Int, changes: ClosedRange<Int>) throws -> Int {
         var random = SplitMix(seed: seed)
         let world = try ObservedWorld(objects: Int.random(in: 0...30, using: &random))
@@ -51,13 +51,13 @@ import Testing
         world.stores.settle()
         var made = 0
         for round in 0..<rounds {
-            // Several commits of another thread arrive together. An own write includes the commits before it, so it is
-            // alone.
+            // Several commits of another thread arrive together. A write of the own store includes earlier commits, so
+            // it runs alone.
             let isOwn = Bool.random(using: &random)
             let store = isOwn ? world.store : world.other
             for _ in 0..<(isOwn ? 1 : Int.random(in: 1...3, using: &random)) {
                 if Int.random(in: 0..<6, using: &random) == 0 {
-                    // Brings rows back under their old keys; refused where there is nothing to undo.
+                    // Restores rows with their old keys; throws if there is nothing to undo.
                     if (try? Bool.random(using: &random) ? store.undo() : store.redo()) != nil {
                         made += 1
                     }
@@ -115,7 +115,7 @@ import Testing
     }
 }
 
-/// The present version of a store, for good.
+/// A permanent copy of the current version of a store.
 func frozen(_ store: Store) throws -> StoreView {
     StoreView(schema: store.schema, snapshot: try store.view.snapshot.frozen(), isFrozen: true)
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ObjectStore
 
-/// A commit reaches exactly the observers that depend on its changes.
+/// A commit notifies exactly the observers that depend on its changes.
 @Suite struct ObserverIndexTests {
     private let world: ObservedWorld
     private var dispatcher: NotificationDispatcher { world.store.notifications }
@@ -12,7 +12,7 @@ import Testing
         world = try ObservedWorld()
     }
 
-    /// The observers that a write makes the dispatcher ask.
+    /// The observers that the dispatcher checks for a write.
     private func concerned(_ body: () throws -> Void) throws -> [String] {
         try world.store.write(body)
         defer { world.stores.settle() }

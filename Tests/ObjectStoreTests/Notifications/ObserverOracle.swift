@@ -2,7 +2,7 @@ import ColumnStorage
 
 @testable import ObjectStore
 
-/// Whether a row counts as modified, found by walking forward from it.
+/// Returns whether a row counts as modified, by following its links forward.
 struct Oracle {
     let before: StoreView
     let now: StoreView
@@ -49,7 +49,7 @@ struct Oracle {
     ) -> Bool {
         guard let component = components.first else { return false }
         if let origin = component.origin {
-            // An object that is new has all its linkers since the version before.
+            // All links to a new object are newer than the previous version.
             let old =
                 before.table(component.table).isPresent(key)
                 ? before.table(origin.table).sources(of: key, through: origin.column) : []

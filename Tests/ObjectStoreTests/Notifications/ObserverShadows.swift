@@ -3,12 +3,12 @@ import Testing
 
 @testable import ObjectStore
 
-/// An observer, and what it must have been told.
+/// An observer, and its expected reports.
 protocol Shadow: AnyObject {
     /// Whether its reports are delayed.
     var isDelayed: Bool { get }
 
-    /// Compares the reports since the last call with the result of a comparison.
+    /// Compares the reports since the last call with the differences of the versions.
     func check(_ now: StoreView, _ store: Store) throws
 }
 
@@ -30,7 +30,7 @@ final class QueryShadow: Shadow {
     private let isLimited: Bool
     /// Whether the query starts from a list, set or map.
     private let isList: Bool
-    /// The list or set that the query shows element by element, where setting an element modifies it.
+    /// The list or set that the query shows element by element; setting an element modifies the element.
     private let sequence: (owner: ObjectReference, column: ColumnID)?
     private let pace: ObserverPace?
     private var keys: [ObjectKey] = []
@@ -58,7 +58,7 @@ final class QueryShadow: Shadow {
         pace = paces.randomElement(using: &random)!
         self.description =
             made.description + " \(query.steps.count) steps, \(texts), \(String(describing: pace))"
-        // The names that the stars mean, spelled out by hand.
+        // The names that the wildcards match, written explicitly.
         paths = try texts.flatMap { text -> [String] in
             switch text {
             case "*": obj.properties.map(\.name)
@@ -99,7 +99,7 @@ final class QueryShadow: Shadow {
             return
         }
         let new = QueryEvaluator.keys(of: query, in: now).array
-        // A throttled observer may receive two reports, at the beginning of its pause and at its end.
+        // A throttled observer can receive two reports, at the beginning and at the end of its pause.
         guard told.count < 2 else {
             keys = told.reduce(keys) { keys(after: $1, $0) }
             return #expect(keys == new, "\(description)")
@@ -120,16 +120,17 @@ final class QueryShadow: Shadow {
         let moved = Set(told.positions.deletedKeys).intersection(told.positions.insertedKeys)
         let hasTwins = Set(keys).count < keys.count || Set(new).count < new.count
         if hasTwins {
-            // Which of an object's places is the one that went, several answers say as well.
+            // If an object occurs several times, any of its indexes can be the removed one.
         } else if isLimited {
-            // The rows that blame the least in all are not always the least among the first.
+            // The smallest set of changed rows overall is not always the smallest for the first rows.
             #expect(told.deletions.count >= expected.deletions.count, "\(description)")
         } else if sequence != nil {
-            // An element that was replaced stays, and another object comes and one goes.
+            // A replaced element stays, while one object is inserted and another is removed.
             #expect(told.deletions.count + replaced.count >= expected.deletions.count)
             #expect(told.insertions.count + replaced.count >= expected.insertions.count)
         } else if isList {
-            // An object that left a list and came back between two calls is another element, even at the same index.
+            // An object that was removed from a list and inserted again between two calls is a new element, even at the
+            // same index.
             let more = told.deletions.count - expected.deletions.count
             #expect(more >= 0 && more <= moved.count, "\(description)")
             #expect(told.insertions.count == expected.insertions.count + more, "\(description)")
@@ -144,7 +145,7 @@ final class QueryShadow: Shadow {
             changes.tables[sequence.owner.table]?.modified[sequence.column]?
                 .contains(sequence.owner.key) == true
         {
-            // Setting an element to the object that it is modifies it as well.
+            // Setting an element to its current object also modifies it.
             let named = modified.union(told.positions.insertedKeys)
             #expect(touched.isSubset(of: named), "\(description)")
         } else {
@@ -157,7 +158,7 @@ final class QueryShadow: Shadow {
         keys = new
     }
 
-    /// The list or set that a query without any steps shows; nil for other queries, and for maps, whose rows leave out nil.
+    /// The list or set of a query without steps; nil for other queries, and for maps, whose rows do not contain nil.
     private static func sequence(
         of query: Query, _ schema: Schema
     ) -> (owner: ObjectReference, column: ColumnID)? {
@@ -167,7 +168,7 @@ final class QueryShadow: Shadow {
         return (ObjectReference(table: table, key: owner), column)
     }
 
-    /// The objects that came to elements that stayed, by the old positions of the elements.
+    /// The new objects of elements that stayed, by the old positions of the elements.
     private static func replaced(
         by change: CollectionChange, _ old: [ObjectKey], _ new: [ObjectKey]
     ) -> [Int: ObjectKey] {
@@ -181,7 +182,7 @@ final class QueryShadow: Shadow {
 
     /// The keys after a change.
     ///
-    /// Only an element of a list can become another object and stay.
+    /// Only an element of a list can stay and become another object.
     private func keys(after change: CollectionChange, _ keys: [ObjectKey]) -> [ObjectKey] {
         var keys = keys
         for position in change.deletions.reversed() { keys.remove(at: position) }
@@ -244,7 +245,7 @@ final class ListShadow: Shadow {
         }
     }
 
-    /// Applies a change to what was known: whatever is not named must be as it was.
+    /// Applies a change to the known state; everything that the change does not contain must be unchanged.
     private func apply(_ change: CollectionChange, _ new: [Value]) {
         for position in change.deletions.reversed() { values.remove(at: position) }
         for position in change.insertions { values.insert(new[position], at: position) }
@@ -333,7 +334,7 @@ final class ObjectShadow: Shadow {
             Issue.record("the deletion was not told")
             return
         }
-        // It received its deletion before that was undone: the observation is over.
+        // The observer received the deletion before it was undone, so the observation has ended.
         if case .deleted? = told.last?.kind {
             isOver = true
             return
@@ -356,7 +357,7 @@ final class ObjectShadow: Shadow {
         }
         let names = told.flatMap(\.properties).map(\.name)
         guard told.count < 2 else {
-            // A property that changed and changed back between two calls was reported twice.
+            // Two calls have reported a property that changed and changed back.
             return #expect(expected.isSubset(of: names), "\(paths.map(\.description))")
         }
         #expect(Set(names) == expected, "\(paths.map(\.description))")

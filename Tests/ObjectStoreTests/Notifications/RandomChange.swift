@@ -2,7 +2,7 @@ import ColumnStorage
 
 @testable import ObjectStore
 
-/// One change of something, in a write.
+/// Makes one random change in a write.
 enum RandomChange {
     static func make(in store: Store, using random: inout SplitMix) throws {
         func any(_ className: String) throws -> LiveObject? {
@@ -135,7 +135,7 @@ enum RandomChange {
             }
         }
     }
-    /// One edit of a list, of any kind.
+    /// Makes one random edit of a list.
     private static func edit(
         _ list: LiveList?, using random: inout SplitMix, _ element: (Int) throws -> Value?
     ) throws {

@@ -18,7 +18,7 @@ struct RandomRows {
 
     let query: Query
     let description: String
-    /// Whether the query keeps the first rows only.
+    /// Whether the query has a limit.
     let isLimited: Bool
 
     init(_ world: ObservedWorld, using random: inout SplitMix) throws {
@@ -67,8 +67,7 @@ struct RandomRows {
         self.isLimited = isLimited
     }
 
-    /// Backlinks through a link or a list, a list or a set, of whatever object there is; nil for a whole
-    /// class.
+    /// Backlinks through a link or a list, or a list or a set, of any existing object; nil for a whole class.
     private static func base(
         _ world: ObservedWorld, using random: inout SplitMix
     ) throws -> Query.Base? {

@@ -14,7 +14,7 @@ import Testing
         try world.told(told, after: body)
     }
 
-    // 3a. When it is delivered.
+    // 3a. The time of delivery.
 
     @Test func `the initial call comes with the next delivery, not before`() throws {
         let token = try store.observe(world.middle(), told.hear)
@@ -408,7 +408,7 @@ import Testing
 }
 
 extension Schema {
-    /// The objects behind a backlinks property.
+    /// The objects of a backlinks property.
     func backlinks(_ name: String, of object: LiveObject) throws -> Query {
         let property = try object.classSchema.requireProperty(name)
         let origin = try #require(property.origin)

@@ -88,7 +88,7 @@ import Testing
         token.invalidate()
     }
 
-    /// Observes a map and tells its keys.
+    /// Observes a map and records its keys.
     private func keys(_ map: LiveMap, _ keyPaths: [String] = []) throws -> NotificationToken {
         let told = told
         let token = try map.observe(keyPaths: keyPaths) { change in

@@ -64,7 +64,7 @@ import Testing
 
     @Test func `an observer that writes silently for itself does not loop`() throws {
         var own: NotificationToken?
-        // Its handler holds it, and with it the store.
+        // The handler references its token, and with it the store.
         defer { own?.invalidate() }
         own = try store.observe(world.middle()) { change in
             told.hear(change)
@@ -138,7 +138,7 @@ import Testing
         try store.beginWrite()
         let targets = Value.list(Array(repeating: .object(target), count: 2_000))
         try world.object(1).set("targets", targets)
-        // Only the observer is stopped, not what writes.
+        // Only the observer is stopped, not the write.
         try Interruption.$current.withValue(Interruption { true }) {
             try store.commitWrite(withoutNotifying: [token])
         }

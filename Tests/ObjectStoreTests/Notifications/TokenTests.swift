@@ -2,7 +2,7 @@ import ColumnStorage
 import ObjectStore
 import Testing
 
-/// Tokens, and observers that are registered and removed in calls.
+/// Tokens, and observers that are registered and removed during calls.
 @Suite struct TokenTests {
     let world: ObservedWorld
     let told = Told()
@@ -175,7 +175,7 @@ import Testing
         #expect(token.statistics.calls == 4)
         #expect(token.statistics.handling.maximum >= token.statistics.handling.mean)
         #expect(token.statistics.handling.last > 0)
-        // The first call reports the present state, which needs no comparison.
+        // The first call reports the current state, which does not require a comparison.
         #expect(token.statistics.finding.count == 3)
         #expect(token.statistics.finding.last > 0)
         #expect(token.statistics.finding.maximum >= token.statistics.finding.mean)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ObjectStore
 
-/// Observed queries over lists and over backlinks through lists, which are followed element by element.
+/// Observed queries over lists and over backlinks through lists, which track each element.
 @Suite struct WindowedRowsTests {
     private let world: ObservedWorld
     private let told = Told()
@@ -81,7 +81,7 @@ import Testing
 
     @Test func `moves in a sorted list count among equal values only`() throws {
         let token = try observe("", sort: [("value2", true)])
-        // All are equal, so the list's own order is the order.
+        // All values are equal, so the result has the order of the list.
         #expect(try world.told(told) { _ in try list.move(from: 9, to: 0) } == ["del[9] ins[0]"])
         try store.write {
             for number in 0..<10 {
@@ -162,7 +162,7 @@ import Testing
             }
         }
         world.stores.settle()
-        // Always between the two that came last: each insertion halves the gap.
+        // Each insertion is between the two latest elements, so it halves the gap.
         var place = 5
         for round in 0..<80 {
             place += round % 2
@@ -216,7 +216,7 @@ import Testing
             "looks only at objects that a commit touches; runs the query again when the first 258 "
                 + "behind the limit are used up; behind the limit looks only at objects that a "
                 + "commit touches, and searches for their places")
-        // The best are 18, 16, 14 and 12, which leaves 12, 16 and 18.
+        // The first four are 18, 16, 14 and 12, of which 12, 16 and 18 remain.
         #expect(
             try world.told(told) { _ in try world.set(world.object(0), 20) } == ["del[0] ins[2]"])
         #expect(try world.told(told) { _ in try world.set(world.object(1), 3) } == [])

@@ -34,7 +34,7 @@ import Testing
             heard.append(change.insertions.count)
             guard heard.count == 1 else { return }
             try world.remotely { try insert($0) }
-            // As a handler does that sleeps.
+            // This is what a handler does that sleeps.
             world.stores.scheduler.turn()
             #expect(heard == [1])
         }

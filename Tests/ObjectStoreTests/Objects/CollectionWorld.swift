@@ -1,7 +1,7 @@
 import ObjectStore
 import Testing
 
-/// A class with sets and maps of every element type, and one that they link to.
+/// A class with sets and maps of every element type, and the target class of their links.
 enum CollectionWorld {
     static let scalars: [PropertyType] = [
         .bool, .int, .float, .double, .string, .data, .date, .uuid, .objectID, .decimal, .mixed,
@@ -40,7 +40,7 @@ enum CollectionWorld {
         type.rawValue + (isOptional ? "_optional" : "") + (kind == .set ? "_set" : "_map")
     }
 
-    /// A value of the type out of few, so that values meet again; null one time in five.
+    /// One of a few values of the type, so that values repeat; one in five is null.
     static func random(
         _ type: PropertyType, isOptional: Bool, _ generator: inout SplitMix
     ) -> Value {
@@ -62,7 +62,7 @@ enum CollectionWorld {
             return .objectID(ObjectIDValue(high: UInt64(bitPattern: number), low: 9))
         case .decimal: return .decimal(DecimalValue(Double(number) / 10))
         case .mixed:
-            // Numbers of one kind, because equal numbers of two kinds are one element.
+            // Numbers of one type, because equal numbers of two types are the same element.
             let type = [PropertyType.bool, .int, .string, .data, .date, .uuid].randomElement(
                 using: &generator)!
             return random(type, isOptional: true, &generator)
@@ -76,7 +76,7 @@ enum CollectionWorld {
 }
 
 extension [String: Value] {
-    /// The entries as `LiveMap` gives them.
+    /// The entries in the form that `LiveMap` returns.
     var inByteOrder: [(key: String, value: Value)] {
         sorted { $0.key.precedesInBytes($1.key) }.map { (key: $0.key, value: $0.value) }
     }

@@ -51,7 +51,7 @@ import Testing
 
     var addresses: Int { (try? store.objects("Address").count()) ?? -1 }
 
-    // MARK: What is refused
+    // MARK: Errors
 
     @Test func `an embedded object cannot be created alone`() throws {
         try store.write {
@@ -134,7 +134,7 @@ import Testing
             // A list assigned to itself keeps its contents.
             try ann.set("places", try ann.value("places"))
             #expect(try streets(ann) == [.string("A"), .string("B"), .string("C")])
-            // Some of them in another order, and a new one.
+            // Some of the elements in another order, and a new one.
             let places = try ann.list("places").values()
             try ann.set("places", .list([places[2], street("D"), places[0]]))
             #expect(try streets(ann) == [.string("C"), .string("D"), .string("A")])

@@ -1,7 +1,7 @@
 import ObjectStore
 import Testing
 
-/// What fails halfway leaves no object that it has created, and says nothing to observers.
+/// A creation that fails halfway leaves no created objects, and does not notify observers.
 @Suite struct FailedCreationTests {
     static let classes = [
         ClassSchema(
@@ -51,12 +51,12 @@ import Testing
         .dictionary(["id": .int(id), "age": .int(id), "next": next])
     }
 
-    /// A toy that links to one more, which can be made, and cannot be made itself.
+    /// An invalid toy that links to a valid one.
     static let badToy = Value.dictionary([
         "id": .int(90), "next": toy(91), "age": .string("x"),
     ])
 
-    /// One whose values convert, and that has a key that is taken.
+    /// A toy with valid values and an existing key.
     static let takenToy = Value.dictionary(["id": .int(1), "next": toy(92)])
 
     static func label(_ text: String, _ id: Int64) -> Value {
@@ -75,7 +75,7 @@ import Testing
         ("labels", .list([label("a", 10), badLabel])),
     ]
 
-    /// Tries `body` in a write that continues, and checks that it has changed nothing.
+    /// Runs `body` in a write that continues, and checks that it has changed nothing.
     private func expectNothing(of body: () throws -> Void) throws {
         var heard: [String] = []
         let tokens = try ["Toy", "Dog"].map { name in

@@ -188,7 +188,7 @@ import Testing
             try homes.set(address("Oslo"), forKey: "b")
             #expect(try city("b") == .string("Oslo"))
             #expect(try homesLeft() == 2)
-            // "modified" changes what is there in place and leaves what is not named.
+            // "modified" changes existing values in place and keeps the values that are not given.
             try store.create(
                 "Owner", given(["a": address("Paris"), "c": address("Riga")]), mode: .modified)
             #expect(try homes.value(forKey: "a") == rome)
@@ -270,7 +270,7 @@ import Testing
             let known = model.keys.sorted().randomElement(using: &generator) ?? key
             #expect(try map.removeValue(forKey: known) == (model.removeValue(forKey: known) != nil))
         case 17...18:
-            // Enough for several chunks.
+            // Enough entries for several chunks.
             for number in 0..<600 {
                 let value = make(&generator)
                 try map.set(value, forKey: "\(number * 7 % 600)")

@@ -2,7 +2,7 @@ import ObjectStore
 import TestThreads
 import Testing
 
-/// Nested values that name the object being created, or each other, by their keys.
+/// Nested values with the key of the created object or of each other.
 @Suite struct NestedKeyTests {
     static let classes = [
         ClassSchema(
@@ -53,7 +53,7 @@ import Testing
         for mode in [UpdateMode.all, .modified] {
             try store.write {
                 let made = try store.create("A", values, mode: mode)
-                // What an embedded object says of its owner comes after the owner's own values.
+                // The values that an embedded object has for its owner are applied after the owner's own values.
                 let isEmbedded = ["part", "parts", "named"].contains(property)
                 let name = try made.value("name")
                 #expect(name == .string(isEmbedded ? "inner" : "outer"))
@@ -157,7 +157,7 @@ import Testing
                 }
                 if Int.random(in: 0..<4, using: &random) == 0, before > 0 {
                     let owner = try #require(try store.objects("A").first())
-                    // Values whose keys exist are refused, which must change nothing.
+                    // Values with existing keys are rejected, which must not change anything.
                     try? owner.list("parts").append([embedded(2)])
                     try? owner.set("part", embedded(2))
                 }

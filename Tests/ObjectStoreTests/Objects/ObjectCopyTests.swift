@@ -1,7 +1,7 @@
 import ObjectStore
 import Testing
 
-/// Copies of objects, from store to store and within one.
+/// Copies of objects, between stores and within one store.
 @Suite struct ObjectCopyTests {
     static let classes = [
         ClassSchema(
@@ -30,7 +30,7 @@ import Testing
             "Person", .dictionary(more.merging(["name": .string(name)]) { $1 }))
     }
 
-    /// Ann and Bob are friends, Ann has a cat that knows her, and Bob is her landlord.
+    /// Ann and Bob are friends, Ann has a cat that links to her, and Bob is her landlord.
     func ann() throws -> LiveObject {
         try source.write {
             let ann = try person("Ann", ["age": .int(40), "tags": .list([.string("a")])])

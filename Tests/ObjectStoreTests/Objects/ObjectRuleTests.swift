@@ -1,7 +1,7 @@
 import ObjectStore
 import Testing
 
-/// The rules of objects and lists that the other suites leave: nil and defaults, primary keys, replaced lists.
+/// Rules of objects and lists that other suites do not cover: nil and defaults, primary keys, replaced lists.
 @Suite struct ObjectRuleTests {
     static let classes = [
         ClassSchema(

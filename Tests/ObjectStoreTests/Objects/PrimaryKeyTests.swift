@@ -88,7 +88,7 @@ import Testing
                 if round % 7 == 6 { try store.cancelWrite() }
             }
             if round % 7 == 6 {
-                // Nothing of a cancelled write remains; take what is there as the new start.
+                // A canceled write leaves no changes; the current state is the new start.
                 expected = [:]
                 for object in try store.objects("A").keys() {
                     let live = try #require(

@@ -159,14 +159,14 @@ import Testing
             },
         ]
 
-    /// Registers an observer, and commits a change of everything that it may observe, on both stores.
+    /// Registers an observer, and commits changes to everything that it can observe, on both stores.
     private static func observing(
         _ pair: StorePair, _ register: (Store) throws -> NotificationToken
     ) throws {
         let token = try register(pair.store)
         pair.settle()
         for store in [pair.other, pair.store] {
-            // Whatever the observer has done to its store.
+            // The observer can have changed or closed its store.
             _ = try? store.refresh()
             try? store.write {
                 let object = try first(store)
@@ -190,7 +190,7 @@ import Testing
             try Self.fill(pair.store)
             pair.settle()
             var calls = 0
-            // because: what an operation refuses is an error of the closure, and may end the call that runs it.
+            // because an error of an operation is an error of the closure, and can end the call that runs it.
             try? Self.closures[closure]?(pair) {
                 calls += 1
                 if calls < 4 { try operation(pair.store) }

@@ -15,8 +15,8 @@ import Testing
             ]),
     ]
 
-    /// A store with five dogs that each have a toy, the values that made them, and what observers of
-    /// the first dog, of all dogs and of all toys have heard since.
+    /// A store with five dogs that each have a toy, the values of their creation, and the later reports to observers of
+    /// the first dog, of all dogs and of all toys.
     private final class Kennel {
         let scheduler = ManualScheduler()
         let store: Store

@@ -2,7 +2,7 @@ import ColumnStorage
 import ObjectStore
 import Testing
 
-/// Indexes over several properties, and ranges of ordered ones: the same answers as a scan.
+/// Indexes on several properties, and ranges of ordered indexes, give the same results as a scan.
 @Suite struct CompositeIndexTests {
     static let properties = [
         Property("id", .int, isPrimary: true),
@@ -161,7 +161,7 @@ import Testing
         }
         for text in texts {
             let planned = try dogs().filtered(text)
-            // A negation is never asked of an index.
+            // A negation never uses an index.
             let scanned = try dogs().filtered("not (not (\(text)))")
             #expect(try planned.keys().array == scanned.keys().array, "\(text)")
             #expect(try planned.count() == scanned.count(), "\(text)")

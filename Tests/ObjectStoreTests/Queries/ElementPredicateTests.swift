@@ -1,7 +1,7 @@
 import ObjectStore
 import Testing
 
-/// Elements of lists, whole lists, and orders that are computed.
+/// Elements of lists, whole lists, and computed sort keys.
 @Suite struct ElementPredicateTests {
     let world: QueryWorld
 

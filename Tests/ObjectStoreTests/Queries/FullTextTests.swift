@@ -219,7 +219,7 @@ import Testing
                         try store.update(object, ["body": body()])
                     }
                 }
-                // Inside the write, too.
+                // The same inside the write.
                 try check(searches)
             }
             try check(searches)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ObjectStore
 
-/// Sums of ints compared with exact arithmetic: every route gives the same value in every order.
+/// Compares sums of ints with exact arithmetic: every implementation gives the same value in every order.
 @Suite struct IntegerSumTests {
     private static let classes = [
         ClassSchema(
@@ -25,7 +25,7 @@ import Testing
 
     init() throws { store = try Store.temporary(Self.classes, scheduler: scheduler) }
 
-    /// The value that the documentation promises for an exact sum.
+    /// The documented value for an exact sum.
     private static func value(_ exact: Int128) -> Value {
         Int64(exactly: exact).map(Value.int) ?? .double(Double(exact))
     }
@@ -43,7 +43,7 @@ import Testing
             default: Int64.random(in: -9...9, using: &random)
             }
         }
-        // Half of the sums fit again.
+        // Half of the total sums fit into 64 bits.
         if Bool.random(using: &random),
             let exact = numbers.indices.last.map({ last in
                 Self.sum(Array(numbers[..<last]))
@@ -85,7 +85,7 @@ import Testing
         ] {
             #expect(
                 try rows.filtered("id == 0 and \(path).@sum == $1", [sum]).count() == 1, "\(path)")
-            // Ordinary comparisons are exact too: an int beside it is another number.
+            // Comparisons are exact too, so an adjacent int is a different number.
             if case .int(let whole) = sum, whole < .max {
                 #expect(
                     try rows.filtered("id == 0 and \(path).@sum == $1", [.int(whole + 1)]).count()
@@ -111,7 +111,7 @@ import Testing
                 all,
                 [
                     "list": .list(values), "set": .list(values), "map": .dictionary(named),
-                    // Other values than numbers do not count in mixed collections.
+                    // In mixed collections, only numbers count.
                     "many": .list(values + [.string("text"), .bool(true), .null]),
                     "named": .dictionary(named.merging(["text": .string("9")]) { $1 }),
                     "rows": .list(rows),

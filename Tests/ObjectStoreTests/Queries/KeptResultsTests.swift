@@ -3,7 +3,8 @@ import Testing
 
 @testable import ObjectStore
 
-/// Results that are kept while the store changes, and asked inside writes, after commits and after cancelled writes.
+/// Results that exist while the store changes, and are evaluated inside writes, after commits and after canceled
+/// writes.
 @Suite struct KeptResultsTests {
     private func check(_ kept: [(name: String, results: Results)], _ when: String) throws {
         for (name, results) in kept {

@@ -96,7 +96,7 @@ import Testing
         scheduler.settle()
         #expect(try sections.keys() == [.null, .string("ball"), .string("bone")])
         #expect(heard.count == 2 && rows == [[], [1]])
-        // 1 and 1.0 are the same to both.
+        // 1 and 1.0 are equal for both.
         try store.write {
             try store.object("Box", primaryKey: .int(3))?.set(
                 "any", .dictionary(["name": .double(1)]))

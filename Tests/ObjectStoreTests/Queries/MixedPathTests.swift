@@ -91,7 +91,7 @@ import Testing
         #expect(try ids("any.born < $1", [.date(Timestamp(microseconds: 10))]) == [7])
         #expect(try ids("any.born > 0") == [])
         #expect(try ids("many.name == 'ball'") == [0] && ids("map['t'].price == 5") == [1])
-        // In brackets only keys of maps are meant.
+        // Brackets can only contain keys of maps.
         #expect(try ids("any['name'] == 'ball'") == [2])
     }
 
@@ -120,7 +120,7 @@ import Testing
     @Test func `a list inside is compared as a whole`() throws {
         #expect(try ids("any.sizes == {1, 2, 3}") == [0] && ids("{1, 2.0, 3} == any.sizes") == [0])
         #expect(try ids("any.sizes == $1", [.list([.int(1), .int(2)])]) == [])
-        // A list of values behind a link, and a list in a map.
+        // A list of values of a linked object, and a list in a map.
         try store.write {
             try store.object("Box", primaryKey: .int(2))?.set(
                 "any", .dictionary(["tags": .list([.string("red"), .string("round")])]))

@@ -1,8 +1,8 @@
 import ObjectStore
 
-/// A value as the plainest evaluator knows it.
+/// A value of the simple reference evaluator.
 enum PlainValue: Hashable {
-    /// No value at all, as the minimum of none: it satisfies nothing.
+    /// No value, such as the minimum of an empty list; it satisfies no condition.
     case nothing
     case null
     case int(Int64)
@@ -11,7 +11,7 @@ enum PlainValue: Hashable {
     case text(String)
     case bytes([UInt8])
     case date(Int64)
-    /// An object of a class by its place.
+    /// An object of a class by its index.
     case link(String, Int)
 
     /// -1, 0, 1, or nil without an order.
@@ -46,7 +46,7 @@ enum PlainValue: Hashable {
         a == b ? 0 : a.lexicographicallyPrecedes(b) ? -1 : 1
     }
 
-    /// Whether `left sign right` holds.
+    /// Whether `left sign right` is true.
     static func holds(_ left: PlainValue, _ sign: String, _ right: PlainValue) -> Bool {
         if left == .nothing || right == .nothing { return false }
         if left == .null || right == .null {
@@ -63,7 +63,7 @@ enum PlainValue: Hashable {
         }
     }
 
-    /// Whether `left operator right` holds for an operator that looks into text.
+    /// Whether `left operator right` is true for a text operator.
     static func searches(_ left: PlainValue, _ operation: String, _ part: String) -> Bool {
         guard case .text(let text) = left else { return false }
         let ignoresCase = operation.hasSuffix("[c]")
@@ -80,7 +80,8 @@ enum PlainValue: Hashable {
         return isLike(characters[...], pattern[...])
     }
 
-    /// The code points of each character, folded by way of capitals, which agrees for the texts of ``RandomWorld``.
+    /// The code points of each character, folded through uppercase, which gives the same result for the texts of
+    /// ``RandomWorld``.
     private static func groups(_ text: String, _ ignoresCase: Bool) -> [[UInt32]] {
         text.unicodeScalars.map { scalar in
             guard ignoresCase else { return [scalar.value] }
@@ -134,7 +135,7 @@ enum PlainValue: Hashable {
         return .real(sign == "+" ? a + b : sign == "-" ? a - b : sign == "*" ? a * b : a / b)
     }
 
-    /// `@sum` and its like.
+    /// `@sum` and the other aggregates.
     static func aggregate(_ operation: String, _ values: [PlainValue]) -> PlainValue {
         let values = values.filter { $0 != .null && $0 != .nothing }
         switch operation {

@@ -2,7 +2,7 @@ import Foundation
 import ObjectStore
 import Testing
 
-/// The examples of the article about the predicate language give what it says.
+/// The examples of the article about the predicate language have the documented results.
 @Suite struct PredicateArticleTests {
     private static let classes = [
         ClassSchema(

@@ -1,7 +1,7 @@
 import ObjectStore
 import Testing
 
-/// Predicates checked against a class, without a file and without values.
+/// Checks predicates against a class, without a file and without values.
 @Suite struct PredicateCheckTests {
     let schema = try! Schema.planned([
         ClassSchema(

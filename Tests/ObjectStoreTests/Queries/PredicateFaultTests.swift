@@ -1,7 +1,7 @@
 import ObjectStore
 import Testing
 
-/// The errors of wrong predicates; no text causes more than an error.
+/// The errors of invalid predicates; any text causes at most an error.
 @Suite struct PredicateFaultTests {
     let world: QueryWorld
 

@@ -1,8 +1,7 @@
 import ObjectStore
 import Testing
 
-/// Damaged predicates: nothing worse than an error comes of them, and each error points into the
-/// text.
+/// Damaged predicates cause only errors, and each error has a position in the text.
 @Suite struct PredicateFuzzTests {
     let world: QueryWorld
 

@@ -1,7 +1,7 @@
 import ObjectStore
 import Testing
 
-/// What the planner chooses, and that it says so.
+/// The plans that the planner chooses, and their explanations.
 @Suite struct QueryPlanTests {
     let world: QueryWorld
 
@@ -9,7 +9,7 @@ import Testing
         world = try QueryWorld()
     }
 
-    /// People whose buddy is the next one, in more clusters than are scanned without measuring.
+    /// People whose buddy is the next person, in more clusters than the planner scans without sampling.
     private func addMany(_ count: Int = 9000) throws {
         var rows: [[String: Value]] = []
         for index in 0..<count {

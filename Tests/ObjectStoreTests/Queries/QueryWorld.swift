@@ -2,7 +2,7 @@ import ColumnStorage
 import ObjectStore
 import Testing
 
-/// A scheduler that is always on the right thread and never wakes anybody.
+/// A scheduler that is always on the right thread and never wakes a thread.
 private struct StillScheduler: Scheduler {
     private struct NoWakeup: Wakeup {
         func wake() {}
@@ -15,7 +15,7 @@ private struct StillScheduler: Scheduler {
     var canDeliver: Bool { false }
 }
 
-/// A store in memory with people, items and teams, and short ways to query it.
+/// An in-memory store with people, items and teams, and short functions to query it.
 struct QueryWorld {
     static let classes = [
         ClassSchema(
@@ -112,7 +112,7 @@ struct QueryWorld {
         try all().filtered(text, arguments).count()
     }
 
-    /// The message of the error that a predicate gives.
+    /// The error message of a predicate.
     func fault(_ text: String, _ arguments: Value..., of className: String = "Person") -> String {
         do {
             _ = try all(className).filtered(text, arguments)

@@ -1,7 +1,7 @@
 import ObjectStore
 import Testing
 
-/// Random paths into mixed values agree with the plainest walk through them.
+/// Random paths into mixed values agree with a simple reference implementation.
 @Suite struct RandomMixedPathTests {
     /// One step of a path.
     enum Step {
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    /// The objects that links lead to, as plain values.
+    /// The target objects of links, as plain values.
     struct Model {
         var random: SplitMix
         var dogs: [ObjectReference: [String: Value]] = [:]
@@ -73,9 +73,9 @@ import Testing
             return steps
         }
 
-        /// The values that a path leads to, nil where there is nothing to follow.
+        /// The values of a path; nil if a step has no value.
         ///
-        /// `isMany` says that a step leads to many values, so that a nil link leads to none.
+        /// With `isMany`, a step leads to many values, so a nil link leads to none.
         func values(_ value: Value, _ steps: ArraySlice<Step>, _ isMany: Bool) -> [Value] {
             guard let step = steps.first else { return [value] }
             let rest = steps.dropFirst()
@@ -102,7 +102,7 @@ import Testing
             }
         }
 
-        /// What a property of a dog leads to; nil if the rest means nothing for dogs.
+        /// The values of a property of a dog; nil if the rest of the path is not valid for dogs.
         private func property(
             _ dog: ObjectReference, _ name: String, _ rest: ArraySlice<Step>, _ isMany: Bool
         ) -> [Value]? {
@@ -123,7 +123,7 @@ import Testing
             }
         }
 
-        /// Whether a property of a dog can be followed so.
+        /// Whether a path of this form can follow a property of a dog.
         private func meaning(_ name: String, _ rest: ArraySlice<Step>) -> Bool? {
             switch name {
             case "a": return true
@@ -138,7 +138,7 @@ import Testing
             }
         }
 
-        /// A nil link is one nil, or no value; the number of what is behind it is 0.
+        /// A nil link is one nil or no value; the count of its values is 0.
         private func nilLink(_ rest: ArraySlice<Step>, _ isMany: Bool) -> [Value] {
             if case .count? = rest.last,
                 rest.dropLast().allSatisfy({ if case .name("z") = $0 { true } else { false } })
@@ -225,7 +225,7 @@ import Testing
         for _ in 0..<250 {
             let steps = model.steps()
             let isList = Int.random(in: 0...2, using: &model.random) == 0
-            // Brackets right after a list take one of it, not something of its values.
+            // Brackets directly after a list select an element, not a value of its elements.
             if isList, let first = steps.first, first.isBracket { continue }
             if isList, case .values = steps[0] { continue }
             if isList, steps.count == 1 { continue }

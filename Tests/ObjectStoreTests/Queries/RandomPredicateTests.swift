@@ -1,9 +1,9 @@
 import ObjectStore
 import Testing
 
-/// Random predicates against a model that asks one row after the other in the plainest way.
+/// Compares random predicates with a simple model that evaluates one row after the other.
 @Suite struct RandomPredicateTests {
-    /// A row as the model knows it; links are positions.
+    /// A row of the model; links are positions.
     struct Row {
         var age: Int64?
         var height: Double?
@@ -84,7 +84,7 @@ import Testing
         private mutating func leaf() -> Condition {
             let rows = rows
             let signs = ["==", "!=", "<", "<=", ">", ">="]
-            // Half of the time through the link, where a missing buddy makes everything nil.
+            // Half of the paths follow the link; with a missing buddy, all values are nil.
             let isLinked = number(0...2) == 0
             let prefix = isLinked ? pick(["buddy.", "buddy.buddy."]) : ""
             func row(_ index: Int) -> Row? {
@@ -161,7 +161,7 @@ import Testing
                 let sign = pick(signs)
                 let value = Double(number(0...6))
                 return Condition(text: "\(quantifier)\(prefix)items.price \(sign) \(value)") {
-                    // A nil link on the way leads to no values.
+                    // A nil link in the path leads to no values.
                     let found = row($0).map { $0.items.map { prices[$0] } } ?? []
                     let count = found.count { Model.compare($0, sign, value) }
                     return quantifier == "all "
@@ -234,7 +234,7 @@ import Testing
             let found = try world.rows(condition.text)
             #expect(found == expected, "\(condition.text)")
             guard found == expected else { continue }
-            // One row alone, as observers ask, says the same as the whole scan.
+            // Evaluating one row, as observers do, gives the same result as a scan.
             let steps = try QueryText.compile(
                 condition.text, class: world.person, schema: world.store.schema)
             guard case .filter(let predicate)? = steps.first else { continue }

@@ -117,7 +117,7 @@ extension RandomQuery {
         return next
     }
 
-    /// Some links, lists, elements and backlinks, perhaps none.
+    /// A random number of links, lists, elements and backlinks.
     private mutating func way(
         _ className: String, _ variable: String?, most: Int = 2, isSingle: Bool = false
     ) -> Path {
@@ -205,7 +205,7 @@ extension RandomQuery {
         return follow(path, pick(["lx", "ly", "mx", "my", "mo"]))
     }
 
-    /// A constant of a type with its text; a date's is an argument.
+    /// A constant of a type with its text; a date is an argument.
     mutating func constant(_ type: PropertyType) -> (text: String, value: PlainValue) {
         let number = number(-3...6)
         let value: PlainValue

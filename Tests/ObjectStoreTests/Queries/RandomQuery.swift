@@ -12,13 +12,13 @@ struct RandomQuery {
     /// A path with the values that it leads to.
     struct Path {
         var text: String
-        /// The class that was reached; nil behind a value.
+        /// The class at the end of the path; nil after a value.
         var reached: String?
         var type: PropertyType?
         var isToMany = false
         /// Whether the values are floats, to which constants with a fraction are rounded.
         var isFloat = false
-        /// Nil means a nil link on the way.
+        /// Nil means a nil link in the path.
         var objects: (Int) -> [Int?]
         var values: (Int) -> [PlainValue] = { _ in [] }
     }
@@ -86,7 +86,7 @@ struct RandomQuery {
         }
     }
 
-    /// Chooses a quantifier for a path and counts with it.
+    /// Chooses a quantifier for a path and evaluates it.
     mutating func quantified(
         _ path: Path, _ test: @escaping (PlainValue) -> Bool
     ) -> (prefix: String, holds: (Int) -> Bool) {
@@ -155,7 +155,8 @@ struct RandomQuery {
         "==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<=",
     ]
 
-    /// What a constant means beside a path: the nearest float beside floats, if it has a fraction and is neither 0 nor infinite then.
+    /// The value of a constant in a comparison with a path: for floats, a constant with a fraction becomes the nearest
+    /// float, unless that is 0 or infinite.
     private static func beside(_ path: Path, _ value: PlainValue) -> PlainValue {
         guard path.isFloat, case .real(let real) = value, real.rounded() != real else {
             return value

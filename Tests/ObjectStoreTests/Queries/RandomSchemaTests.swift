@@ -1,7 +1,7 @@
 import ObjectStore
 import Testing
 
-/// Random predicates over random classes agree with the plainest evaluation of every object.
+/// Random predicates on random classes agree with a simple evaluation of every object.
 @Suite struct RandomSchemaTests {
     private func check(_ query: inout RandomQuery, count: Int, depth: Int) throws {
         for _ in 0..<count {
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    /// One row alone, as observers ask, says the same as the whole scan.
+    /// Evaluating one row, as observers do, gives the same result as a scan.
     private func checkRows(
         _ results: Results, _ className: String, _ members: Set<Int>, _ world: RandomWorld
     ) throws {
@@ -86,8 +86,7 @@ import Testing
         }
     }
 
-    /// So many clusters that conditions are measured, put into order, and answered once behind
-    /// links.
+    /// Enough clusters that the planner samples and orders conditions, and evaluates conditions on linked objects once.
     @Test func `agrees with the plainest evaluation over many clusters`() throws {
         var generator = SplitMix(seed: 77)
         let world = try RandomWorld(&generator, count: 8200)

@@ -11,7 +11,7 @@ struct RandomWorld {
 
     let world: QueryWorld
     let classes: [ClassSchema]
-    /// The values of each class's objects by their place: one, or those of a list.
+    /// The values of the objects of each class, by index: one value, or the values of a list.
     private(set) var rows: [String: [[String: [PlainValue]]]] = [:]
     private(set) var references: [String: [ObjectReference]] = [:]
     /// The keys of each object's maps, in the order of their values in ``rows``.
@@ -71,7 +71,7 @@ struct RandomWorld {
         }
     }
 
-    /// Makes `count` objects of every class.
+    /// Creates `count` objects of every class.
     init(_ generator: inout SplitMix, count: Int) throws {
         classes = Self.schema(&generator)
         world = try QueryWorld(classes: classes)
@@ -212,7 +212,7 @@ struct RandomWorld {
 
     func find(_ name: String) -> ClassSchema { classes.first { $0.name == name }! }
 
-    /// The places of the objects that link to an object, as often as they do.
+    /// The indexes of the objects that link to an object, once for each link.
     func sources(_ link: Link, _ place: Int) -> [Int] { incoming[link]![place] }
 
     private mutating func collectLinks() {

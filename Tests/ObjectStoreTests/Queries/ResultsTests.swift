@@ -2,7 +2,7 @@ import Testing
 
 @testable import ObjectStore
 
-/// Orders, duplicates, limits, and how results live.
+/// Orders, duplicates, limits, and the lifetime of results.
 @Suite struct ResultsTests {
     let world: QueryWorld
 

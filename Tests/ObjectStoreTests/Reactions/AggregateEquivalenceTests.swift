@@ -3,7 +3,7 @@ import Testing
 
 @testable import ObjectStore
 
-/// Incremental aggregates are those of reading everything again: random data, commits, queries and properties.
+/// Incremental aggregates equal recomputed ones, for random data, commits, queries and properties.
 @Suite struct AggregateEquivalenceTests {
     private static let aggregates: [(kind: AggregateKind, path: String?)] = [
         (.count, nil), (.count, "text"), (.count, "link"), (.sum, "value"), (.minimum, "value"),
@@ -36,7 +36,7 @@ import Testing
 
         func check() throws {
             #expect(calls > 0)
-            // Once the owner of a collection is gone, an observer has ended, even if an undo brings the owner back.
+            // An observer ends when the owner of its collection is deleted, even if an undo restores the owner.
             guard token?.isValid == true else { return }
             let now = try AggregateEquivalenceTests.value(kind, path, of: results)
             #expect(reported == now, "\(description)")
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    /// The aggregates of sections, as they were reported.
+    /// The reported aggregates of sections.
     private final class ObservedGroups {
         private static let keys = ["value", "text", "link.value", "targets.@count"]
         let sections: SectionedResults
@@ -157,7 +157,7 @@ import Testing
         }
 
         func check(_ before: (runs: Int, seen: [Value])) throws {
-            // Once the owner of a collection is gone, nothing is left to be followed.
+            // After the owner of a collection is deleted, there is nothing to follow.
             if let effect, effect.isDisposed { return }
             let now = try now
             #expect(now.starts(with: seen) || seen.starts(with: now), "\(description)")

@@ -1,7 +1,7 @@
 import ObjectStore
 import Testing
 
-/// Reads outside of reactions, which a host follows.
+/// Reads outside of reactions, whose changes a host receives.
 @Suite struct ReadSubscriptionTests {
     /// Counts the changes of the reads of one scope.
     private final class Reads {

@@ -3,7 +3,7 @@ import Foundation
 import ObjectStore
 import Testing
 
-/// The limits of a store: each is reached, and exceeding it is an error that names it.
+/// The limits of a store: each limit can be reached, and exceeding it is an error that names the limit.
 @Suite struct LimitTests {
     private func wide(_ count: Int, _ type: PropertyType = .int) -> ClassSchema {
         ClassSchema("Wide", (0..<count).map { Property("p\($0)", type, isOptional: true) })
@@ -71,7 +71,7 @@ import Testing
 
     @Test func `A property that is removed and added again uses up a column`() throws {
         let store = try Store.temporary([wide(StoreLimits.properties)])
-        // 16,383 columns are left for a table, 383 of them for properties that replace others.
+        // A table has 16,383 columns, of which 383 are for properties that replace others.
         func replaced(_ range: Range<Int>) -> ClassSchema {
             var properties = wide(StoreLimits.properties).properties
             for position in range { properties[position] = Property("q\(position)", .int) }
@@ -113,7 +113,7 @@ import Testing
             }
         }
         #expect(error?.message.contains("4096") == true, "\(error?.message ?? "")")
-        // The store itself reads one as well.
+        // The store itself also uses a reader.
         #expect((4090...4096).contains(held.count), "\(held.count)")
         for (number, view) in held.enumerated() where number % 500 == 0 {
             let classSchema = try view.schema.require("A")
@@ -276,7 +276,7 @@ import Testing
                 let error = storeError(.invalidArgument, body)
                 #expect(error?.message.contains("at most 100 lists and maps") == true)
             }
-            // Through the collections inside of it as well.
+            // The same through the collections inside it.
             guard
                 case .nested(var inner) = try NestedCollection.item(
                     at: .property(object, object.classSchema.property(named: "mixed")!))

@@ -3,7 +3,7 @@ import Testing
 @testable import ObjectStore
 
 @Suite struct SectionSequenceTests {
-    /// The same in the simple way: one array, searched from its beginning.
+    /// A simple model: one array, which is searched from its beginning.
     private struct Plain {
         var sections: [(key: Int64, count: Int)] = []
         let ascending: Bool
@@ -65,7 +65,7 @@ import Testing
         var sequence = SectionSequence(inOrder: plain.sections.map { (.int($0.key), $0.count) })
         expectSame(sequence, plain, rules)
         let (before, plainBefore) = (sequence, plain)
-        // More come than go, then more go than come, then all.
+        // More insertions than removals, then more removals than insertions, then removal of all elements.
         for (turn, share) in [(0, 3), (1, 1), (2, 0)] {
             for _ in 0..<3000 {
                 let key = Int64(random.next() % 3000)

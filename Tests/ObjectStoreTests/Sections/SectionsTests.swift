@@ -108,7 +108,7 @@ import Testing
         #expect(try shape(sections).map(\.1.count) == [2, 2, 1])
     }
 
-    /// What an observer has been told, applied to what it knew.
+    /// The reported changes of an observer, applied to its known state.
     private final class Follower {
         var sections: [[Int64]] = []
         var isFollowing = false

@@ -13,7 +13,7 @@ import Testing
         let object = try store.write { try store.create("A", .list([.int(7)])) }
         let token = try store.objects("A").observe { _ in }
         store.close()
-        // A file that is still mapped, cut and mapped again would end the process.
+        // Truncating and mapping a file that is still mapped would crash the process.
         #expect(truncate(path, 100) == 0)
         _ = storeError(.fileCorrupt) {
             _ = try Store(configuration, scheduler: ManualScheduler())

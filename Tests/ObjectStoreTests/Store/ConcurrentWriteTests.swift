@@ -49,7 +49,7 @@ import Testing
 
     @Test func `a store on another thread is an error and no race`() async throws {
         final class Box: @unchecked Sendable {
-            // @unchecked because: handing a store to the wrong thread is what is tested.
+            // Unchecked because the test passes a store to the wrong thread.
             let store: Store
             let object: LiveObject
             init(_ store: Store) throws {

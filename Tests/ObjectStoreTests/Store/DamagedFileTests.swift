@@ -3,9 +3,9 @@ import Testing
 
 @testable import ObjectStore
 
-/// Files in which a byte has changed.
+/// Files with a changed byte.
 ///
-/// `MOONPOOL_DAMAGES=20000` makes as many changes; `MOONPOOL_DAMAGES_FROM` begins with a later one.
+/// `MOONPOOL_DAMAGES=20000` tests 20000 changes; `MOONPOOL_DAMAGES_FROM` is the number of the first one.
 @Suite struct DamagedFileTests {
     let folder = TemporaryFolder.inMemory()
 
@@ -54,7 +54,7 @@ import Testing
         } catch { return true }
     }
 
-    /// Does everything with a store that reads what is in its file.
+    /// Performs all operations that read the content of a store's file.
     private func use(_ path: String) {
         guard let store = try? open(path) else { return }
         defer { store.close() }
@@ -79,7 +79,7 @@ import Testing
         _ = try? store.difference(from: max(1, store.version &- 3), to: store.version)
         let tokens = observers(of: store)
         defer { for token in tokens { token.invalidate() } }
-        // The oldest one reverts all steps.
+        // The oldest version reverts all steps.
         for version in [store.version, store.version &- 3] where version > 0 {
             if let past = try? store.at(version) { readAll(past, .frozen(past)) }
         }
@@ -201,7 +201,7 @@ import Testing
         }
     }
 
-    /// Changes the key of the entry that says how many of a table's newest rows there are, so that all of them are lost.
+    /// Changes the key of the entry with the number of a table's newest rows, so that all of these rows are lost.
     @Test func `a table that has lost its newest rows is damaged, and a write to it throws`() throws
     {
         let path = folder.file("all.moonpool")

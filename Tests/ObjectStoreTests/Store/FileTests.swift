@@ -45,7 +45,7 @@ import Testing
         store.close()
     }
 
-    /// A store of 20,000 objects of which 100 are left.
+    /// A store from which all but 100 of 20,000 objects were deleted.
     func makeSparse() throws -> Store {
         let store = try open(path)
         try fill(store, 1...20_000)
@@ -63,7 +63,7 @@ import Testing
             let opened = try open(copy)
             #expect(opened.version == store.version)
             #expect(try opened.objects("Dog").count() == 500 + parity)
-            // Commits follow on, and what changed in them is known.
+            // The version numbers continue, and the history contains the changes of the commits.
             var told = 0
             let scheduler = try #require(opened.scheduler as? ManualScheduler)
             let token = try opened.objects("Dog").observe { change in
@@ -123,7 +123,7 @@ import Testing
         try check(folder.file("copy"), count: 10)
     }
 
-    /// A new file, open.
+    /// An open new file.
     private func makeFile(_ path: String) -> Int32 { Glibc.open(path, O_RDWR | O_CREAT, 0o644) }
 
     @Test func `a backup inside a write has what was committed`() throws {

@@ -3,7 +3,7 @@ import Synchronization
 import TestThreads
 import Testing
 
-/// Frozen versions, as far as one thread shows them.
+/// Frozen versions on one thread.
 @Suite struct FrozenTests {
     static let classes = [
         ClassSchema(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ObjectStore
 
-/// Sets and maps that storage finds sound, and in which nothing could be found.
+/// Sets and maps that are valid for storage, but whose wrong order makes lookups fail.
 @Suite struct OrderVerifierTests {
     private static let classes = [
         ClassSchema(

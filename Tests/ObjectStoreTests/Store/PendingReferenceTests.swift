@@ -1,7 +1,7 @@
 import ObjectStore
 import Testing
 
-/// References to what an open write has made, and to results.
+/// References to objects that an open write has created, and to results.
 @Suite struct PendingReferenceTests {
     private let pair: StorePair
     private var store: Store { pair.store }
@@ -35,7 +35,7 @@ import Testing
         let error = storeError(.alreadyInWrite) { _ = try other.resolve(object) }
         #expect(error?.message.contains("open write transaction") == true)
         #expect(!object.isResolved)
-        // In the write itself it is there already.
+        // In the write itself, the object already exists.
         guard case .object(let own)? = try store.resolve(store.reference(to: .object(dog))) else {
             Issue.record("not found in its own write")
             return
@@ -63,7 +63,7 @@ import Testing
             store.reference(to: .list(create(2).list("marks"))),
         ]
         try store.cancelWrite()
-        // Another object takes the row.
+        // Another object reuses the row.
         try store.write { _ = try create(3) }
         for reference in references {
             #expect(!reference.isOfOpenWrite)

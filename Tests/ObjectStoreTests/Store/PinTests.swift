@@ -1,7 +1,7 @@
 import ObjectStore
 import Testing
 
-/// The holders of old versions, and the limit of versions.
+/// The pins of old versions, and the limit on versions.
 @Suite struct PinTests {
     static let classes = [
         ClassSchema("Dog", [Property("age", .int, defaultValue: .int(0))])

@@ -1,7 +1,7 @@
 import ObjectStore
 import Testing
 
-/// A store in numbers.
+/// Statistics of a store.
 @Suite struct StatisticsTests {
     static let classes = [
         ClassSchema(

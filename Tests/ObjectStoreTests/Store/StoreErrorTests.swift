@@ -1,7 +1,7 @@
 import ObjectStore
 import Testing
 
-/// The words of an error, which depend on the language of the caller.
+/// The wording of an error, which depends on the language of the caller.
 @Suite struct StoreErrorTests {
     @Test func `programs count positions from 0, and scripts from 1`() {
         let error = StoreError.outside(5, of: "the 5 results")

@@ -2,9 +2,9 @@ import ObjectStore
 import Synchronization
 import Testing
 
-/// Who is woken first after a commit.
+/// The order in which schedulers are woken after a commit.
 @Suite struct WakingOrderTests {
-    /// The names of those who were woken, in order.
+    /// The names of the woken schedulers, in order.
     private final class Log: Sendable {
         private let names = Mutex<[String]>([])
         func add(_ name: String) { names.withLock { $0.append(name) } }
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    /// A scheduler that notes when it is woken, and runs what it is asked for when the test says so.
+    /// A scheduler that records its wakeups, and runs callbacks when the test requests it.
     private struct LoggingScheduler: Scheduler {
         let name: String
         let log: Log

@@ -19,7 +19,7 @@ import Testing
         return try Store(configuration, scheduler: scheduler)
     }
 
-    /// A thread with a write open.
+    /// A thread with an open write.
     private final class Writer: Sendable {
         private enum Stage { case begun, told, ended }
         private let stage = Mutex<Stage?>(nil)
@@ -84,7 +84,7 @@ import Testing
         try store.writeAsync({ hasRun = true }) { #expect($0 == nil) }
         scheduler.settle()
         writer.end()
-        // The same thread waits for the lock that its own queued write has in the meantime.
+        // The thread waits for the lock, which its own queued write has acquired meanwhile.
         try second.write { try second.create("Entry", .list([.int(1)])) }
         #expect(!hasRun)
         scheduler.settle(until: { hasRun })
@@ -141,7 +141,7 @@ import Testing
             try store.writeAsync({ order.append(id) }) { error in
                 if error != nil { abandoned.append(id) }
                 guard id % 1000 == 999 else { return }
-                // More writes join the queue while it is emptied.
+                // More writes are added to the queue while it is processed.
                 do {
                     try store.writeAsync({ order.append(3000 + id / 1000) }) { _ in }
                 } catch { Issue.record(error) }

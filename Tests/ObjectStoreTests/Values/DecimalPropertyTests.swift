@@ -126,7 +126,7 @@ import Testing
         #expect(try ids("price <= -5") == [1, 2] && ids("price between {-5, 12.3}") == [0, 1])
         #expect(try ids("price in {-5, 12.3, 7}") == [0, 1] && ids("old == nil") == [1, 2, 3, 4])
         #expect(try ids("price == old") == [0] && ids("price == whole") == [1, 3])
-        // The double that is written 12.3 is above the decimal 12.3.
+        // The double 12.3 is greater than the decimal 12.3.
         #expect(try ids("price == real") == [1] && ids("price > real") == [3])
         #expect(try ids("price < real") == [0])
         #expect(

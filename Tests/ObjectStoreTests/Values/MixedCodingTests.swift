@@ -3,10 +3,10 @@ import Testing
 
 @testable import ObjectStore
 
-/// Makes mixed values of every type, nested to some depth.
+/// Creates mixed values of every type with nested collections.
 struct MixedMaker {
     var random: SplitMix
-    /// Objects that links may lead to.
+    /// The possible targets of links.
     var references: [ObjectReference] = []
 
     init(seed: UInt64) { random = SplitMix(seed: seed) }

@@ -50,7 +50,7 @@ import Testing
                     try store.create("Box", .list([.int(key), value, .list(many)]))
                     expected.append((value, many))
                 }
-                // Some are changed, the newest and old ones.
+                // Changes some new and some old objects.
                 for _ in 0..<40 {
                     let place = Int.random(in: expected.indices, using: &maker.random)
                     let object = try #require(
@@ -123,7 +123,7 @@ import Testing
         #expect(try object.value("many") == .list([.null, links[1], .list([.int(1), .null])]))
         #expect(try plain.value("any") == .null)
         #expect(try ids("any == nil") == [1])
-        // What was replaced, and holders that are gone, are no longer found.
+        // Replaced values and deleted holders are no longer found.
         try store.write {
             try object.set("any", links[2])
             try object.set("any", links[1])

@@ -63,7 +63,7 @@ import Testing
             let text = moment.description
             let hasFourDigits = (0...9999).contains(moment.components.year)
             #expect(Timestamp(canonical: text.utf8.span) == (hasFourDigits ? moment : nil))
-            // A text that is parsed is the one that is written.
+            // Parsing and writing a text gives the same text.
             var bytes = Array(text.utf8)
             let index = Int.random(in: 0..<bytes.count, using: &generator)
             bytes[index] = "0123456789-:.TZz ".utf8.randomElement(using: &generator)!
