@@ -3,9 +3,10 @@ import Testing
 
 @testable import REPL
 
-/// Completion costs the same whatever is stored: it touches no page of the store's file and runs no Lua.
+/// The cost of completion does not depend on the stored data: completion reads no page of the store's file and runs no
+/// Lua code.
 @Suite(.serialized) struct CompletionReadsTests {
-    /// A store in a file, linked objects in it, values of all kinds to complete on, and a hook that counts.
+    /// A store file with linked objects, values of all kinds for completion, and a hook that counts calls.
     static func session(objects: Int, in file: String) throws -> TestSession {
         let session = try TestSession()
         let shown = try session.run(
@@ -69,7 +70,7 @@ import Testing
         #expect(found.touched == 0)
         #expect(found.lua == 0)
         #expect(found.empty == [])
-        // What is counted counts: reading does touch the file, and running Lua does call the hook.
+        // The counters work: reading touches the file, and running Lua code calls the hook.
         let control = try session.with { session in
             let steps = { session.context.state.globals["steps"].integer ?? -1 }
             let before = steps()

@@ -35,7 +35,7 @@ import Testing
         #expect(try session.run(".up").hasPrefix("frame 3 of 3: entry 3:1"))
         #expect(try session.run(".up") == "this is the outermost frame")
         #expect(try session.run(".down").hasPrefix("frame 2 of 3"))
-        // A caught error is none; the next one starts at the innermost frame.
+        // A caught error has no effect; the next error starts at the innermost frame.
         #expect(try session.run("pcall(error, 'x')").contains("false"))
         #expect(try session.run(".locals").hasPrefix("frame 2 of 3"))
         _ = try session.run("local mine = 'text' error('again')")

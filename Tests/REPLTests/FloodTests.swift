@@ -19,7 +19,7 @@ private typealias Key = PseudoTerminal.Key
             let word = "w\(number) "
             typed += word
             session.terminal.type(number == 0 ? "'" + word : word)
-            // The terminal is read as it is by a person: all the time.
+            // The test reads the terminal continuously, as a terminal program does.
             if number % 5 == 0 {
                 try session.terminal.wait(for: "the word \(word)", seconds: 120) { screen in
                     screen.text.filter { $0 != "\n" }.contains(word.dropLast())

@@ -2,18 +2,18 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Counts whether a file that is mapped into memory is touched.
+/// Detects accesses to the memory mapping of a file.
 ///
-/// The mapping is made unreadable; the handler of the fault counts the first touch of each try, makes it readable again
-/// and lets the reader continue.
+/// The mapping is made unreadable. The handler of the fault counts the first access of each attempt, makes the mapping
+/// readable again, and the reader continues.
 enum GuardedPages {
     private static let start = Atomic<UInt>(0)
     private static let length = Atomic<UInt>(0)
     private static let count = Atomic<Int>(0)
 
-    /// How many mappings of a file were touched while `body` ran; -1 if the file is not mapped.
+    /// Returns the number of mappings of a file that `body` accessed; -1 if the file is not mapped.
     ///
-    /// One caller at a time.
+    /// Only one thread can call this at a time.
     static func touched(of file: String, _ body: () -> Void) -> Int {
         let maps = (try? String(contentsOfFile: "/proc/self/maps", encoding: .utf8)) ?? ""
         let bounds = maps.split(separator: "\n").filter { $0.hasSuffix(file) }.flatMap { line in
@@ -32,7 +32,7 @@ enum GuardedPages {
                 GuardedPages.count.add(1, ordering: .sequentiallyConsistent)
                 mprotect(UnsafeMutableRawPointer(bitPattern: low), Int(size), PROT_READ)
             } else {
-                // Another fault: it happens again, and ends the process.
+                // Another fault occurs again, and ends the process.
                 signal(SIGSEGV, SIG_DFL)
             }
         }

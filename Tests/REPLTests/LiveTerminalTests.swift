@@ -4,7 +4,7 @@ import Testing
 
 private typealias Key = PseudoTerminal.Key
 
-/// Output while a line is typed: observers that print, tables that are drawn again, other programs.
+/// Output while the user types: printing observers, redrawn tables, other programs.
 @Suite(.serialized) struct LiveTerminalTests {
     private static let kennel =
         "store:define { Dog = { id = 'int primary', name = 'string' } } "

@@ -4,7 +4,7 @@ import Testing
 
 @testable import REPL
 
-/// Entries typed one after the other, and what each one gives.
+/// Successive entries and their expected output.
 struct Entries {
     let state = LuaState()
     let evaluator: Evaluator

@@ -6,7 +6,7 @@ import Testing
 
 private typealias Key = PseudoTerminal.Key
 
-/// `define` at the prompt, where it would lose data.
+/// `define` at the prompt, for changes that lose data.
 @Suite(.serialized) struct LossPreviewTests {
     private static func session() throws -> TerminalSession {
         let session = try TerminalSession(columns: 80, rows: 30)
@@ -31,7 +31,7 @@ private typealias Key = PseudoTerminal.Key
                 && lines.contains("'Dog.age' would change from int to string")
                 && lines.contains("Dog id = 2 20 \"20\"") && lines.contains("5 of 8 objects")
         }
-        // Anything else than yes and no asks again.
+        // Any answer other than yes or no repeats the question.
         session.terminal.type("perhaps\r")
         try session.terminal.wait(for: "the question again") { screen in
             screen.lines.filter { $0.hasPrefix("apply the change") }.count == 2

@@ -6,7 +6,7 @@ import Testing
 
 private typealias Key = PseudoTerminal.Key
 
-/// The number of matches beside a query that is being typed, the numbers of results, and details of completions.
+/// The number of matches beside a typed query, the size of results, and details of completions.
 @Suite(.serialized) struct MatchCountTests {
     private static let kennel = """
         store:define { Dog = { name = 'string', age = 'int' } }

@@ -4,7 +4,7 @@ import Testing
 
 private typealias Key = PseudoTerminal.Key
 
-/// What takes the place of the prompt at a terminal: `.watch` and `.history`.
+/// The panels that replace the prompt at a terminal: `.watch` and `.history`.
 @Suite(.serialized) struct PanelTerminalTests {
     private static let kennel =
         "store:define { Dog = { id = 'int primary', name = 'string' } } "

@@ -5,7 +5,7 @@ import Testing
 
 @testable import REPL
 
-/// What the prompt draws: schemas, charts, and pictures of results and sessions.
+/// The drawings of the prompt: schemas, charts, and pictures of results and sessions.
 @Suite struct PictureTests {
     private static let schema =
         """
@@ -74,7 +74,7 @@ import Testing
         _ = try session.run(".once \(path)/rows.html")
         _ = try session.run("'<b>'")
         #expect(try document("rows.html").contains("&quot;&lt;b&gt;&quot;"))
-        // The next result is on the screen again.
+        // The next result is shown on the screen again.
         #expect(try session.run("1 + 1") == "2")
         #expect(try session.run(".output \(path)/a.svg").contains("use .once"))
         #expect(try session.run(".once \(path)/none/a.svg").hasPrefix("cannot write"))

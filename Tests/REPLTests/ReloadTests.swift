@@ -49,7 +49,7 @@ import Testing
         #expect(
             try session.run(".reload").contains("reloaded kennel; 1 observer in place of 1"))
         #expect(try session.run(".reload").contains("no module has changed"))
-        // A holder of the module's table has the new functions, and they have the table.
+        // Existing references to the module's table contain the new functions, which use the same table.
         #expect(try session.run("m.ask(), m == require 'kennel'") == "\"the second\"\ntrue")
         _ = try session.run("m.answer = 'mine' store:refresh()")
         #expect(try session.run("m.ask()") == "\"mine\"")
@@ -84,7 +84,7 @@ import Testing
         try write("token = dogs:observe(function(c) print('a', c.type) end)", to: "script.lua")
         _ = try session.run(".load \(path)")
         try write("token = dogs:observe(function(c) print('bb', c.type) end)", to: "script.lua")
-        // What the observers say of their start may come before.
+        // The output of starting the observers may precede it.
         #expect(
             try session.run(".reload").contains("reloaded \(path); 1 observer in place of 1"))
         _ = try session.run("store:refresh()")
@@ -140,7 +140,7 @@ import Testing
         try write("local b = require('b')\nreturn { text = b.title() }", to: "a.lua")
         #expect(try session.run(".reload") == "reloaded b\nreloaded a")
         #expect(try session.run("a.text") == "\"b two\"")
-        // Modules that require each other are run again one after the other.
+        // Modules that require each other are reloaded one after the other.
         try write("local a = package.loaded.a or require 'a'\nreturn { x = 1 }", to: "b.lua")
         try write("local b = package.loaded.b or require [[b]]\nreturn { y = 1 }", to: "a.lua")
         #expect(try session.run(".reload") == "reloaded a\nreloaded b")
@@ -155,7 +155,7 @@ import Testing
         try session.wait(forShown: "reloaded kennel; 1 observer in place of 1")
         _ = try session.run("store:refresh()")
         #expect(try session.run("add()") == "the second update")
-        // A broken file is reported once, whatever else happens in its folder.
+        // An invalid file is reported once, regardless of other changes in its folder.
         try write("x = = 1")
         try session.wait(forShown: "kennel is as it was, with its observers")
         _ = try session.run("1")
@@ -167,7 +167,7 @@ import Testing
         try write(kennel("'third'"))
         try session.wait(forShown: "reloaded kennel; 1 observer in place of 1")
         _ = try session.run("store:refresh()")
-        // What is written while an entry runs is reloaded behind it.
+        // A file that changes while an entry runs is reloaded after the entry.
         try session.with { session in
             session.context.state.globals["reload_is_due"] = .function(
                 session.context.state.makeFunction("reload_is_due") { [weak session] call in

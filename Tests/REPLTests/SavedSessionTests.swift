@@ -69,7 +69,7 @@ import Testing
         let text = try String(contentsOfFile: file, encoding: .utf8)
         #expect(text.contains("store:begin_write()  -- .begin\n"))
         #expect(text.contains("-- failed: nothing.x\n"))
-        // Both sessions would share the store in memory.
+        // Both sessions would share the in-memory store.
         _ = try session.run("store:close()")
         let again = try TestSession()
         let loaded = try again.run(".load \(file)") + "\n"

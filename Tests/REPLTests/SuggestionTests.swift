@@ -4,7 +4,7 @@ import Testing
 
 private typealias Key = PseudoTerminal.Key
 
-/// The rest of an earlier entry in gray behind the cursor.
+/// The rest of an earlier entry, in gray after the cursor.
 @Suite(.serialized) struct SuggestionTests {
     private func start() throws -> TerminalSession {
         let session = try TerminalSession(columns: 60, environment: ["NO_COLOR": ""])

@@ -4,7 +4,7 @@ import Testing
 
 private typealias Key = PseudoTerminal.Key
 
-/// `moonpool` as a user meets it: started on a terminal of its own, in a folder of its own.
+/// Runs `moonpool` as a user does: on its own terminal, in its own folder.
 final class TerminalSession {
     let terminal: PseudoTerminal
     let folder: URL
@@ -35,25 +35,25 @@ final class TerminalSession {
         try terminal.wait(for: "the prompt", until: isAtPrompt)
     }
 
-    /// Whether the program waits for keys behind a prompt: while an entry runs, the terminal is in its ordinary mode,
-    /// in which Ctrl-C and Ctrl-D do not reach the editor.
+    /// Whether the program waits for keys at a prompt. While an entry runs, the terminal is in its ordinary mode, in
+    /// which Ctrl-C and Ctrl-D do not reach the editor.
     private func isAtPrompt(_ screen: TerminalScreen) -> Bool {
         screen.lines.last?.hasSuffix(">") == true && screen.column > 0
             && (!hasEditor || terminal.hasReadKeys)
     }
 
-    /// Types an entry and waits until it is done with; the screen's lines.
+    /// Types an entry, waits until it has ended, and returns the lines of the screen.
     @discardableResult
     func run(_ entry: String) throws -> [String] {
         try prompt()
-        // The same entry may stand further up: only what is shown from this row on is this one.
+        // The same entry may occur further up, so only the rows from this row on belong to this entry.
         let firstRow = terminal.screen.scrolledLines + terminal.screen.lines.count - 1
         terminal.type(entry)
         try terminal.wait(for: "the echo of \(entry)") {
             Self.shows(entry, in: $0.lines, of: $0, from: firstRow)
         }
         terminal.type(Key.enter)
-        // While the typed line is drawn again below printed output, there is a prompt without it for a moment.
+        // While the typed line is redrawn below printed output, the screen briefly shows a prompt without it.
         try terminal.wait(for: "the prompt after \(entry)") { screen in
             isAtPrompt(screen)
                 && Self.shows(entry, in: screen.lines.dropLast(), of: screen, from: firstRow)
@@ -61,19 +61,19 @@ final class TerminalSession {
         return terminal.screen.lines
     }
 
-    /// Whether an entry is in the lines from a row on, counted from the first line of the session, or has scrolled
-    /// away.
+    /// Whether an entry is in the lines from a row on, counted from the first line of the session, or is no longer on
+    /// the screen.
     private static func shows(
         _ entry: String, in lines: some Collection<String>, of screen: TerminalScreen,
         from firstRow: Int
     ) -> Bool {
         guard screen.scrolledLines <= firstRow else { return true }
-        // Blanks at the right edge are lost to a screen's lines.
+        // The lines of a screen do not contain trailing spaces.
         return lines.dropFirst(firstRow - screen.scrolledLines).joined().filter { $0 != " " }
             .contains(entry.filter { $0 != " " })
     }
 
-    /// Ends the session by Ctrl-D; the exit code.
+    /// Ends the session with Ctrl-D and returns the exit code.
     func end() throws -> Int32 {
         try prompt()
         terminal.type(Key.end)
@@ -298,7 +298,7 @@ final class TerminalSession {
         // Each comparison of the sort reads a million bytes.
         try session.run(
             "text = ('x'):rep(1000000); texts = {}; for i = 1, 1000000 do texts[i] = text end")
-        // An interrupt between `print` and `table.sort` ends the entry at once: then again.
+        // An interrupt between `print` and `table.sort` ends the entry immediately; the test then tries again.
         for attempt in 1...100 {
             let busy = "busy \(attempt)"
             session.terminal.type("print('\(busy)') table.sort(texts)\r")

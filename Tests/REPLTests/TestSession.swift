@@ -7,7 +7,7 @@ import Synchronization
 
 @testable import REPL
 
-/// A session without a terminal: entries go in, what is shown comes out.
+/// A session without a terminal, which runs entries and returns their output.
 final class TestSession: Sendable {
     private final class Shown: Sendable {
         let text = Mutex("")
@@ -25,7 +25,7 @@ final class TestSession: Sendable {
     private let script: Script
     private let mailbox: Mailbox
 
-    /// A session in a window of that size, with an empty store in memory as `store`.
+    /// Creates a session in a window of this size, with an empty in-memory store as `store`.
     init(columns: Int = 80, rows: Int = 24) throws {
         guard let pipe = WakePipe() else { throw Silence() }
         let shown = Shown()
@@ -35,7 +35,7 @@ final class TestSession: Sendable {
             report: { shown.add(mailbox.session?.value.text(of: $0) ?? $0.text) })
         configuration.prepare = { InspectFunction.install(in: $0) { columns } }
         script = try Script(configuration) { context in
-            // Lua's own writes to the process's output; a test looks elsewhere.
+            // Lua writes to the process's output, which tests do not read.
             context.state.globals["print"] = .function(
                 context.state.makeFunction("print") { call in
                     let words = call.rest(from: 1).map { value in
@@ -60,7 +60,7 @@ final class TestSession: Sendable {
         _ = script.wait()
     }
 
-    /// The globals of a script that is no session.
+    /// The globals of a script outside of a session.
     static func globalsOfScripts() throws -> Set<String> {
         let found = Mutex<Set<String>>([])
         let script = try Script(ScriptConfiguration(name: "plain")) { context in
@@ -72,7 +72,7 @@ final class TestSession: Sendable {
         return found.withLock { $0 }
     }
 
-    /// Runs a job on the script's thread and gives what it returns.
+    /// Runs a job on the script's thread and returns its result.
     func with<Content: Sendable>(_ body: @escaping @Sendable (Session) -> Content) throws -> Content
     {
         let answer = Answer<Content>()
@@ -86,7 +86,7 @@ final class TestSession: Sendable {
         return content
     }
 
-    /// Runs an entry and gives what it has shown, without the last line end.
+    /// Runs an entry and returns its output, without the last line break.
     func run(_ entry: String) throws -> String {
         shown.text.withLock { $0 = "" }
         try with { $0.run(entry) }
@@ -95,7 +95,7 @@ final class TestSession: Sendable {
         return text
     }
 
-    /// Waits until something has been shown since the last entry began; all that was.
+    /// Waits for output after the start of the last entry, and returns all of it.
     @discardableResult
     func wait(forShown text: String) throws -> String {
         let deadline = ContinuousClock.now + .seconds(60)
@@ -112,7 +112,7 @@ final class TestSession: Sendable {
         let shown: String
     }
 
-    /// Runs an entry and stops it as soon as it has shown something.
+    /// Runs an entry and stops it after its first output.
     func runAndInterrupt(_ entry: String) throws -> String {
         shown.text.withLock { $0 = "" }
         let answer = Answer<Bool>()
@@ -130,7 +130,7 @@ final class TestSession: Sendable {
         return shown.text.withLock { $0 }
     }
 
-    /// The prompt as it is now.
+    /// The current prompt.
     func prompt() throws -> String { try with { $0.prompt } }
 
     /// The completions at the end of a text.

@@ -60,11 +60,11 @@ private typealias Key = PseudoTerminal.Key
         let text = "'日本語のとても長い行をここに書きます and its end'"
         session.terminal.type(text + Key.left + Key.left)
         try session.terminal.wait(forText: "its end'")
-        // In 31 columns a wide character would begin in the last one.
+        // In 31 columns, a wide character would begin in the last column.
         for columns in [31, 24, 45, 90] {
             session.terminal.resize(columns: columns, rows: 16)
             try session.terminal.wait(for: "the line in \(columns) columns") { screen in
-                // What the terminal itself has made of the earlier width stays above.
+                // The output in the earlier width stays above, as the terminal has wrapped it.
                 let first = screen.lines.lastIndex { $0.hasPrefix("store v2> '日") }
                 let typed = screen.lines[(first ?? 0)...]
                 return typed.joined() == "store v2> " + text
@@ -130,7 +130,7 @@ private typealias Key = PseudoTerminal.Key
         try session.terminal.wait(for: "the continuation") {
             $0.lines.last?.hasSuffix(">>") == true
         }
-        // Inside of a long string nothing is a word of the language.
+        // Inside a long string, there are no keywords.
         session.terminal.type("local]] end")
         try session.terminal.wait(for: "the end of the string") { screen in
             screen.colors(of: screen.row, "32") == "local]]"

@@ -1,6 +1,6 @@
 import Testing
 
-/// A feature and a trial of it.
+/// A feature and its test.
 struct Feature: Sendable {
     let name: String
     /// Whether the terminal must move its cursor.
@@ -17,7 +17,7 @@ struct Feature: Sendable {
     }
 }
 
-/// A kind of terminal that features are tried on.
+/// A kind of terminal to test features on.
 struct FeatureTerminal: CustomTestStringConvertible, Sendable {
     var columns = 80
     var isColored = true

@@ -1,7 +1,7 @@
 import Testing
 
-/// Every feature that users expect of a prompt, tried in windows of three widths, without colors, and on a terminal that
-/// cannot move its cursor.
+/// Tests every feature that users expect of a prompt: in windows of three widths, without colors, and on a terminal
+/// that cannot move its cursor.
 @Suite(.serialized) struct FeatureMatrixTests {
     private static let terminals = [
         FeatureTerminal(columns: 60), FeatureTerminal(columns: 80), FeatureTerminal(columns: 120),

@@ -63,7 +63,7 @@ final class FeatureTrial {
     static let program = URL(filePath: CommandLine.arguments[0])
         .deletingLastPathComponent().appending(path: "moonpool").path
 
-    /// Runs a command on a terminal of its own.
+    /// Runs a command on another terminal.
     ///
     /// Returns its exit code and its screen.
     func command(
