@@ -1,7 +1,7 @@
 import RealmFiles
 import Testing
 
-/// Files that Realm wrote, of formats 2 to 24, and their expected contents.
+/// Files that Realm has written, in formats 2 to 24, and their expected contents.
 @Suite(
     .enabled(
         if: SharedFiles.arePresent,
@@ -34,7 +34,7 @@ struct CorpusTests {
         #expect(try file.check().isEmpty)
     }
 
-    /// What differs between two classes, in short.
+    /// A short description of the differences between two classes.
     private static func differences(_ found: JSON, _ wanted: JSON) -> [String] {
         guard found != wanted, case .object(let left) = found, case .object(let right) = wanted
         else {
@@ -73,9 +73,9 @@ struct CorpusTests {
     }
 }
 
-/// Reads everything that a file holds.
+/// Reads the whole content of a file.
 enum Reading {
-    /// Whether all of a file can be read.
+    /// Whether a file can be read completely.
     static func isReadable(_ path: String, key: RealmKey? = nil, rescue: Bool = false) -> Bool {
         do {
             let file = try RealmFile(path, key: key, rescue: rescue)

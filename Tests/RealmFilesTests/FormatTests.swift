@@ -93,7 +93,7 @@ struct FormatTests {
             for found in file.classes { try file.makePass().read(found) { rows += $0.count } }
             #expect(rows == tables.reduce(0) { $0 + $1.rows.count })
         }
-        // The end with the lists of tables and names is lost too: the tables are found by their form.
+        // The end with the lists of tables and names is lost too, so the tables are found by their form.
         let half = Array(whole.dropLast(160))
         try TemporaryFile.with(half) { path in
             let file = try RealmFile(path, rescue: true)
@@ -103,7 +103,7 @@ struct FormatTests {
             try file.makePass().read(all) { rows += $0.count }
             #expect(rows == 130)
         }
-        // A leaf in the middle is damaged: everything else is there.
+        // A leaf in the middle is damaged; everything else is read.
         var bytes = whole
         let position = try #require(
             bytes.firstRange(of: [0x41, 0x41, 0x41, 0x41])?.lowerBound)
@@ -131,7 +131,7 @@ struct FormatTests {
     @Test("An encrypted file is read with its key, and only with it", arguments: [9, 24])
     func encryption(_ format: Int) throws {
         var samples = RealmSamples(seed: 21)
-        // More pages than one block of 64 has.
+        // More pages than one block of 64.
         let tables = samples.tables(format: format, rows: format == 9 ? 700 : 130)
         let plain = RealmWriter.file(format: format, tables)
         var encrypted = RealmEncryption.encrypt(plain, key: Self.key)
@@ -154,7 +154,7 @@ struct FormatTests {
             let wrong = #expect(throws: RealmFileError.self) { _ = try RealmFile(path, key: other) }
             #expect(wrong?.kind == .wrongKey)
         }
-        // A damaged first page is not a wrong key while other pages fit.
+        // A damaged first page is not reported as a wrong key if the key fits other pages.
         encrypted[4096] ^= 1
         TemporaryFile.with(encrypted) { path in
             let damaged = #expect(throws: RealmFileError.self) { _ = try RealmFile(path, key: key) }
@@ -176,7 +176,7 @@ struct FormatTests {
             var next = 0
             try pass.read(file.classes[0]) { rows in
                 for row in 0..<rows.count {
-                    // An object elsewhere, before and after the values of this one.
+                    // The object of another node, before and after the values of this one.
                     let other = tables[0].rows[(next * 37) % 130]
                     for property in tables[0].properties.indices {
                         let value = try rows.value(row, property)

@@ -1,5 +1,5 @@
 extension JSON {
-    /// Parses a JSON text of the tests, which is valid.
+    /// Parses a valid JSON text of the tests.
     init(parsing bytes: [UInt8]) {
         var parser = Parser(bytes: bytes)
         self = parser.value()
@@ -104,7 +104,7 @@ extension JSON {
         }
     }
 
-    /// The same content in a form in which equal contents are equal: sets and dictionaries sorted, numbers by value.
+    /// A canonical form of the content: sorted sets and dictionaries, and numbers by value.
     var canonical: JSON {
         switch self {
         case .array(let elements): return .array(elements.map(\.canonical))
@@ -117,7 +117,7 @@ extension JSON {
                     ("backlinks", .array(let elements)):
                     members[name] = .array(elements.map(\.canonical).sorted())
                 #if DEBUG
-                    // Checksums of large values take too long without optimization.
+                    // Computing checksums of large values takes too long without optimization.
                     case ("longString", .array(let parts)), ("longBinary", .array(let parts)):
                         if case .int(let count)? = parts.first, count > 4 << 20 {
                             members[name] = .array([.int(count)])

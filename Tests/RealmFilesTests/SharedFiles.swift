@@ -7,7 +7,7 @@ import Testing
     import Darwin
 #endif
 
-/// The files that Realm wrote, with their expected contents, where they are beside the project.
+/// The files that Realm has written, with their expected contents, if they are available beside the project.
 enum SharedFiles {
     /// The folder.
     static let folder: String = {
@@ -16,7 +16,7 @@ enum SharedFiles {
         return "/" + parts.joined(separator: "/") + "/shared/realm"
     }()
 
-    /// Whether the folder is there.
+    /// Whether the folder exists.
     static let arePresent = access(folder + "/files.json", R_OK) == 0
 
     /// A file of one of the lists.
@@ -40,7 +40,7 @@ enum SharedFiles {
         }
     }
 
-    /// The path of a file, unpacked into a temporary file where it is compressed.
+    /// The path of a file; a compressed file is decompressed into a temporary file.
     static func path(_ entry: Entry) -> (path: String, isTemporary: Bool) {
         let path = folder + "/files/" + entry.file
         guard path.hasSuffix(".gz") else { return (path, false) }
@@ -81,7 +81,7 @@ enum SharedFiles {
 
 /// Files that a test creates.
 enum TemporaryFile {
-    /// A path that is not in use.
+    /// Returns an unused path.
     static func path(_ ending: String) -> String {
         "/tmp/moonpool-realm-\(getpid())-\(UInt64.random(in: 0 ... .max)).\(ending)"
     }
@@ -94,7 +94,7 @@ enum TemporaryFile {
 
     static func remove(_ path: String) { unlink(path) }
 
-    /// Calls `body` with the path of a file that holds the bytes.
+    /// Calls `body` with the path of a file that contains the bytes.
     static func with<Result>(_ bytes: [UInt8], _ body: (String) throws -> Result) rethrows -> Result
     {
         let path = path("realm")
