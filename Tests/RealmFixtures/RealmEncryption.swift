@@ -4,7 +4,7 @@ import CCrypto
 package enum RealmEncryption {
     /// The encrypted form of a file, with a key of 64 bytes.
     ///
-    /// The last 16 bytes, which name the top node of a copy, move to the end of the last page.
+    /// The last 16 bytes, which contain the address of a copy's top node, move to the end of the last page.
     package static func encrypt(_ plain: [UInt8], key: [UInt8]) -> [UInt8] {
         let pages = (plain.count + 4095) / 4096
         var padded = Array(plain.dropLast(16))

@@ -17,13 +17,13 @@ package struct RealmSamples {
 
     package mutating func below(_ count: Int) -> Int { Int(next() % UInt64(count)) }
 
-    /// The types that a format has.
+    /// The types of a format.
     private static func types(_ format: Int) -> [RealmType] {
         let first: [RealmType] = [.int, .bool, .string, .binary, .timestamp, .float, .double]
         return format < 22 ? first : first + [.decimal, .objectID, .uuid, .mixed]
     }
 
-    /// Tables with every type, collection and link that a format has.
+    /// Tables with every type, collection and link of a format.
     package mutating func tables(format: Int, rows: Int) -> [RealmWriter.Table] {
         let collections: [RealmCollection?] =
             format < 22 ? [nil, .list] : [nil, .list, .set, .dictionary]
@@ -82,7 +82,7 @@ package struct RealmSamples {
         case .list:
             return .list(
                 (0..<count).map { _ in element(property, targets, format, depth: 1, inList: true) })
-        // Sets hold no collections.
+        // Sets cannot contain collections.
         case .set:
             return .set(
                 (0..<count).map { _ in element(property, targets, format, depth: 4, inList: true) })

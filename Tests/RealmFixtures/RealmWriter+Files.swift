@@ -5,7 +5,7 @@
 #endif
 
 extension RealmWriter {
-    /// Writes bytes to a file; a hole behind the header takes no space on the disk.
+    /// Writes bytes to a file; a hole after the header uses no disk space.
     package static func write(_ bytes: [UInt8], to path: String, hole: Int = 0) {
         let file = open(path, O_CREAT | O_TRUNC | O_WRONLY, 0o600)
         guard file >= 0 else { return }

@@ -2,7 +2,7 @@ import RealmFiles
 
 /// Writes Realm files in the streaming form, for tests of their reader.
 ///
-/// Uses every form of leaf that Realm writes, with small leaves, so that few rows make trees.
+/// Uses every form of leaf that Realm writes, with small leaves, so that few rows form trees.
 package struct RealmWriter {
     /// A table to write.
     package struct Table {
@@ -31,7 +31,7 @@ package struct RealmWriter {
         package var type: RealmType
         package var isNullable: Bool
         package var collection: RealmCollection?
-        /// The index of the table that links lead to.
+        /// The index of the target table of links.
         package var target: Int?
         package var isIndexed: Bool
 
@@ -48,19 +48,19 @@ package struct RealmWriter {
         }
     }
 
-    /// The most elements of a leaf of a B+tree.
+    /// The maximum number of elements of a B+tree leaf.
     static let leafCount = 5
 
     let format: Int
-    /// The most rows of a cluster.
+    /// The maximum number of rows of a cluster.
     let clusterSize: Int
     /// The number of bytes between the header and the first node.
     private let hole: Int
     private(set) var bytes = [UInt8](repeating: 0, count: 24)
 
-    /// A file with these tables, with at most so many rows in a cluster: Realm's own files have 256.
+    /// Creates a file with these tables, with at most this number of rows in a cluster: Realm's own files have 256.
     ///
-    /// `hole` bytes are missing behind the header; ``write(_:to:hole:)`` adds them.
+    /// `hole` bytes are missing after the header; ``write(_:to:hole:)`` adds them.
     package static func file(
         format: Int, clusterSize: Int = 20, hole: Int = 0, _ tables: [Table]
     ) -> [UInt8] {
@@ -81,7 +81,7 @@ package struct RealmWriter {
     private mutating func finish(_ names: [String], _ tables: [Int64]) -> [UInt8] {
         let nameLeaf = strings(names.map { Array($0.utf8) })
         let list = references(tables)
-        // The logical size is part of the node that ends there: its width is fixed by a first attempt.
+        // The logical size is part of the last node, whose width a first attempt determines.
         let start = bytes.count
         var size = hole + start
         var top: Int64 = 0
@@ -158,7 +158,7 @@ package struct RealmWriter {
         _ elements: [Element], _ leaf: (inout RealmWriter, [Element]) -> Int64
     ) -> Int64 {
         guard elements.count > Self.leafCount else { return leaf(&self, elements) }
-        // Two levels of inner nodes where there are many leaves.
+        // Creates two levels of inner nodes for many leaves.
         var level: [(address: Int64, count: Int)] = stride(
             from: 0, to: elements.count, by: Self.leafCount
         ).map { start in
@@ -209,7 +209,7 @@ package struct RealmWriter {
             }
             let offsets = integers(ends)
             let blob = node(0x10, width: 0, count: all.count, all)
-            // Texts of formats below 10 mark what is not null.
+            // In formats below 10, texts have a mark for values other than null.
             let marks = values.map { Int64(($0 == nil) != (isOld && isText) ? 1 : 0) }
             let nulls = integers(marks)
             return references([offsets, blob, nulls])
