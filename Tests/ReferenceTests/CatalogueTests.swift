@@ -6,7 +6,7 @@ import ScriptHost
 import Synchronization
 import Testing
 
-/// The catalogue's form, and that it names what a script finds.
+/// The form of the catalogue, and its agreement with the API that scripts use.
 @Suite struct CatalogueTests {
     @Test
     func
@@ -25,7 +25,7 @@ import Testing
             }
             for signature in entry.signatures {
                 #expect(signature.text.hasPrefix("("), "\(name)")
-                // Put together again, it is what was written.
+                // The parsed parts together equal the original text.
                 let parameters = signature.parameters.map {
                     "\($0.name)\($0.isOptional ? "?" : ""): \($0.type)"
                 }.joined(separator: ", ")
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    /// Types without names of their own.
+    /// Types without their own names.
     static let plain: Set = [
         "frozen store", "unmanaged object", "uuid", "object_id", "data", "null",
     ]
@@ -70,7 +70,7 @@ import Testing
         for code in ErrorCode.allCases { #expect(code.summary.last == ".") }
     }
 
-    /// One value of each type, or nil for tables that scripts give and get.
+    /// One value of each type; nil for tables that scripts pass and receive.
     static let specimens =
         Catalogue.examplePrelude + """
             store:write(function() rex.extra = { 1, { a = 2 } } end)
@@ -107,7 +107,7 @@ import Testing
             }
             """
 
-    /// What a running script lacks of the catalogue, and what the catalogue lacks of it.
+    /// The names that are missing in a running script or in the catalogue.
     static func differences(_ context: ScriptContext) throws -> [String] {
         let values = try context.state.run(specimens, name: "=specimens")
         guard let table = values.first?.table else { return ["no specimens"] }
@@ -148,7 +148,7 @@ import Testing
         return problems
     }
 
-    /// Types of which a script gets or gives tables, or has globals: nothing that declares its names.
+    /// Types of tables and globals, which do not declare their names.
     static let tables: Set = [
         "prompt", "section change", "open options", "property declaration", "observe options",
         "plot options",
@@ -169,7 +169,7 @@ import Testing
         "unmanaged object.is_frozen", "unmanaged object.project", "unmanaged object.thaw",
         "unmanaged object.observe_value",
         "moonpool.on_error", "object change.error",
-        // What a frozen store cannot do although a live one can.
+        // The methods of a live store that a frozen store does not have.
         "frozen store.backup", "frozen store.export", "frozen store.import", "frozen store.pins",
         "frozen store.resolve", "frozen store.at", "frozen store.versions", "frozen store.diff",
         "frozen store.undo", "frozen store.redo", "frozen store.record", "frozen store.publish",
@@ -206,7 +206,7 @@ import Testing
 }
 
 extension Script {
-    /// Waits until the main chunk has filled in its findings, then ends what its timers would keep going.
+    /// Waits until the main chunk has recorded its findings, then stops the script, which its timers would keep alive.
     fileprivate func interruptWhenDone(_ found: borrowing Mutex<[String]>) {
         _ = post { $0.exit(status: 0) }
         _ = wait()

@@ -2,7 +2,7 @@ import ObjectStore
 import Reference
 import Testing
 
-/// Mistakes that are found in scripts, and things that are none.
+/// Errors that the linter finds in scripts, and code that it accepts.
 @Suite struct LinterTests {
     static let zoo = """
         local store = moonpool.open { in_memory = "zoo", schema = {
@@ -13,7 +13,7 @@ import Testing
 
         """
 
-    /// `line:column: message` of each finding, lines counted from the script's own first.
+    /// Returns `line:column: message` for each finding; line 1 is the script's first line.
     static func lint(_ script: String, onZoo: Bool = false) -> [String] {
         let skipped =
             onZoo ? zoo.split(separator: "\n", omittingEmptySubsequences: false).count - 1 : 0
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    // MARK: - What is wrong
+    // MARK: - Errors
 
     @Test(arguments: [
         ("local x = = 1", "1:11: unexpected symbol near '='"),
@@ -152,7 +152,7 @@ import Testing
                 ])
     }
 
-    // MARK: - What is none
+    // MARK: - Valid code
 
     @Test(arguments: [
         "local unpack = table.unpack or unpack", "if jit then print(jit.version) end",
@@ -211,7 +211,7 @@ import Testing
         #expect(found("mine()") == [])
     }
 
-    // MARK: - Bad input
+    // MARK: - Invalid input
 
     @Test func `nonsense and deep nesting end in findings, never in a crash`() {
         let deep = [

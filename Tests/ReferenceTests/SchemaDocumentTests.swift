@@ -121,7 +121,7 @@ import Testing
         #expect(text.contains("\"Dog\":\"toys\" -> \"Toy\" [label = \"toys\", arrowhead = crow];"))
         #expect(text.contains("arrowtail = diamond"))
         #expect(text.contains("string&lt;&gt;"))
-        // A class that is left out is still pointed to.
+        // An excluded class is still the target of links.
         let one = try SchemaDocument(try Self.zoo(), className: "Visit").text(as: .dot)
         #expect(one.contains("\"Dog\" [shape = box, style = dashed];"))
     }
