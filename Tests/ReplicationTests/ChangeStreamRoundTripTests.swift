@@ -105,14 +105,14 @@ import Transfer
         }
         #expect(try replay([3, 900, 5]) == [3, 5, 900])
         #expect(try replay([Int64.max, 0, -1, 1 << 40]).count == 4)
-        // A file cannot make a store grow by naming numbers.
+        // A file cannot make a store grow with large object numbers.
         let far = try replay((1...100).map { $0 * 1_000_000 })
         #expect(far.count == 100)
         #expect(try #require(far.max()) < 3_000_000)
     }
 }
 
-/// The thread of a test, which observers may be called on; commits of the store call them before they return.
+/// The thread of a test, on which observers can run; commits of the store notify them before they return.
 private struct TestThread: Scheduler, @unchecked Sendable {
     // Unchecked because it has no state.
     private struct Never: Wakeup {

@@ -5,11 +5,11 @@ import TestThreads
 import Testing
 import Transfer
 
-/// Commits that are read one by one after newer ones have followed, without any server.
+/// Reads earlier commits one by one, without a server.
 @Suite struct CommitReaderTests {
     private typealias Lines = (since: UInt64, version: UInt64, parts: [[UInt8]])
 
-    /// The lines of each commit after a version, the oldest first.
+    /// Returns the lines of each commit after a version, the oldest first.
     private func commits(
         _ store: Store, _ reader: CommitReader, after since: UInt64
     ) throws -> [Lines] {
@@ -79,7 +79,7 @@ import Transfer
             #expect(try bytes(world.path("source")) == before)
             #expect(commits.map(\.since) == [start] + commits.dropLast().map(\.version))
             #expect(commits.last?.version == source.version)
-            // A deletion that was undone is one commit with those before it.
+            // An undone deletion and the commits before it are one commit.
             if !withUndo { #expect(commits.count == Int(source.version - start)) }
             for commit in commits {
                 try apply(commit.parts, to: copy)
@@ -135,7 +135,7 @@ import Transfer
         let copy = try world.open("copy")
         try snapshot(source, to: copy)
         var position = source.version
-        // The history is kept while this version is held.
+        // The file keeps the history while this version is open.
         let held = try source.frozenView()
         defer { withExtendedLifetime(held) {} }
         let count = 3000

@@ -3,7 +3,7 @@ import Replication
 import TestServers
 import Testing
 
-/// How publishers and followers connect: TLS, users, tokens, and servers that go away.
+/// How publishers and followers connect: TLS, users, tokens, and servers that stop.
 @Suite(.enabled(if: NatsServer.isInstalled, NatsServer.missing))
 struct ConnectionTests {
     private func store(_ world: ReplicationWorld) throws {
@@ -47,7 +47,7 @@ struct ConnectionTests {
             "tls { cert_file: \"\(certificates.server)\", key_file: \"\(certificates.serverKey)\" }"
         )
         try copy(tlsAddress(server)) { $0.authority = certificates.authority }
-        // The scheme does not matter where an authority is given.
+        // With an authority, the scheme of the address does not matter.
         try copy("nats://localhost:\(server.port)") { $0.authority = certificates.authority }
         let distrusted = message { try copy(tlsAddress(server)) }
         #expect(distrusted.hasPrefix("cannot connect to tls://localhost:"), "\(distrusted)")
@@ -146,7 +146,7 @@ struct ConnectionTests {
         task.stop()
     }
 
-    // MARK: Servers that go away
+    // MARK: Servers that stop
 
     @Test func `publisher and follower connect again, and nothing is lost`() throws {
         let server = try NatsServer()

@@ -3,7 +3,7 @@ import Replication
 import Testing
 import Transfer
 
-/// Commits and snapshots as lines make exact copies, without any server.
+/// Commits and snapshots as lines create exact copies, without a server.
 @Suite struct ReplicationLineTests {
     private func lines(_ store: Store, since: UInt64?, known: Schema?) throws -> [[UInt8]] {
         var parts: [[UInt8]] = []
@@ -46,7 +46,7 @@ import Transfer
                 try ReplicationWorld.export(copy, world.folder + "/b")
                     == ReplicationWorld.export(source, world.folder + "/a"))
         }
-        // A snapshot that comes later changes nothing in a copy that is up to date, and repairs one that is behind.
+        // A later snapshot does not change a current copy, and updates an older one.
         for _ in 0..<10 { try commits.commit(source) }
         try apply(lines(source, since: nil, known: nil), to: copy)
         #expect(

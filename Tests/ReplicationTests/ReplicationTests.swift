@@ -155,12 +155,12 @@ struct ReplicationTests {
         try make(world, 2)
         try world.publish("a", server.address)
         try world.follow("b", server.address)
-        // More commits than the history keeps.
+        // More commits than the history contains.
         try add(100..<400, "a", world)
         try world.publish("a", server.address)
         try world.follow("b", server.address)
         #expect(try world.export("b") == world.export("a"))
-        // Snapshots that are published often remove what is before them.
+        // Frequent snapshots remove the messages before them.
         for round in 0..<3 {
             try add(1000 + round * 10..<1005 + round * 10, "a", world)
             try world.publish("a", server.address) { $0.snapshotInterval = 0 }
@@ -171,7 +171,7 @@ struct ReplicationTests {
         #expect(try world.export("c") == world.export("a"))
     }
 
-    /// Sends a request to the interface of JetStream.
+    /// Sends a request to the JetStream API.
     private func ask(_ server: NatsServer, _ subject: String, _ body: String) throws {
         let client = RequestClient(NatsOptions(server.address))
         defer { client.close() }

@@ -66,7 +66,7 @@ final class ReplicationWorld {
         fclose(output)
     }
 
-    /// Publishes what is new.
+    /// Publishes new commits.
     func publish(
         _ name: String, _ server: String, _ change: (inout Publisher.Options) -> Void = { _ in }
     )
@@ -107,7 +107,7 @@ final class ReplicationWorld {
     }
 }
 
-/// The message of an error, or "nothing was wrong".
+/// Returns the message of an error, or "nothing was wrong".
 func message(_ body: () throws -> Void) -> String {
     do {
         try body()
