@@ -5,7 +5,7 @@ import TestSupport
 import TestThreads
 import Testing
 
-/// Callbacks that a running script adds to those of its stores, each performing every kind of store operation.
+/// The callbacks of a script in addition to those of its stores; each performs every kind of store operation.
 @Suite struct CallbackTests {
     /// The callbacks of a script: error handlers, timers, messages, effects.
     private static let callbacks = """
@@ -64,7 +64,7 @@ import Testing
         }
         """
 
-    /// Opens the files that a script has left and returns their faults.
+    /// Opens the remaining files of a script and returns the errors in them.
     private func faults(in folder: Folder) throws -> [String] {
         var faults: [String] = []
         for name in try FileManager.default.contentsOfDirectory(atPath: folder.path)
@@ -183,7 +183,7 @@ import Testing
     }
 }
 
-/// A loop that nothing wakes.
+/// A loop without events.
 private final class IdleScheduler: Scheduler {
     private struct Silent: Wakeup {
         func wake() {}

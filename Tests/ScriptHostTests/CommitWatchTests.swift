@@ -6,7 +6,7 @@ import Testing
 
 @testable import ObjectStore
 
-/// Commits that no store of the process makes known, as those of other processes are.
+/// Commits without a notification from a store of this process, like the commits of other processes.
 @Suite struct CommitWatchTests {
     private let folder: Folder
     private let loop: EventLoop
@@ -22,7 +22,7 @@ import Testing
         try FollowedStore(StoreConfiguration(.file(path)), on: loop)
     }
 
-    /// Commits to the store's file; no process is signaled, because no other one has it open.
+    /// Commits to the store's file. No process is signaled, because no other process has the file open.
     private func commit(beside store: Store) throws {
         let writer = try Snapshot(store.view.snapshot.file)
         _ = try writer.beginWrite()
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test func `looks by itself where the system watches no files`() throws {
-        // Keeps the file open, so that its lock file is not made again.
+        // Keeps the file open, so that its lock file is not created again.
         let other = try follow()
         defer { other.close() }
         unlink(path + "-lock")
@@ -69,7 +69,7 @@ import Testing
         #expect(!loop.isAlive)
     }
 
-    /// Starts a process that does nothing but have a file open.
+    /// Starts a process that only keeps a file open.
     private func spawnHolding(_ file: String) throws -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)

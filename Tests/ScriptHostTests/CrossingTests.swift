@@ -2,12 +2,12 @@ import ScriptHost
 import Synchronization
 import Testing
 
-/// What crosses from one script to another, and how it arrives.
+/// The values that a script can send to another script, and their received form.
 @Suite struct CrossingTests {
-    /// Tests run at the same time: each has a store of its own.
+    /// Tests run at the same time, so each test has its own store.
     private static let count = Atomic<Int>(0)
 
-    /// Runs a script whose workers echo what they get, in words.
+    /// Runs a script whose workers return a description of the values that they receive.
     private func run(_ source: String) throws -> ScriptFixture {
         let number = Self.count.add(1, ordering: .relaxed).newValue
         let script = try ScriptFixture(

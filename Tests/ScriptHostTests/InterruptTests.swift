@@ -19,15 +19,16 @@ import Testing
     func `stops the main part wherever it is, with code 130`(code: String) throws {
         let script = try ScriptFixture("log 'ready' \(code) log 'never'")
         #expect(script.logs("ready"))
-        // The code may not have come to where it stays yet: a request that finds nothing running is repeated.
+        // The code may not have reached its loop yet, so a request that finds no running code is repeated.
         #expect(eventually { script.script.interrupt() })
         #expect(script.finish() == 130)
         #expect(!script.log.contains("never"))
     }
 
-    /// Thirty objects, each of which links to all: a path of so many links has more ends than anybody can count.
+    /// Thirty objects, each of which links to all others: the number of results of such a long path is practically
+    /// unlimited.
     ///
-    /// A store of their own for each script: those in memory are found by their names.
+    /// Each script has its own store, because in-memory stores with the same name share their data.
     private static var nodes: String {
         """
         local store = moonpool.open {

@@ -3,7 +3,7 @@ import LuaHost
 import ScriptHost
 import Testing
 
-/// What of luv this machine has.
+/// The installed versions of luv.
 enum Luv {
     static let isInstalled = (try? LuaState().run("require 'luv'")) != nil
 }

@@ -2,7 +2,7 @@ import ScriptHost
 import Synchronization
 import Testing
 
-/// Observers that are called on a worker: `observe(fn, { on = worker })`.
+/// Observers that run on a worker: `observe(fn, { on = worker })`.
 @Suite struct RemoteObserverTests {
     private static let count = Atomic<Int>(0)
 

@@ -10,18 +10,18 @@ import TestThreads
     import Darwin
 #endif
 
-/// A script whose `log(text)` is collected, and whose reports are kept instead of printed.
+/// A script that collects the lines of `log(text)` and its reports.
 final class ScriptFixture: Sendable {
     private let lines = Mutex<[String]>([])
     private let reported = Mutex<[ScriptReport]>([])
     private let traced = Mutex<String?>(nil)
     private let running = Mutex<Script?>(nil)
 
-    /// What the script has logged so far.
+    /// The lines that the script has logged.
     var log: [String] { lines.withLock { $0 } }
-    /// What went wrong outside of its main chunk.
+    /// The reports of errors outside of the main chunk.
     var reports: [ScriptReport] { reported.withLock { $0 } }
-    /// Where its main chunk was when it failed.
+    /// The traceback of an error in the main chunk.
     var traceback: String? { traced.withLock { $0 } }
     var script: Script { running.withLock { $0! } }
 
@@ -54,10 +54,10 @@ final class ScriptFixture: Sendable {
         running.withLock { $0 = script }
     }
 
-    /// Waits for a line of the log; the outcome is true unless a minute went by.
+    /// Waits for a line of the log. Returns false after a minute.
     func logs(_ line: String) -> Bool { eventually { log.contains(line) } }
 
-    /// Waits for the end, at most a minute; the exit code.
+    /// Waits for the end, at most a minute, and returns the exit code.
     func finish() -> Int32? {
         let flag = Flag()
         script.whenEnded { _ in flag.set() }
@@ -66,7 +66,7 @@ final class ScriptFixture: Sendable {
     }
 }
 
-/// Waits until the condition holds; false after a minute.
+/// Waits until the condition is true. Returns false after a minute.
 func eventually(_ condition: () -> Bool) -> Bool {
     let clock = SystemClock()
     let deadline = clock.now() + .seconds(60)

@@ -7,7 +7,7 @@ import Testing
 /// Services that answer requests over a NATS server.
 @Suite(.enabled(if: NatsServer.isInstalled, NatsServer.missing))
 struct ServiceTests {
-    /// A script that serves, once it is connected.
+    /// A script with a connected service.
     private func serve(
         _ server: NatsServer, _ handler: String, subject: String = "zoo.test", before: String = ""
     ) throws -> ScriptFixture {
@@ -104,7 +104,7 @@ struct ServiceTests {
                 "a bug",
                 "invalid_argument: JSON cannot represent a function", "2",
             ])
-        // Only the error without a code is a fault of the script.
+        // Only the error without a code is an error of the script.
         #expect(script.reports.count == 1)
         #expect(script.reports.first?.source == "the service 'zoo.test'")
         end(script)

@@ -10,9 +10,9 @@ import Testing
     import Darwin
 #endif
 
-/// Scripts with stores: what observers, writes and interrupts do to a script's life.
+/// Scripts with stores: how observers, writes and interrupts affect the lifetime of a script.
 @Suite struct StoreScriptTests {
-    /// Opens a store in memory whose name no other test has.
+    /// Opens an in-memory store with a unique name.
     let open: String
 
     init() {
@@ -137,7 +137,7 @@ import Testing
                 os.exit(3)
                 """)
         #expect(script.finish() == 3)
-        // Once, by `begin_write`, which delivers what is due; the end of the script delivers nothing.
+        // One call, from `begin_write`, which delivers pending changes; the end of the script does not.
         #expect(script.log.filter { $0 == "called" }.count == 1)
     }
 
@@ -159,7 +159,7 @@ import Testing
                     """)
                 #expect(script.finish() == 0)
             }
-            // The first one opens what stays open: the clock, the C library's streams.
+            // The first script opens descriptors that stay open: those of the clock and of the C library's streams.
             try runOne()
             let before = (count("/proc/self/fd"), count("/proc/self/task"))
             for _ in 0..<20 { try runOne() }

@@ -4,7 +4,7 @@ import Testing
 /// Observers continue after a script's main chunk has returned if its locals or other values still refer to their
 /// tokens.
 @Suite struct TokenCollectionTests {
-    /// Opens a store in memory whose name no other test has.
+    /// Opens an in-memory store with a unique name.
     private let open: String
 
     init() {

@@ -3,7 +3,7 @@ import Testing
 
 /// How observers keep a script alive, and how they end.
 @Suite struct TokenLifeTests {
-    /// Opens a store in memory whose name no other test has.
+    /// Opens an in-memory store with a unique name.
     private let open: String
 
     init() {

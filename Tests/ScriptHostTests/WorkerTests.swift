@@ -2,10 +2,10 @@ import EventLoops
 import ScriptHost
 import Testing
 
-/// Workers: their life, their messages, what becomes of their errors.
+/// Workers: their lifetime, their messages, and the handling of their errors.
 @Suite struct WorkerTests {
-    /// What a loop without end does: nothing; under the thread sanitizer, where signals wait until the code calls
-    /// something of the C library, it copies a text.
+    /// The body of an infinite loop. It is empty, but under the thread sanitizer, which delays signals until a call of
+    /// the C library, it copies a text.
     #if SANITIZER
         private let work = "local text = ('x'):rep(100)"
     #else
