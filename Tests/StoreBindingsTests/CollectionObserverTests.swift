@@ -3,7 +3,7 @@ import ObjectStore
 import StoreBindings
 import Testing
 
-/// Observers of lists and single values, delays, and what tokens tell, as scripts see them.
+/// Observers of lists and single values, delays, and information from tokens, in scripts.
 @Suite struct CollectionObserverTests {
     let session: Session
     init() throws { session = try Session() }
@@ -99,7 +99,7 @@ import Testing
             """)
     }
 
-    /// Lists, sets, maps, values and sections; the schema removes or retypes what they come from.
+    /// Lists, sets, maps, values and sections; the schema removes or changes the types of their properties.
     @Test(arguments: [
         #"Dog = { id = "int primary" }, Toy = { label = "string" }"#,
         #"""

@@ -27,7 +27,7 @@ import Testing
         return session
     }
 
-    /// Another store's keys mean other objects here, or none.
+    /// The keys of another store identify other objects here, or no objects.
     @Test func `collections of objects of another store are refused`() throws {
         let session = try session()
         session.expect(
@@ -337,7 +337,7 @@ import Testing
     }
 }
 
-/// Orders and aggregates of plain values.
+/// The order and the aggregates of plain values.
 @Suite struct CollectionValuesTests {
     private func session() throws -> Session {
         let session = try Session(CollectionTests.schema)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Single rules of the contract that hold in every place.
+/// Single rules of the contract that apply everywhere.
 @Suite struct ContractTests {
     private let session: Session
 
@@ -175,7 +175,7 @@ import Testing
             end
             assert(code(open, { schema = { P = P }, schema_version = 1 }) == "version_too_low")
             """)
-        // What another program adds to the file replaces the class that was empty.
+        // A class that another program adds to the file replaces the empty class.
         session.expect(
             """
             local file <close> = moonpool.open { path = path, read_only = true, schema_version = 2,

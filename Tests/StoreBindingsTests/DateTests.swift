@@ -1,6 +1,6 @@
 import Testing
 
-/// Dates have microseconds, and no route cuts a digit silently.
+/// Dates have microseconds, and no conversion truncates a digit silently.
 @Suite struct DateTests {
     private let session: Session
 

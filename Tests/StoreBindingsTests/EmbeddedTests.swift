@@ -1,6 +1,6 @@
 import Testing
 
-/// Embedded objects as scripts see them.
+/// Embedded objects in scripts.
 @Suite struct EmbeddedTests {
     let session: Session
 
@@ -14,7 +14,7 @@ import Testing
             """)
     }
 
-    /// Who exports, copies or posts an object goes as deep as it is.
+    /// Exporting, copying and posting an object include all nested levels.
     @Test func `objects are embedded in each other no deeper than those who read them go`() {
         session.expect(
             """

@@ -1,6 +1,6 @@
 import Testing
 
-/// Frozen versions, equality and copies as scripts see them.
+/// Frozen versions, equality and copies in scripts.
 @Suite struct FrozenTests {
     let session: Session
 

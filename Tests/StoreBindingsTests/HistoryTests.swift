@@ -1,6 +1,6 @@
 import Testing
 
-/// Earlier versions, undo and redo as scripts see them.
+/// Earlier versions, undo and redo in scripts.
 @Suite struct HistoryTests {
     let session: Session
 
@@ -134,7 +134,7 @@ import Testing
     }
 }
 
-/// Recordings of what happens, and their replay, as scripts see them.
+/// Recording and replaying changes in scripts.
 @Suite struct RecordingTests {
     let session: Session
 

@@ -1,6 +1,6 @@
 import Testing
 
-/// Lists and maps inside mixed values have what other collections have.
+/// Lists and maps inside mixed values have the same methods as other collections.
 @Suite struct NestedCollectionTests {
     private let session: Session
 

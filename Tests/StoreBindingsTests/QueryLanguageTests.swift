@@ -3,7 +3,7 @@ import ObjectStore
 import StoreBindings
 import Testing
 
-/// The predicate language as scripts meet it.
+/// The predicate language in scripts.
 @Suite struct QueryLanguageTests {
     let session: Session
 

@@ -4,7 +4,7 @@ import StoreBindings
 import Synchronization
 import Testing
 
-/// A loop that turns when the test requests it.
+/// A loop that runs when the test requests it.
 final class ManualScheduler: Scheduler {
     private let handlers = Mutex<[Int: Entry]>([:])
     private let last = Mutex(0)
@@ -39,7 +39,7 @@ final class ManualScheduler: Scheduler {
     func isSame(as other: any Scheduler) -> Bool { (other as? ManualScheduler) === self }
     var canDeliver: Bool { true }
 
-    /// Runs what is due until nothing is.
+    /// Runs pending callbacks until there are none.
     func turn() {
         for _ in 0..<1000 {
             let due = handlers.withLock { entries in
@@ -53,7 +53,7 @@ final class ManualScheduler: Scheduler {
     }
 }
 
-/// A script without a loop thread: state, module, and a store in memory called `store`.
+/// A script without a loop thread: a state, the module, and an in-memory store called `store`.
 final class Session: BindingHost {
     final class Hold: BindingHold {
         weak var session: Session?
@@ -142,7 +142,7 @@ final class Session: BindingHost {
         try state.run(code, name: "@test.lua")
     }
 
-    /// Runs a chunk whose assertions speak for themselves.
+    /// Runs a chunk that contains assertions.
     func expect(_ code: String, sourceLocation: SourceLocation = #_sourceLocation) {
         do {
             try run(code)
