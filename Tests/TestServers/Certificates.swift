@@ -2,7 +2,7 @@ import Glibc
 
 /// Certificates for one test: an authority, and a server and a client that it has signed.
 package final class Certificates {
-    /// Whether the program that makes them is installed.
+    /// Whether the program that creates certificates is installed.
     package static let canMake = access("/usr/bin/openssl", X_OK) == 0
 
     private let folder: String
@@ -18,7 +18,7 @@ package final class Certificates {
     /// The key of the client.
     package var clientKey: String { folder + "/client.key" }
 
-    /// Makes the certificates with `openssl`.
+    /// Creates the certificates with `openssl`.
     package init() throws {
         var template = Array("/tmp/moonpool-tls-XXXXXX".utf8CString)
         folder = template.withUnsafeMutableBufferPointer {

@@ -1,7 +1,7 @@
 import CCrypto
 import Glibc
 
-/// An operator, an account and a user of NATS servers that check signed credentials, made for one test.
+/// An operator, an account and a user for NATS servers that check signed credentials, for one test.
 package final class NatsCredentials {
     private let folder: String
     private let operatorKey = NatsKey(.operator)
@@ -15,7 +15,7 @@ package final class NatsCredentials {
     /// A credentials file with the right claims, signed by a key that the account does not have.
     package var forgedFile: String { folder + "/forged.creds" }
 
-    /// Makes keys and files.
+    /// Creates the keys and files.
     package init() throws {
         var template = Array("/tmp/moonpool-creds-XXXXXX".utf8CString)
         folder = template.withUnsafeMutableBufferPointer {
@@ -98,7 +98,7 @@ private struct NatsKey {
     }
 
     private func withKey<Result>(_ body: (OpaquePointer) -> Result) -> Result {
-        // Because: a seed of 32 bytes is a valid private key.
+        // Safe because a seed of 32 bytes is a valid private key.
         let key = EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nil, seed, seed.count)!
         defer { EVP_PKEY_free(key) }
         return body(key)

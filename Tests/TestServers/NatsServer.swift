@@ -1,9 +1,9 @@
 import Glibc
 import Testing
 
-/// A NATS server with JetStream for one test, on a port of loopback and with a folder of its own.
+/// A NATS server with JetStream for one test, on a loopback port and with its own folder.
 ///
-/// A shell ends it when the process does, however that happens.
+/// A shell ends the server when the process ends for any reason.
 package final class NatsServer {
     /// Whether Debian's server and the client library are installed.
     package static let isInstalled = program != nil && hasLibrary
@@ -39,7 +39,7 @@ package final class NatsServer {
     /// The address of the server.
     package var address: String { "nats://127.0.0.1:\(port)" }
 
-    /// Starts a server and waits until it answers.
+    /// Starts a server and waits until it replies.
     ///
     /// `configuration` is in the form of a configuration file.
     package init(_ configuration: String = "") throws {
@@ -66,7 +66,7 @@ package final class NatsServer {
         _ = Self.spawn(["rm", "-rf", folder], input: 0).map { waitpid($0, nil, 0) }
     }
 
-    /// Starts the server, with what it had stored.
+    /// Starts the server with its stored data.
     package func start() throws {
         // The shell reads from a pipe that closes with this process.
         let script = """
@@ -96,7 +96,7 @@ package final class NatsServer {
             let log = Self.contents(of: folder + "/out")
             if log.contains("Server is ready") { return }
             let isPortTaken = log.contains("address already in use")
-            // The server says why it ends.
+            // The server's output contains the reason of its end.
             guard !isPortTaken, !log.contains("[FTL]"), ContinuousClock.now < deadline else {
                 throw NotStarted(isPortTaken: isPortTaken, log: log)
             }

@@ -3,9 +3,9 @@ import Glibc
 import Synchronization
 import Testing
 
-/// A PostgreSQL server for the tests of this process, on a socket in a folder of its own.
+/// A PostgreSQL server for the tests of this process, on a socket in its own folder.
 ///
-/// A shell ends it when the process does, however that happens.
+/// A shell ends the server when the process ends for any reason.
 package final class PostgresServer: Sendable {
     /// Whether Debian's server and the client library are installed.
     package static let isInstalled = programs != nil && PostgresConnection.isAvailable
@@ -101,7 +101,7 @@ package final class PostgresServer: Sendable {
     }
 }
 
-/// A database of its own for one test.
+/// A separate database for one test.
 package struct PostgresWorld {
     package let address: String
     package let server: PostgresConnection
@@ -112,7 +112,7 @@ package struct PostgresWorld {
         if !statements.isEmpty { try server.run(statements) }
     }
 
-    /// The rows of a query, with `|` between the columns.
+    /// Returns the rows of a query, with `|` between the columns.
     package func query(_ sql: String) throws -> [String] {
         try server.rows(sql).map { row in row.map { $0 ?? "NULL" }.joined(separator: "|") }
     }
