@@ -1,10 +1,11 @@
 /// Lua code that performs every kind of store operation in every kind of callback.
 package enum CallbackMatrix {
-    /// Defines `operations`, `callbacks` and `matrix(name)`, which runs each operation in one callback, each time on a
-    /// store of its own, and verifies that store afterwards.
+    /// Defines `operations`, `callbacks` and `matrix(name)`.
     ///
-    /// Needs the globals `place(n)`, the options that open the n-th store, `turn()`, which runs what is due, and `faults()`,
-    /// which returns the faults of the open stores as text.
+    /// `matrix` runs each operation in one callback, each time on a new store, and then verifies the store.
+    ///
+    /// It needs the globals `place(n)`, which returns the options of the n-th store, `turn()`, which runs pending
+    /// callbacks, and `faults()`, which returns the errors in the open stores as text.
     package static let source = """
         local number = 0
         local hook

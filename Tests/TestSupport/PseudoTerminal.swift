@@ -4,13 +4,15 @@
     import Darwin
 #endif
 
-/// A terminal without a window: what is typed goes in at one end, and what a program shows is kept as a screen.
+/// A terminal without a window.
 ///
-/// Used from one thread, the test's. Waiting always has a deadline, and its failure shows the screen.
+/// A test types keys, and the output of the program becomes a screen.
+///
+/// Used only on the test's thread. Waiting always has a deadline, and its failure shows the screen.
 public final class PseudoTerminal {
-    /// What waiting for the screen ended with.
+    /// The failure of a wait for the screen.
     public struct Timeout: Error, CustomStringConvertible {
-        /// What was missing, and what there was.
+        /// The expected text and the actual screen.
         public let description: String
 
         /// A failure with this text.
@@ -18,16 +20,16 @@ public final class PseudoTerminal {
     }
 
     private let master: Int32
-    /// The program's end: input and output of what is tested.
+    /// The end for the tested program, which is its input and output.
     public let descriptor: Int32
     private let name: String
     private var process: pid_t?
-    /// What is shown.
+    /// The shown text.
     public private(set) var screen: TerminalScreen
-    /// Everything that was written, for what a screen does not tell.
+    /// All bytes of the output, for details that a screen does not contain.
     public private(set) var transcript: [UInt8] = []
 
-    /// Opens a pair of descriptors with a window of that size.
+    /// Opens a pair of descriptors with a window of this size.
     public init(columns: Int = 80, rows: Int = 24) throws {
         var size = winsize(
             ws_row: UInt16(rows), ws_col: UInt16(columns), ws_xpixel: 0, ws_ypixel: 0)
@@ -57,7 +59,7 @@ public final class PseudoTerminal {
         close(descriptor)
     }
 
-    /// Types characters as they are; keys by their names below.
+    /// Types characters; special keys have names below.
     public func type(_ text: String) {
         var bytes = Array(text.utf8)[...]
         while !bytes.isEmpty {
@@ -66,28 +68,28 @@ public final class PseudoTerminal {
         }
     }
 
-    /// Keys with more to them than a letter.
+    /// Special keys.
     public enum Key {
         public static let enter = "\r", tab = "\t", interrupt = "\u{3}", end = "\u{4}"
         public static let up = "\u{1B}[A", down = "\u{1B}[B", right = "\u{1B}[C", left = "\u{1B}[D"
         public static let backspace = "\u{7F}", search = "\u{12}", lineStart = "\u{1}"
-        /// What a terminal sends for text that is pasted.
+        /// The bytes that a terminal sends for pasted text.
         public static func paste(_ text: String) -> String { "\u{1B}[200~\(text)\u{1B}[201~" }
     }
 
-    /// Whether the program reads single keys and has read all that were typed.
+    /// Whether the program reads single keys and has read all typed keys.
     public var hasReadKeys: Bool {
         var waiting: Int32 = 0
         return readsSingleKeys && ioctl(descriptor, UInt(FIONREAD), &waiting) == 0 && waiting == 0
     }
 
-    /// Whether the program reads single keys: the terminal does not act on control characters.
+    /// Whether the program reads single keys, so that the terminal does not process control characters.
     public var readsSingleKeys: Bool {
         var modes = termios()
         return tcgetattr(descriptor, &modes) == 0 && modes.c_lflag & tcflag_t(ICANON) == 0
     }
 
-    /// Makes the window another size; a program whose terminal this is gets SIGWINCH.
+    /// Resizes the window; a program on this terminal receives SIGWINCH.
     public func resize(columns: Int, rows: Int) {
         read(milliseconds: 0)
         var size = winsize(
@@ -96,7 +98,7 @@ public final class PseudoTerminal {
         _ = ioctl(master, UInt(TIOCSWINSZ), &size)
     }
 
-    /// Reads until the screen is as described.
+    /// Reads until the screen satisfies the condition.
     public func wait(
         for what: String, seconds: Double = 60, until condition: (TerminalScreen) -> Bool
     ) throws {
@@ -130,7 +132,7 @@ public final class PseudoTerminal {
         }
     }
 
-    /// Starts a program whose controlling terminal this is; one per terminal.
+    /// Starts a program with this controlling terminal; only one for each terminal.
     public func start(_ program: String, _ arguments: [String], environment: [String: String])
         throws
     {
@@ -138,7 +140,7 @@ public final class PseudoTerminal {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        // Opening the first terminal in a new session makes it the controlling one.
+        // The first terminal that a new session opens becomes its controlling terminal.
         posix_spawn_file_actions_addopen(&actions, 0, name, O_RDWR, 0)
         posix_spawn_file_actions_adddup2(&actions, 0, 1)
         posix_spawn_file_actions_adddup2(&actions, 0, 2)
@@ -170,7 +172,7 @@ public final class PseudoTerminal {
         if let process { kill(process, signal) }
     }
 
-    /// Waits for the program's end and returns its exit code, or 128 and the number of the signal that ended it.
+    /// Waits for the program's end and returns its exit code, or 128 plus the number of the signal that ended it.
     public func exitCode(seconds: Double = 60) throws -> Int32 {
         guard let process else { throw Timeout(description: "no program was started") }
         let deadline = ContinuousClock.now + .seconds(seconds)

@@ -4,27 +4,27 @@
     import Darwin
 #endif
 
-/// What a terminal of the xterm family shows after some bytes: enough of one to test a prompt against.
+/// The screen of an xterm-like terminal, with the features that tests of a prompt need.
 ///
-/// Follows the rules that matter for line editing: the cursor waits behind the last column until the next character
-/// wraps it, wide characters take two cells and wrap as a whole, erased cells are blank.
+/// It follows the rules that matter for line editing: after the last column, the cursor waits until the next character
+/// wraps it; wide characters use two cells and wrap as a unit; erased cells are blank.
 public struct TerminalScreen: Sendable {
     private var cells: [[Cell]]
     /// The numbers of the last color sequence; empty for the terminal's own color.
     private var color = ""
     private var isWrapping = false
     private var pending: [UInt8] = []
-    /// The cursor's place, counted from 0.
+    /// The cursor's position, counted from 0.
     public private(set) var row = 0
-    /// The cursor's place, counted from 0.
+    /// The cursor's position, counted from 0.
     public private(set) var column = 0
     /// The window's width.
     public private(set) var columns: Int
     /// The window's height.
     public private(set) var rows: Int
-    /// The sequences that were not understood: a test that meets one should fail.
+    /// The unknown sequences; a test should fail if there are any.
     public private(set) var unknown: [String] = []
-    /// How many lines have left the window at its top.
+    /// The number of lines that have scrolled out of the window at the top.
     public private(set) var scrolledLines = 0
     /// Whether the last bytes switched bracketed paste on.
     public private(set) var isBracketingPastes = false
@@ -44,7 +44,7 @@ public struct TerminalScreen: Sendable {
         cells = Array(repeating: Array(repeating: Cell(), count: columns), count: rows)
     }
 
-    /// The lines down to the last that is not empty, without the blanks at their ends.
+    /// The lines up to the last one that is not empty, without trailing spaces.
     public var lines: [String] {
         var lines = cells.map { row -> String in
             var text = String(row.map(\.character).filter { $0 != Self.filler })
@@ -58,7 +58,7 @@ public struct TerminalScreen: Sendable {
     /// All lines, joined.
     public var text: String { lines.joined(separator: "\n") }
 
-    /// The part of a row that is shown in a color, by its numbers such as `32`.
+    /// The part of a row that is shown in a color, which is given as numbers such as `32`.
     public func colors(of row: Int, _ color: String) -> String {
         guard cells.indices.contains(row) else { return "" }
         return String(
@@ -66,7 +66,9 @@ public struct TerminalScreen: Sendable {
                 .map(\.character))
     }
 
-    /// Resizes the window: lines are cut or padded, not wrapped again, and the cursor stays on its line.
+    /// Resizes the window.
+    ///
+    /// Lines are truncated or padded, not wrapped again, and the cursor stays on its line.
     public mutating func resize(columns: Int, rows: Int) {
         for index in cells.indices {
             if cells[index].count > columns {
@@ -85,7 +87,7 @@ public struct TerminalScreen: Sendable {
         isWrapping = false
     }
 
-    /// Takes what a program wrote; a character or sequence may be cut at the end.
+    /// Processes the output of a program, which can end inside a character or sequence.
     public mutating func receive(_ bytes: some Sequence<UInt8>) {
         pending += bytes
         var index = 0
@@ -93,7 +95,7 @@ public struct TerminalScreen: Sendable {
         pending.removeFirst(index)
     }
 
-    /// One character or sequence; nil when it is not there as a whole.
+    /// Returns one character or sequence; nil if it is incomplete.
     private mutating func step(at index: Int) -> Int? {
         let byte = pending[index]
         switch byte {
@@ -117,7 +119,7 @@ public struct TerminalScreen: Sendable {
     private mutating func escape(at index: Int) -> Int? {
         guard index + 1 < pending.count else { return nil }
         guard pending[index + 1] == UInt8(ascii: "[") else {
-            // Keypad modes and character sets mean nothing here.
+            // Keypad modes and character sets have no effect.
             if "=>".utf8.contains(pending[index + 1]) { return 2 }
             if pending[index + 1] == UInt8(ascii: "(") { return 3 }
             unknown.append("escape \(pending[index + 1])")
