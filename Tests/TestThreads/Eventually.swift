@@ -1,7 +1,9 @@
-/// Waits until a condition holds; false after five minutes.
+/// Waits until a condition is true.
 ///
-/// Each wait gives the thread of the task to other tests, and the task continues after the tests that are ready by then.
-/// That can take minutes when all tests are started at once, so `scripts/test` limits how many are.
+/// Returns false after five minutes.
+///
+/// Each wait releases the thread of the task to other tests, and the task continues after the tests that are ready at
+/// that time. This can take minutes if all tests start at the same time, so `scripts/test` limits their number.
 public func eventually(
     isolation: isolated (any Actor)? = #isolation, _ condition: () async throws -> Bool
 ) async throws -> Bool {

@@ -1,12 +1,12 @@
 import Glibc
 
-/// A thread of the system that a test has started.
+/// A system thread that a test has started.
 ///
 /// Ends on its own if it is not waited for.
 public final class RunningThread {
     private var thread: pthread_t?
 
-    /// Runs `body` once on a thread of its own.
+    /// Runs `body` once on its own thread.
     @discardableResult
     public init(_ body: @escaping @Sendable () -> Void) {
         final class Job {

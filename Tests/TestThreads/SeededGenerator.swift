@@ -1,8 +1,8 @@
-/// Random numbers that a seed determines, so that a failed test can run again with the same ones (SplitMix64).
+/// Random numbers from a seed (SplitMix64), so that a failed test can run again with the same numbers.
 public struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 
-    /// A generator whose numbers follow from a seed.
+    /// Creates a generator from a seed.
     public init(seed: UInt64) { state = seed }
 
     /// The next number.
