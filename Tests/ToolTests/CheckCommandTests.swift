@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// `moonpool check` tells a sound store from a damaged one.
+/// `moonpool check` distinguishes valid from damaged stores.
 @Suite struct CheckCommandTests {
     private static let writer = """
         local store = moonpool.open {
@@ -61,7 +61,7 @@ import Testing
         var found = 0
         for round in 0..<6 {
             var bytes = whole
-            // Text of the objects, somewhere in a leaf: looked for, because most of a file is unused pages.
+            // Finds text of the objects in a leaf by searching, because most pages of the file are unused.
             let needle = Array("Dog number \(round * 300 + 17)".utf8)
             guard
                 let place = bytes.indices.dropLast(needle.count).first(where: {
@@ -87,7 +87,7 @@ import Testing
             var bytes = whole
             var changes: [(place: Int, byte: UInt8)] = []
             for _ in 0..<[1, 1, 4, 16].randomElement(using: &random)! {
-                // Every other one in the head of a page, where it hurts most.
+                // Every second change is in a page header, where damage has the largest effect.
                 var place = Int.random(in: 0..<bytes.count, using: &random)
                 if Bool.random(using: &random) { place = place / 4096 * 4096 + place % 64 }
                 bytes[place] ^= UInt8.random(in: 1...255, using: &random)
@@ -107,7 +107,7 @@ import Testing
     @Test func `a damaged schema is reported with the file's name`() throws {
         let folder = try TemporaryFolder()
         var bytes = try makeWhole(folder)
-        // Wherever the name of the class follows its length, as it does in the schema.
+        // Every occurrence of the class name after its length, which is its form in the schema.
         let name = [3] + Array("Dog".utf8)
         for place in bytes.indices.dropLast(name.count)
         where bytes[place] == 3 && Array(bytes[place..<place + name.count]) == name {
@@ -125,13 +125,13 @@ import Testing
         var isNamed = false
         for page in 2..<whole.count / 4096 {
             var bytes = whole
-            // The page's own number, with which each page begins.
+            // The page's number, with which each page begins.
             guard bytes[page * 4096] == UInt8(page & 255), bytes[page * 4096 + 10] == 2 else {
                 continue
             }
             bytes[page * 4096] ^= 1
             let outcome = try check(bytes, folder)
-            // Pages that nothing uses may say what they like.
+            // Unused pages can have any content.
             guard outcome.exitCode != 0 else { continue }
             #expect(outcome.output.contains("has the number \(page ^ 1)"))
             #expect(outcome.output.hasPrefix("page \(page) of "), "\(outcome.output)")

@@ -18,7 +18,7 @@ import Testing
         try Tool.run(["export", store, "-", "--format", "jsonl", "--class", "Dog"]).output
     }
 
-    /// The commands, with `STORE`, `OUT` for a file to write and `IN` for one to read.
+    /// The commands, with `STORE`, `OUT` for the output file and `IN` for the input file.
     static let commands: [[String]] = [
         ["export", "STORE", "OUT.jsonl"], ["export", "STORE", "OUT.sqlite"],
         ["export", "STORE", "OUT.lua"], ["import", "STORE", "IN.jsonl", "--class", "Dog"],
@@ -43,7 +43,7 @@ import Testing
         for part in parts { #expect(outcome.error.contains(part), "\(shown)") }
     }
 
-    // MARK: Files that are not there, or something else
+    // MARK: Missing files, and files of other kinds
 
     @Test(arguments: commands)
     func `a store that does not exist is named, and not made`(command: [String]) throws {
@@ -69,7 +69,7 @@ import Testing
         try makeStore()
         _ = try folder.write(Self.rows, to: "IN.jsonl")
         let file = open(store, O_WRONLY)
-        // The version of the format behind the magic number.
+        // The version of the format after the magic number.
         #expect(pwrite(file, [9], 1, 20) == 1)
         close(file)
         expectOneLine(try run(command), command, "zoo.moonpool", "update to open it")
@@ -117,7 +117,7 @@ import Testing
         expectOneLine(try Tool.run(words), words, "newer version of Moonpool")
     }
 
-    // MARK: Others at work
+    // MARK: Other processes
 
     @Test func `commands that read do so while another process writes, and an import waits`() throws
     {
@@ -150,7 +150,7 @@ import Testing
 
     // MARK: Without permission
 
-    /// Runs the tool as a user who may write nothing here.
+    /// Runs the tool as a user without permission to write here.
     func runUnprivileged(_ words: [String]) throws -> Tool.Outcome {
         let tool = try #require(FileCommandTests.unprivileged)
         return try Subprocess(tool[0], Array(tool[1...]) + words).finish()

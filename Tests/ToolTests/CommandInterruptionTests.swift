@@ -7,7 +7,7 @@ import Testing
     let folder = try! TemporaryFolder()
     var store: String { folder.path + "/zoo.moonpool" }
 
-    /// Makes a store of so many dogs, without a script's cost for each.
+    /// Creates a store with this number of dogs faster than a script would.
     func makeStore(_ count: Int) throws {
         let line = { (id: Int) in "{\"id\":\(id),\"name\":\"the dog number \(id)\"}\n" }
         let rows = try folder.write((1...count).map(line).joined(), to: "dogs.jsonl")
@@ -29,7 +29,7 @@ import Testing
 
     func text(_ path: String) -> String { (try? contents(of: path)) ?? "" }
 
-    /// Looks again and again until a condition holds.
+    /// Waits until a condition is true.
     func wait(until condition: () -> Bool) throws {
         let deadline = ContinuousClock.now + .seconds(60)
         while !condition() {
@@ -68,7 +68,7 @@ import Testing
 
     // MARK: Ctrl-C
 
-    /// A pipe with a name, into which a test writes what a command reads.
+    /// A named pipe, to which a test writes the input of a command.
     func makePipe(_ name: String) throws -> String {
         let path = "\(folder.path)/\(name)"
         guard mkfifo(path, 0o600) == 0 else { throw SystemFailure("mkfifo") }
@@ -83,7 +83,7 @@ import Testing
             Tool.path, ["import", store, pipe, "--format", "jsonl", "--class", "Dog"])
         let descriptor = open(pipe, O_WRONLY)
         defer { close(descriptor) }
-        // More than the pipe holds: when it is written, the command has begun to read.
+        // The data exceeds the pipe's buffer, so when it is written, the command has begun to read.
         let rows = (1001...6000).map { "{\"id\":\($0),\"name\":\"the dog number \($0)\"}\n" }
         let bytes = Array(rows.joined().utf8)
         var written = 0
@@ -111,7 +111,7 @@ import Testing
         try wait { !leftOvers().isEmpty || text(file) != "before" }
         process.send(SIGINT)
         let outcome = try process.finish()
-        // A quick machine may be done before it hears.
+        // A fast machine may finish before it receives the signal.
         guard outcome.exitCode != 0 else { return }
         #expect(outcome.exitCode == 130, "\(outcome.error)")
         #expect(outcome.error == "moonpool: interrupted\n")
@@ -139,7 +139,7 @@ import Testing
             environment: ["HOME": "/nonexistent", "LC_ALL": "C.UTF-8"])
         let descriptor = open(pipe, O_WRONLY)
         defer { close(descriptor) }
-        // As many rows as it takes: the line appears after a while only.
+        // Writes rows until the line appears, which takes some time.
         var isShown = false
         for part in 1...400 where !isShown {
             let rows = (1...4096).map { "{\"id\":\(part * 10_000 + $0),\"name\":\"dog\"}\n" }

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// `moonpool` takes what `lua` takes and ends as `lua` ends.
+/// `moonpool` accepts the same command lines as `lua`, with the same exit codes.
 @Suite struct CommandLineTests {
     /// Runs the same with Debian's `lua5.4` and expects the same output and exit code.
     func expectAsLua(_ arguments: [String], input: String = "") throws {
@@ -11,7 +11,7 @@ import Testing
         #expect(ours.exitCode == lua.exitCode, "\(arguments): \(ours.error)")
     }
 
-    /// Runs a program where `/proc` is empty; not every system lets users do that.
+    /// Runs a program with an empty `/proc`; not every system allows this.
     private static func withoutProc(_ words: [String]) throws -> Tool.Outcome {
         let script = "mount -t tmpfs none /proc && exec \"$@\""
         return try Subprocess("/usr/bin/unshare", ["-rm", "sh", "-c", script, "sh"] + words)

@@ -1,9 +1,9 @@
 import Glibc
 import Testing
 
-/// Damaged stores take no more memory than their files have bytes, and 256 MiB.
+/// Opening a damaged store uses at most 256 MiB in addition to the size of its file.
 ///
-/// `MOONPOOL_DAMAGES=500` damages as many files.
+/// `MOONPOOL_DAMAGES=500` tests 500 damaged files.
 @Suite struct DamagedMemoryTests {
     private static let rounds =
         getenv("MOONPOOL_DAMAGES").flatMap { Int(String(cString: $0)) } ?? 4
@@ -25,7 +25,7 @@ import Testing
         store:close()
         """
 
-    /// Does everything with a store, whatever fails, and prints the most memory that the process had, in KiB.
+    /// Performs all operations on a store, ignoring errors, and prints the peak memory of the process in KiB.
     private static let use = """
         local path = arg[1]
         local function try(body) local ok, value = pcall(body) return ok and value or nil end
@@ -68,7 +68,7 @@ import Testing
             let size = Int(lseek(file, 0, SEEK_END))
             var changes: [String] = []
             for _ in 0..<Int.random(in: 1...3, using: &random) {
-                // Heads of pages, where sizes and counts are, and any other place.
+                // Page headers, which contain sizes and counts, and random other offsets.
                 let page = Int.random(in: 0..<size / 4096, using: &random) * 4096
                 let isHead = Bool.random(using: &random)
                 let offset = page + Int.random(in: 0..<(isHead ? 48 : 4096), using: &random)

@@ -1,11 +1,10 @@
 import Testing
 
-/// Every error that a script can cause has a code to test for, and a message that says what was wrong,
-/// where, and what would be right.
+/// Every error that a script can cause has a code, and a message with the cause, the location and the solution.
 @Suite struct ErrorMessageTests {
     struct Case: Sendable, CustomStringConvertible {
         let code: String
-        /// What the message must contain.
+        /// The texts that the message must contain.
         let says: [String]
         let script: String
 
@@ -18,7 +17,7 @@ import Testing
         var description: String { "\(code): \(script)" }
     }
 
-    /// What every case begins with.
+    /// The beginning of every case.
     static let beginning = """
         local store = moonpool.open { in_memory = "errors", schema = {
           Dog = { id = "int primary", name = "string", age = "int?", owner = "Person", toys = "int[]" },
@@ -31,7 +30,7 @@ import Testing
 
         """
 
-    /// Runs the case and prints code and message of the error, and whether the store still works.
+    /// Runs the case, and prints the code and message of the error and whether the store is still usable.
     static func run(_ script: String) throws -> Tool.Outcome {
         let folder = try TemporaryFolder()
         let path = try folder.write(
@@ -161,7 +160,7 @@ import Testing
             end)
             """
         #expect(try Tool.run(["-e", filling], in: folder.path).exitCode == 0)
-        // Another process does it, as another program would.
+        // Another process does this, as another program would.
         let cutting = """
             local whole = io.open("cut.moonpool", "rb"):read("a")
             local file = io.open("cut.moonpool", "wb")

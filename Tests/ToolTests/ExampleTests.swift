@@ -1,6 +1,6 @@
 import Testing
 
-/// Every file in examples/ does what its header says.
+/// Every file in examples/ prints the output in its header.
 @Suite struct ExampleTests {
     static let names = TemporaryFolder.names(in: Tool.root + "/examples").filter {
         $0.hasSuffix(".lua")
@@ -16,7 +16,7 @@ import Testing
         if let expected { #expect(outcome.output.split(separator: "\n") == expected) }
     }
 
-    /// The indented lines of the header after "Prints:"; nil where it shows only the form.
+    /// The indented lines of the header after "Prints:"; nil if they show only the form.
     static func expectedLines(_ source: String) -> [Substring]? {
         let header = source.split(separator: "\n", omittingEmptySubsequences: false)
             .prefix { $0.hasPrefix("--") }
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    /// What the header says of a run with the address of a server: the lines that begin with a bar.
+    /// The header's output for a run with the address of a server: the lines that begin with a bar.
     static func linesWithAddress(_ source: String) -> [Substring] {
         source.split(separator: "\n").prefix { $0.hasPrefix("--") }
             .filter { $0.hasPrefix("--  | ") }.map { $0.dropFirst(6) }
@@ -41,7 +41,7 @@ import Testing
     }
 }
 
-/// The example on real data, on data small enough to know the answers.
+/// Runs the example for real data with a small data set whose results are known.
 @Suite struct PackagesExampleTests {
     static let list = """
         Package: editor
@@ -144,7 +144,7 @@ import Testing
     }
 }
 
-/// The shop that goes through five migrations.
+/// The shop with five migrations.
 @Suite struct ShopMigrationsExampleTests {
     static let folder = Tool.root + "/examples/shop-migrations"
 

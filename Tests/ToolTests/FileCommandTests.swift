@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// `moonpool backup` and `moonpool compact`, and files at their limits, in processes of their own.
+/// `moonpool backup` and `moonpool compact`, and files at their limits, in separate processes.
 @Suite struct FileCommandTests {
     static let open = """
         local store = moonpool.open {
@@ -108,7 +108,7 @@ import Testing
         _ = try folder.write("", to: "stop")
         #expect(try writer.finish().exitCode == 0)
         for number in 0..<5 {
-            // Whole transactions, and a store that can be written to.
+            // The result contains complete transactions and is writable.
             let outcome = try lua(
                 Self.open + """
                     assert(#store:objects "Entry" % 2 == 0)
@@ -197,7 +197,7 @@ import Testing
 
     // MARK: Without permission
 
-    /// The tool as a user who may write nothing here; nil where that cannot be arranged.
+    /// Runs the tool as a user without permission to write here; nil if this is not possible.
     static let unprivileged: [String]? = {
         guard geteuid() == 0 else { return [Tool.path] }
         let words = [

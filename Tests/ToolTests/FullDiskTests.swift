@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// A change of the schema on a full disk changes nothing, and the script continues.
+/// On a full disk, a schema change is rolled back, and the script continues.
 @Suite struct FullDiskTests {
     private static let people = """
         return {
@@ -23,7 +23,7 @@ import Testing
         }
         """
 
-    /// A few pages more than a file has, in blocks.
+    /// A limit in blocks, a few pages above the size of a file.
     private func little(more path: String) throws -> Int {
         var status = stat()
         guard stat(path, &status) == 0 else { throw SystemFailure("stat") }

@@ -1,6 +1,6 @@
 import Testing
 
-/// `moonpool import` with the options that say how a file is read, and rows in Lua.
+/// `moonpool import` with its parsing options, and rows in Lua.
 @Suite struct ImportCommandTests {
     private func types(_ store: String) throws -> String {
         let lines = try Tool.run(["export", store, "-"]).lines
@@ -23,7 +23,7 @@ import Testing
                 try types(store) == #"{"$schema":{"T":{"id":"int primary","v":"string"}}}"#,
                 "\(format)")
         }
-        // An export names its classes.
+        // An export contains the names of its classes.
         let all = try Tool.run(["export", folder.path + "/csv.moonpool", "-"]).output
         let copy = folder.path + "/copy.moonpool"
         #expect(try Tool.run(["import", copy, "-"], input: all).exitCode == 0)

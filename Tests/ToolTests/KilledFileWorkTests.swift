@@ -1,14 +1,14 @@
 import Glibc
 import Testing
 
-/// A process that creates, compacts or copies a store may be killed at any moment: no store is lost, and each can be opened.
+/// Killing a process that creates, compacts or copies a store loses no store, and each store can be opened.
 ///
-/// `MOONPOOL_KILLS=1000` kills as many processes in each test.
+/// `MOONPOOL_KILLS=1000` kills 1000 processes in each test.
 @Suite struct KilledFileWorkTests {
     private static let rounds =
         getenv("MOONPOOL_KILLS").flatMap { Int(String(cString: $0)) } ?? 10
 
-    /// Opens a store, with a schema if it is new, writes one object, and prints how many there are.
+    /// Opens a store, with a schema if it is new, writes one object, and prints the number of objects.
     private static let use = """
         local store = moonpool.open { path = arg[1], schema = { Entry = { id = "int primary", text = "string" } } }
         store:write(function() store:create("Entry", { id = #store:objects "Entry" + 1, text = "more" }) end)
@@ -79,7 +79,7 @@ import Testing
             let used = try Tool.run([use, store])
             #expect(used.output == "\(3000 + round)\n", "round \(round): \(used.error)")
         }
-        // What killed processes have left is removed by the next one that does the same.
+        // The next process with the same work removes the files that killed processes have left.
         #expect(try Tool.run(["compact", store]).exitCode == 0)
         #expect(try Tool.run(["backup", store, copy, "--force"]).exitCode == 0)
         #expect(leftovers(folder) == [])

@@ -1,14 +1,14 @@
 import Glibc
 import Testing
 
-/// A process that is killed leaves nothing behind, or what the next one that does the same work removes.
+/// A killed process leaves no files, or files that the next process with the same work removes.
 ///
-/// `MOONPOOL_KILLS=100` kills as many processes for each kind of work.
+/// `MOONPOOL_KILLS=100` kills 100 processes for each kind of work.
 @Suite struct KilledLeftoverTests {
     private static let rounds =
         getenv("MOONPOOL_KILLS").flatMap { Int(String(cString: $0)) } ?? 3
 
-    /// A kind of work, and the files that it leaves in its folder when it is complete.
+    /// A kind of work, and the files in its folder when it is complete.
     struct Work: CustomTestStringConvertible {
         let name: String
         let arguments: [String]
@@ -126,7 +126,7 @@ import Testing
         #expect(TemporaryFolder.names(in: temporary.path) == [])
     }
 
-    /// What a kill leaves between two calls, which a random moment seldom meets.
+    /// The files that a kill leaves between two calls, which random kills rarely hit.
     @Test func `abandoned drafts and work folders are removed, and those in use stay`() throws {
         let folder = try TemporaryFolder()
         let temporary = try TemporaryFolder()

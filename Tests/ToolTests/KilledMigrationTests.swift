@@ -1,11 +1,11 @@
 import Glibc
 import Testing
 
-/// A migrating process may be killed at any moment: the file is as it was before, or as it is to be after.
+/// After a migrating process is killed, the file has its content before or after the migration.
 @Suite struct KilledMigrationTests {
     static let count = 3000
 
-    /// Prints a line now and then, and one at the very end, so that a test can choose its moment.
+    /// Prints lines during the work and at the end, so that a test can choose when to kill it.
     private static let migration = """
         return {
           schema = { Person = { id = "int primary", name = "string indexed", age = "int" } },
@@ -21,7 +21,7 @@ import Testing
         }
         """
 
-    /// Prints "before" or "after" when everything fits, and else what does not.
+    /// Prints "before" or "after" for a consistent store, otherwise the inconsistency.
     private static let checker = """
         local store = moonpool.open(arg[1])
         local people = store:objects "Person"
@@ -64,7 +64,7 @@ import Testing
                 Tool.path,
                 ["migrate", "up", store, "--dir", "migrations", "--no-backup"],
                 in: shop.folder.path)
-            // Half of the moments lie near the end, where the commit is.
+            // Half of the kills occur near the end, during the commit.
             let last = Self.count / 100 + 1
             let enough =
                 Bool.random(using: &random) ? last : Int.random(in: 0...last, using: &random)
@@ -76,7 +76,7 @@ import Testing
             outcomes.append(String(checked.output.dropLast()))
             let sound = try Tool.run(["check", store])
             #expect(sound.exitCode == 0, "round \(round): \(sound.output)\(sound.error)")
-            // Whatever happened, migrating again ends well.
+            // Migrating again always succeeds.
             let again = try Tool.run(
                 ["migrate", "up", store, "--dir", "migrations", "--no-backup"],
                 in: shop.folder.path)
@@ -116,7 +116,7 @@ import Testing
             let process = try Subprocess(
                 Tool.path, ["migrate", "up", shop.store, "--dir", "migrations"],
                 in: shop.folder.path)
-            // A killed run keeps its whole batches at least.
+            // A killed run keeps at least its complete batches.
             if rounds < 6 {
                 try process.wait { process.error.utf8.count { $0 == 10 } >= 5 }
                 process.send(SIGKILL)

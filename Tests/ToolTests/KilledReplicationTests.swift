@@ -3,7 +3,7 @@ import Testing
 
 /// Replication while its processes are killed.
 ///
-/// `scripts/kill-replication` does the same for longer, with a cluster of three servers.
+/// `scripts/kill-replication` runs the same test longer, with a cluster of three servers.
 @Suite(.enabled(if: NatsServer.isInstalled, NatsServer.missing))
 struct KilledReplicationTests {
     private func write(_ store: String, from first: Int, to last: Int) throws {

@@ -1,9 +1,9 @@
 import Glibc
 import Testing
 
-/// A commit that returned is in the file, whatever is killed afterwards, and no commit is there in part.
+/// A commit that has returned survives later kills, and no commit is in the file partially.
 @Suite struct KilledWriterTests {
-    /// Counts up in one transaction each: an entry with its three parts, and the total.
+    /// Each transaction adds an entry with three parts and increments the total.
     ///
     /// Prints a number only after its commit has returned.
     static let writer = """
@@ -32,7 +32,7 @@ import Testing
         end
         """
 
-    /// Prints the total when everything belonging to it is there, and else what is wrong.
+    /// Prints the total of a consistent store, otherwise the inconsistency.
     static let checker = """
         local store = moonpool.open(arg[1])
         local total = store:object("Total", "entries")
@@ -62,17 +62,17 @@ import Testing
         var random = SystemRandomNumberGenerator()
         for round in 1...Self.rounds {
             let process = try Subprocess(Tool.path, [writer, store])
-            // A whole number of commits decides when, so that the moment inside the next one is random.
+            // The kill follows a number of commits, so its time within the next commit is random.
             let enough = Int.random(in: 1...60, using: &random)
             try process.wait { process.output.utf8.count { $0 == 10 } >= enough }
             process.send(SIGKILL)
             let killed = try process.finish()
             #expect(killed.exitCode == 128 + SIGKILL, "\(killed.error)")
-            // A line without its end may be cut.
+            // A line without a line break may be incomplete.
             let lines = killed.output.split(separator: "\n", omittingEmptySubsequences: false)
                 .dropLast()
             acknowledged = lines.last.flatMap { Int($0) } ?? acknowledged
-            // Another file with the same content is what is found after a power failure: its log is applied.
+            // Opening a copy of the file applies its log, as after a power failure.
             let copy = folder.path + "/copy.moonpool"
             try StoreFiles.copy(store, to: copy)
             let recovered = try Tool.run([checker, copy])

@@ -1,10 +1,10 @@
 import Glibc
 import Testing
 
-/// Two processes write one file in turn; what each was promised is there after both are killed, and what it waited for
-/// also where the machine has stopped.
+/// Two processes write one file alternately. Confirmed commits survive the kill of both processes, and durable commits
+/// also survive a machine failure.
 @Suite struct KilledWritersTests {
-    /// Counts its own number and the common one up, and prints its own after each commit.
+    /// Increments its own number and the common number, and prints its own number after each commit.
     private static let writer = """
         local store = moonpool.open {
           path = arg[1], durability = arg[3],
@@ -30,7 +30,7 @@ import Testing
         end
         """
 
-    /// Prints both numbers when everything fits together.
+    /// Prints both numbers of a consistent store.
     private static let checker = """
         local store = moonpool.open(arg[1])
         local function value(name) local c = store:object("Count", name) return c and c.value or 0 end
@@ -71,7 +71,7 @@ import Testing
                 Subprocess(Tool.path, [writer, store, "a", first]),
                 Subprocess(Tool.path, [writer, store, "b", second]),
             ]
-            // One may be killed long before the other.
+            // One process may be killed long before the other.
             for process in writers.shuffled(using: &random) {
                 let enough = Int.random(in: 1...80, using: &random)
                 try process.wait { process.output.utf8.count { $0 == 10 } >= enough }
@@ -94,7 +94,7 @@ import Testing
             for index in 0..<2 {
                 #expect(found[index] >= promised[index], "round \(round)")
                 #expect(found[index] <= promised[index] + 1, "round \(round)")
-                // No writer waits for the others: the machine may stop before they are on the disk.
+                // Writers do not wait for the commits of others, which a machine failure can lose.
                 if [first, second][index] == "full" {
                     #expect(
                         kept[index] >= promised[index],

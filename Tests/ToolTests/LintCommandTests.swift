@@ -68,7 +68,7 @@ import Testing
             $0.hasSuffix(".lua")
         }
         let outcome = try Tool.run(["lint"] + examples.map { "\(Tool.root)/examples/\($0)" })
-        // One shows what a misspelt name gives.
+        // One example shows the result of a misspelled name.
         let found = outcome.lines.filter {
             !$0.hasSuffix("has no property 'poeple'; did you mean 'people'?")
         }

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// The commands that only look at a store, or follow it: what is wrong is said in one line, and nothing is made.
+/// The commands that only read or follow a store report an error in one line and create no files.
 @Suite struct LookingFailureTests {
     private let folder = try! TemporaryFolder()
 
@@ -72,7 +72,7 @@ import Testing
         let made = try Tool.run(["import", store, rows, "--class", "Dog"])
         #expect(made.exitCode == 0, "\(made.error)")
         let file = open(store, O_WRONLY)
-        // The version of the format behind the magic number.
+        // The version of the format after the magic number.
         #expect(pwrite(file, [9], 1, 20) == 1)
         close(file)
         try expectFailure(command, store: store, "zoo.moonpool", "update to open it")

@@ -1,6 +1,6 @@
 import Testing
 
-/// A file that another program, or the script itself, cuts short while a store has it open.
+/// Another program, or the script itself, truncates a file that a store has open.
 @Suite struct LostPagesTests {
     private static let script = """
         local path = arg[1] .. "/cut short.moonpool"

@@ -1,6 +1,6 @@
 import Testing
 
-/// Stores in memory are cheap: their number is not limited.
+/// The number of in-memory stores is not limited.
 @Suite struct ManyStoresTests {
     @Test func `a thousand stores in memory are open at once`() throws {
         let outcome = try Tool.run(

@@ -1,9 +1,9 @@
 import Testing
 
-/// Scripts that take as much memory as they can, in all the ways there are, under `--memory 64M`.
+/// Scripts that allocate as much memory as possible, in all possible ways, with `--memory 64M`.
 ///
-/// Each runs in a process of its own, which reports its peak. The peak may not exceed that of an empty script by more than the
-/// limit.
+/// Each script runs in its own process, which reports its peak. The peak must not exceed the peak of an empty script by
+/// more than the limit.
 @Suite struct MemoryAttackTests {
     private static let limit = 64
 

@@ -1,8 +1,9 @@
 import Testing
 
-/// A store that was there before its migrations, or that a program has migrated, is taken over without running them.
+/// `migrate baseline` adopts a store that is older than its migrations, or that a program has migrated, without running
+/// the migrations.
 @Suite struct MigrateBaselineTests {
-    /// A shop whose store a program has brought to the schema of its second migration.
+    /// A shop whose store a program has migrated to the schema of the second migration.
     private func makeShop(version: Int) throws -> MigrationShop {
         let shop = try MigrationShop()
         let made = try Tool.run([

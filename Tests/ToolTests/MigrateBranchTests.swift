@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// Two branches, one production file, and the ways forward.
+/// Two branches, one production file, and the possible solutions.
 @Suite struct MigrateBranchTests {
     private static let start = """
         return { schema = { P = { id = "int primary" } } }

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// `moonpool migrate up`, `status`, `check`, `down` and `undo` do what they say.
+/// `moonpool migrate up`, `status`, `check`, `down` and `undo`.
 @Suite struct MigrateCommandTests {
     @Test func `up applies pending migrations in order and records them`() throws {
         let shop = try MigrationShop()

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// What goes wrong with migrations is said in a sentence, and leaves the store as it was.
+/// Errors of migrations are reported in one sentence, and leave the store unchanged.
 @Suite struct MigrateFailureTests {
     @Test func `a store that is not there`() throws {
         let shop = try MigrationShop()
@@ -146,7 +146,7 @@ import Testing
         #expect(try contents(of: shop.store) == "This is a letter, not a store.")
         unlink(shop.store)
         #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
-        // The number of the format, on both of the pages that describe a file.
+        // The number of the format, in both headers of a file.
         let file = try #require(fopen(shop.store, "r+"))
         for page in [0, 4096] {
             fseek(file, page + 20, SEEK_SET)
@@ -293,7 +293,7 @@ import Testing
         return Int(status.st_size)
     }
 
-    /// Runs a command of `migrate` where no file may grow beyond so many blocks of 512 bytes.
+    /// Runs a command of `migrate` with a limit on the size of files, in blocks of 512 bytes.
     private func migrate(_ command: [String], in shop: MigrationShop, blocks: Int) throws
         -> Tool.Outcome
     {
@@ -326,7 +326,7 @@ import Testing
         let words = ["up", shop.store, "--dir", "migrations"]
         let size = try size(of: shop.store)
         let full = try migrate(words + ["--no-backup"], in: shop, blocks: 600)
-        // The disk has the space again.
+        // The disk has space again.
         #expect(try self.size(of: shop.store) == size)
         #expect(full.exitCode == 1, "\(full.output)")
         #expect(full.error.contains("free disk space"), "\(full.error)")

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `moonpool migrate plan` writes what is to be done, and `lint` says what that costs.
+/// `moonpool migrate plan` writes the next migration, and `lint` reports what it would lose or break.
 @Suite struct MigratePlanTests {
     /// A store with people, and a schema script.
     struct World {
@@ -62,7 +62,7 @@ import Testing
             ))
         #expect(plan.output.contains("Person.nick is required"))
         #expect(plan.output.contains(#"m:rename_class("Animal", "Dog")"#))
-        // What the script leaves open is decided here.
+        // Completes the parts that the script leaves open.
         let script = plan.output
             .replacing(
                 "or error(tostring(old) .. \": age = \" .. tostring(old.age) .. \" does not convert from string to int\")",
@@ -86,7 +86,7 @@ import Testing
                 """, "-", world.store,
             ])
         #expect(check.output == "S1\t4\tN4\t2\t0\tRex\n", "\(check.error)")
-        // Planned again, nothing is left to do.
+        // A second plan finds no changes.
         let again = try world.run("plan", Self.after)
         #expect(again.output.contains("-- The schema does not change."))
     }

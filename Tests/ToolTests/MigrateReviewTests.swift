@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// What CI systems and reviewers see of migrations, and fleets of stores.
+/// Output about migrations for CI systems and reviewers, and migrations of many stores.
 @Suite struct MigrateReviewTests {
     @Test func `check, lint and test write findings for CI systems`() throws {
         let shop = try MigrationShop()

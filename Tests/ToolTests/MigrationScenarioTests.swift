@@ -3,7 +3,7 @@ import Testing
 
 /// Two branches, one production file and one program: every value survives until a file declares its loss.
 @Suite struct MigrationScenarioTests {
-    /// A production store with one person, after migration 1 and whatever a situation does to it.
+    /// A production store with one person, after migration 1 and the changes of a scenario.
     private struct Scene {
         let shop: MigrationShop
 
@@ -58,7 +58,7 @@ import Testing
             _ = try shop.value("(function() local s = store s:write(function() \(code) end) end)()")
         }
 
-        /// The outcome of a program that opens the store with a schema and a version.
+        /// Returns the outcome of a program that opens the store with a schema and a version.
         func open(_ properties: String, version: Int, _ then: String = "") throws -> Tool.Outcome {
             try Tool.run([
                 "-e",

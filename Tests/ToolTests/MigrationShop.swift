@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// A folder with a store and three migrations of it.
+/// A folder with a store and its three migrations.
 struct MigrationShop {
     let folder: TemporaryFolder
     var store: String { folder.path + "/shop.moonpool" }
@@ -50,7 +50,7 @@ struct MigrationShop {
         for (name, text) in zip(names, migrations) { try write(text, to: name) }
     }
 
-    /// Writes a migration, or a test of one.
+    /// Writes a migration or a test of a migration.
     @discardableResult  // because the folder is what counts
     func write(_ text: String, to name: String) throws -> String {
         try folder.write(text, to: "migrations/" + name)
@@ -62,7 +62,7 @@ struct MigrationShop {
             ["migrate", command, store, "--dir", "migrations"] + options, in: folder.path)
     }
 
-    /// What an expression over `store` comes to.
+    /// Returns the value of an expression that uses `store`.
     func value(_ expression: String) throws -> String {
         let outcome = try Tool.run([
             "-e", "local store = moonpool.open(arg[1]) print(\(expression))", "-", store,
@@ -71,7 +71,7 @@ struct MigrationShop {
         return String(outcome.output.dropLast())
     }
 
-    /// What an outcome that is JSON says under keys, such as `applied[1].number`.
+    /// Returns a value of a JSON outcome by its path, such as `applied[1].number`.
     static func json(_ outcome: Tool.Outcome, _ path: String) throws -> String {
         let result = try Tool.run(
             ["-e", "local r = moonpool.json.decode(io.read 'a') print(r.\(path))"],

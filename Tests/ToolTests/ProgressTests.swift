@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Long work shows on a terminal how far it is, how quick, and how long it will take; elsewhere it is quiet.
+/// On a terminal, long work shows its progress, its speed and the remaining time; other outputs show nothing.
 @Suite struct ProgressTests {
     private let folder = try! TemporaryFolder()
 
@@ -13,7 +13,7 @@ import Testing
         return terminal
     }
 
-    /// All progress lines that were shown, in their order.
+    /// All shown progress lines, in order.
     private func lines(_ terminal: PseudoTerminal) -> [String] {
         let text = String(decoding: terminal.transcript, as: UTF8.self)
         return text.split(separator: "\r\u{1B}[K").map(String.init).filter { $0.contains("%") }
@@ -43,7 +43,7 @@ import Testing
         #expect(line.hasPrefix("[#") && line.hasSuffix("s left"), "\(line)")
         let count = try #require(number(before: "imported", in: line))
         let rate = try #require(number(before: "a second", in: line))
-        // The line cannot have been drawn later than the end, nor before a tenth of a second.
+        // The line was drawn before the end, and at least a tenth of a second after the start.
         #expect(rate * 20 <= count * 200, "\(line)")
         #expect(Double(count) / Double(max(rate, 1)) <= seconds, "\(line) in \(seconds) s")
         #expect(lines.allSatisfy { $0.count < 80 }, "\(lines)")

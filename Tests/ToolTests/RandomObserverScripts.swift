@@ -1,12 +1,12 @@
-/// The scripts of ``RandomObserverTests``: writers that change anything, and observers that compare every report with
-/// the collection before and after it.
+/// The scripts of ``RandomObserverTests``: writers that make random changes, and observers that compare every report
+/// with the collection before and after it.
 ///
-/// All scripts meet several times. A script continues only after each one has received the last commits of all, so that
-/// a missed report is not hidden by the next. Handlers and writes sleep at times, because a commit at that time is
-/// delivered in another way.
+/// All scripts synchronize several times. A script continues only after every script has received the last commits of
+/// all others, so that the next report does not hide a missed one. Handlers and writes sleep at times, because a commit
+/// at that time is delivered in another way.
 ///
-/// They read their parameters from the environment: `STORE`, `SEED`, `CHANGES` (of each writer), `PARTIES` (scripts in
-/// all), `ROUNDS` (number of meetings) and `SECONDS` (how long they wait for one another).
+/// They read their parameters from the environment: `STORE`, `SEED`, `CHANGES` (of each writer), `PARTIES` (the total
+/// number of scripts), `ROUNDS` (the number of synchronizations) and `SECONDS` (the maximum wait for other scripts).
 enum RandomObserverScripts {
     static let prelude = """
         local seed = tonumber(os.getenv "SEED")
@@ -62,7 +62,7 @@ enum RandomObserverScripts {
 
         """
 
-    /// Writes until it has made its changes, in commits of random size; some are undone, some rolled back.
+    /// Makes its changes in commits of random size; some are undone, some are rolled back.
     static let writer =
         prelude + """
             local random = math.random
@@ -135,7 +135,8 @@ enum RandomObserverScripts {
             print "done"
             """
 
-    /// Registers observers of every kind, each with a shadow of what it observes, and checks every call against the shadow.
+    /// Registers observers of every kind, each with a shadow copy of the observed data, and checks every call against
+    /// the copy.
     static let observer =
         prelude + """
             local calls, problems = 0, {}

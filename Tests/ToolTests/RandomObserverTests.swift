@@ -1,9 +1,9 @@
 import Glibc
 import Testing
 
-/// Threads and processes that write at random, and observers of every kind that check each call.
+/// Threads and processes make random writes, and observers of every kind check each call.
 ///
-/// `MOONPOOL_CHANGES=1000000` makes so many changes in all instead of a few.
+/// `MOONPOOL_CHANGES=1000000` sets the total number of changes.
 @Suite struct RandomObserverTests {
     private static let wanted = getenv("MOONPOOL_CHANGES").flatMap { Int(String(cString: $0)) }
 
@@ -21,7 +21,8 @@ import Testing
             ]
         }
         let seed = Int.random(in: 1...1_000_000)
-        // Two observing threads and a writing one in the first process, one of each in the second; and a writer alone.
+        // The first process has two observing threads and a writing thread, the second process has one of each, and the
+        // third process only writes.
         let observers = try [[observer, observer], [observer]].enumerated().map { place, scripts in
             let process = try Subprocess(
                 Tool.path, ["run"] + scripts + [writer], environment: variables(seed + place))

@@ -3,7 +3,7 @@ import Testing
 
 /// The Lua blocks of README.md and of the articles run.
 @Suite struct ReadmeTests {
-    /// The text of each block that is fenced as this language.
+    /// Returns the text of each code block in this language.
     static func blocks(_ language: String, in page: String) throws -> [String] {
         var blocks: [String] = []
         var current: [Substring]?

@@ -1,19 +1,19 @@
 import Reference
 import Testing
 
-/// Every example of the catalogue runs, and prints what it says.
+/// Every example of the catalogue runs and prints the documented output.
 @Suite struct ReferenceExampleTests {
-    /// The examples with where they are from; the one that ends the event loop comes last.
+    /// The examples with their source locations; the example that ends the event loop comes last.
     static let examples: [(name: String, text: String)] =
         Catalogue.types.filter { !$0.example.isEmpty }.map { ($0.name, $0.example) }
         + Catalogue.entries.filter { entry in
-            // What only the prompt has is run by the tests of the prompt.
+            // The tests of the prompt run the examples of its own functions.
             !entry.example.isEmpty && entry.owners != [Catalogue.prompt]
         }.map {
             ("\($0.owners[0].name).\($0.name)", $0.example)
         }.sorted { $1.0 == "moonpool.stop" && $0.0 != "moonpool.stop" }
 
-    /// What an example says that it prints.
+    /// Returns the documented output of an example.
     static func expected(_ text: String) -> [String] {
         text.split(separator: "\n").compactMap { line in
             var rest = line
@@ -25,10 +25,10 @@ import Testing
         }
     }
 
-    /// A string of Lua that may hold any text.
+    /// Returns a Lua string literal for any text.
     static func quoted(_ text: String) -> String { "[====[\n\(text)]====]" }
 
-    /// A script keeps the address space of its stores until it ends, so the examples are run in several.
+    /// A script keeps the address space of its stores until it ends, so several scripts run the examples.
     static let rounds = stride(from: 0, to: examples.count, by: 50).map {
         $0..<min($0 + 50, examples.count)
     }

@@ -160,7 +160,7 @@ struct ReplicationCommandTests {
         let first = try Subprocess(Tool.path, publishing)
         try first.wait { first.error.contains("published a snapshot") }
         let second = try Subprocess(Tool.path, publishing)
-        // Either is refused by the server as soon as the other one has published.
+        // The server refuses each publisher after the other one has published.
         func isStopped(_ process: Subprocess) -> Bool {
             let reason = "another process publishes to the stream"
             return (try? process.wait(within: 0.3) { process.error.contains(reason) }) != nil

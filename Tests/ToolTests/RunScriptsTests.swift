@@ -1,9 +1,9 @@
 import Glibc
 import Testing
 
-/// `moonpool run a.lua b.lua`, and workers as a user of the tool sees them.
+/// `moonpool run a.lua b.lua`, and workers in the tool.
 @Suite struct RunScriptsTests {
-    /// Writes the scripts and runs them all.
+    /// Writes the scripts and runs all of them.
     private func run(
         _ scripts: [(name: String, code: String)], options: [String] = []
     ) throws -> Tool.Outcome {
@@ -210,7 +210,7 @@ import Testing
         let process = try Subprocess(
             Tool.path, ["run", "--attachable", "--socket", socket, busy, idle], in: folder.path)
         try process.wait { process.output.contains("busy") && process.output.contains("idle") }
-        // Each has left the line that prints once it answers: one that is stopped there would say so.
+        // After a reply, each script has passed the printing line, where a stop would be reported.
         for name in ["busy", "idle"] {
             let answer = try Tool.run(["attach", socket, "--script", name, "-e", "1"])
             #expect(answer.output == "1\n")
@@ -221,7 +221,8 @@ import Testing
         #expect(outcome.error == "")
     }
 
-    /// The test's own threads block all signals, as those of a program with a thread pool do; children inherit that.
+    /// The test's threads block all signals, like those of a program with a thread pool, and child processes inherit
+    /// this.
     @Test(arguments: [SIGTERM, SIGHUP])
     func `kill ends scripts and their workers`(signal: Int32) throws {
         let folder = try TemporaryFolder()

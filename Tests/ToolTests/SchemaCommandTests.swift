@@ -40,7 +40,7 @@ import Testing
             ["-e", "moonpool.open { path = arg[2], schema = dofile(arg[1]) }", "-", script, copy])
         #expect(made.exitCode == 0, "\(made.error)")
         #expect(try Tool.run(["schema", copy]).output == first.output)
-        // The file takes it without a migration.
+        // The file accepts the schema without a migration.
         let same = try Tool.run([
             "-e", "moonpool.open { path = arg[2], schema_version = 3, schema = dofile(arg[1]) }",
             "-", script, store,
@@ -118,7 +118,7 @@ import Testing
         try fails([folder.path], folder.path)
         try fill()
         let file = try #require(fopen(store, "r+"))
-        // The number of LMDB's format, on both of the pages that describe a file.
+        // The number of LMDB's format, in both headers of a file.
         for page in [0, 4096] {
             fseek(file, page + 20, SEEK_SET)
             fputc(9, file)

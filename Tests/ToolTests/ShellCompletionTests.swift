@@ -1,6 +1,6 @@
 import Testing
 
-/// Help of the commands, and scripts for shells that complete them.
+/// Help for the commands, and shell scripts that complete them.
 @Suite struct ShellCompletionTests {
     static let commands = [
         "run", "import", "export", "backup", "check", "compact", "schema", "stats", "luals", "lint",

@@ -3,7 +3,7 @@ import Synchronization
 
 /// A child process with its three streams on pipes.
 ///
-/// It is killed when its value goes away or when it takes longer than allowed.
+/// The process is killed when its value is released or its time limit is exceeded.
 final class Subprocess {
     private(set) var output = ""
     private(set) var error = ""
@@ -17,23 +17,24 @@ final class Subprocess {
         _ program: String, _ arguments: [String], in folder: String = "/",
         environment: [String: String] = [:], input: String = ""
     ) throws {
-        // Nothing of the tester's own settings may reach the tool.
+        // The tool must not read the settings of the user who runs the tests.
         var variables = ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "LC_ALL": "C.UTF-8"]
         variables.merge(environment) { $1 }
-        // `env` changes the folder, which the spawning call itself cannot on every system.
+        // `env` changes the folder, because the spawning call cannot do this on every system.
         let words = ["env", "-C", folder, program] + arguments
         let child = try Self.spawning.withLock { _ in try Self.spawn(words, variables) }
         process = child.process
         outputEnd = child.output
         errorEnd = child.error
-        // Small enough for the pipe's buffer, so that writing cannot wait for the child.
+        // The text fits into the pipe's buffer, so that writing does not wait for the child.
         let bytes = Array(input.utf8)
         precondition(bytes.count < 60_000)
         if !bytes.isEmpty { _ = write(child.input, bytes, bytes.count) }
         close(child.input)
     }
 
-    /// One at a time: a child that inherits another's pipe keeps that one's streams open.
+    /// Only one process starts at a time, because a child that inherits the pipe of another child keeps its streams
+    /// open.
     private static let spawning = Mutex(())
 
     private static func spawn(
@@ -76,7 +77,7 @@ final class Subprocess {
 
     func send(_ signal: Int32) { kill(process, signal) }
 
-    /// Reads until the child has closed both streams, and takes its exit code.
+    /// Reads until the child has closed both streams, and gets its exit code.
     func finish(within seconds: Double = 60) throws -> Tool.Outcome {
         guard try read(within: seconds, until: { false }) else {
             throw Late(
@@ -90,7 +91,7 @@ final class Subprocess {
         return Tool.Outcome(output: output, error: error, exitCode: exitCode)
     }
 
-    /// Reads until `condition` holds.
+    /// Reads until `condition` is true.
     func wait(within seconds: Double = 60, until condition: () -> Bool) throws {
         _ = try read(within: seconds, until: condition)
         guard condition() else {
@@ -100,7 +101,7 @@ final class Subprocess {
 
     struct Late: Error, CustomStringConvertible { let description: String }
 
-    /// True when both streams have ended.
+    /// Returns true if both streams have ended.
     private func read(within seconds: Double, until condition: () -> Bool) throws -> Bool {
         let deadline = Self.now() + seconds
         while !condition() {
@@ -124,7 +125,7 @@ final class Subprocess {
         var buffer = [UInt8](repeating: 0, count: 65536)
         let count = Glibc.read(end, &buffer, buffer.count)
         if count > 0 {
-            // A character may be cut in two between reads.
+            // A read can end inside a character.
             let bytes = undecoded[end, default: []] + buffer[..<count]
             let whole =
                 bytes.lastIndex { $0 & 0xc0 != 0x80 }.map { bytes[$0] < 0x80 ? $0 + 1 : $0 } ?? 0
@@ -143,7 +144,7 @@ final class Subprocess {
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
-    /// Closed in every child but the one it is made for, or its end would never be seen.
+    /// The descriptor is closed in every other child; otherwise the end of the stream would not be detected.
     private static func pipe() throws -> (read: Int32, write: Int32) {
         var ends: [Int32] = [0, 0]
         guard Glibc.pipe(&ends) == 0 else { throw SystemFailure("pipe") }

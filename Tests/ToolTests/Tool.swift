@@ -1,18 +1,18 @@
 import Glibc
 
-/// The built `moonpool`, run as a user runs it.
+/// The built `moonpool` program.
 enum Tool {
-    /// What a finished run left behind.
+    /// The outcome of a finished run.
     struct Outcome {
         var output: String
         var error: String
-        /// The exit code, or 128 and the number of the signal that ended it.
+        /// The exit code, or 128 plus the number of the signal that ended it.
         var exitCode: Int32
 
         var lines: [String] { output.split(separator: "\n").map(String.init) }
     }
 
-    /// The tool is built into the folder of the program that runs the tests.
+    /// The tool is in the folder of the program that runs the tests.
     static let path = buildFolder + "/moonpool"
 
     private static let buildFolder: String = {
@@ -39,7 +39,8 @@ enum Tool {
         return try process.finish()
     }
 
-    /// Runs the tool where no file may grow beyond so many blocks of 512 bytes; without ignoring the signal for it.
+    /// Runs the tool with a limit on the size of files, in blocks of 512 bytes, without ignoring the signal of the
+    /// limit.
     static func run(
         _ arguments: [String], withFilesUpTo blocks: Int, in folder: String = "/"
     ) throws -> Outcome {
@@ -55,7 +56,7 @@ enum Tool {
     }
 }
 
-/// A folder that goes away with its value.
+/// A folder that is removed when its value is released.
 final class TemporaryFolder {
     let path: String
 
@@ -87,7 +88,7 @@ final class TemporaryFolder {
         rmdir(folder)
     }
 
-    /// What is in a folder, in alphabetical order.
+    /// Returns the content of a folder, in alphabetical order.
     static func names(in folder: String) -> [String] {
         guard let directory = opendir(folder) else { return [] }
         defer { closedir(directory) }

@@ -180,7 +180,7 @@ import Testing
                 "\(back.error)")
             #expect(try Tool.run(["export", copy, "-", "--format", "jsonl"]).output == lines)
         }
-        // Any Lua reads it, too.
+        // Any Lua interpreter can read it.
         let read = try Tool.run([
             "-e",
             "local d = dofile(arg[1]) print(#d.Dog, d.Dog[2].friends[1], d.schema.Person.name)",

@@ -48,7 +48,7 @@ import Testing
         let folder = try TemporaryFolder()
         let store = folder.path + "/shared.moonpool"
         let schema = #"schema = { Entry = { id = "int primary", text = "string" } }"#
-        // Has the file open all the time, so that no process is the first to open it.
+        // Keeps the file open, so that no other process is the first to open it.
         let resident = try folder.write(
             """
             local store = moonpool.open { path = arg[1], \(schema) }
@@ -174,7 +174,7 @@ import Testing
         #expect(ended.output.contains("false\tclosed"), "\(ended.output)\(ended.error)")
         #expect(ended.output.contains("'\(old)' was renamed, deleted or replaced"))
         guard change.contains("rename") else { return }
-        // When no process has the old one open any more, the new one is unchanged.
+        // After all processes have closed the old file, the new file is unchanged.
         let count = try folder.write(
             "print(#moonpool.open(arg[1]):objects 'Entry')", to: "count.lua")
         #expect(try Tool.run([count, old]).output == "3\n")

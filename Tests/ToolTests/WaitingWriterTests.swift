@@ -23,7 +23,7 @@ import Testing
             Tool.path, [folder.write(Self.schema + script, to: name + ".lua"), store, sign])
     }
 
-    /// A process that has a write open until there is a sign.
+    /// A process with an open write, until the test signals it.
     private func holder() throws -> Subprocess {
         let process = try start(
             "holder",
@@ -61,7 +61,7 @@ import Testing
         return outcome.lines
     }
 
-    /// Queues three writes, and tells after twenty ticks of a timer that the loop turns.
+    /// Queues three writes, and reports after twenty ticks of a timer that the loop runs.
     private static let waiter = """
         local ticks, done = 0, {}
         local timer = moonpool.every(0.002, function()

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// `moonpool watch`, run as users run it.
+/// `moonpool watch`, as a user runs it.
 @Suite struct WatchCommandTests {
     private static let open = """
         local store = moonpool.open {
@@ -35,7 +35,7 @@ import Testing
         let store = try makeStore(folder)
         let watch = try Subprocess(Tool.path, ["watch", store])
         try watch.wait { watch.output.contains("at version") }
-        // One after the other, or they may be reported together.
+        // The writes run one after the other; otherwise they may be reported together.
         for (code, sign) in zip(Self.changes.split(separator: "\n"), ["+", "~", "-"]) {
             try change(folder, store, String(code))
             try watch.wait { watch.output.contains("  \(sign) Dog 1") }

@@ -1,9 +1,9 @@
 import Glibc
 import Testing
 
-/// Runs the tool with its writes recorded, and makes images of what a power failure leaves of them.
+/// Records the writes of the tool, and creates images of the possible content after a power failure.
 ///
-/// `MOONPOOL_POWER_LOSSES=300` makes that many images in each test, and keeps those on which something is wrong.
+/// `MOONPOOL_POWER_LOSSES=300` creates 300 images in each test, and keeps those with an error.
 final class PowerLossExperiment {
     let folder: TemporaryFolder
     /// The folder whose files are recorded.
@@ -15,7 +15,7 @@ final class PowerLossExperiment {
     static let count = chosenCount ?? 8
     private static let keptImages = "/tmp/moonpool-power-losses"
 
-    /// `prepare` puts files into the folder that are on the device before anything is recorded.
+    /// `prepare` creates files that are on the device before the recording.
     init(_ prepare: (String) throws -> Void = { _ in }) throws {
         folder = try TemporaryFolder()
         device = folder.path + "/device"
@@ -32,7 +32,7 @@ final class PowerLossExperiment {
 
     private static let source = Tool.root + "/Tests/ToolTests/PowerLoss/recorder.c"
 
-    /// A C compiler on this machine; nil without one.
+    /// The C compiler of this machine; nil if there is none.
     static let compiler: String? = {
         let folders = (getenv("PATH").map { String(cString: $0) } ?? "").split(separator: ":")
         for name in ["clang", "cc", "gcc"] {
@@ -45,7 +45,7 @@ final class PowerLossExperiment {
 
     // MARK: Recording
 
-    /// Starts the tool with its writes recorded.
+    /// Starts the tool and records its writes.
     func start(_ arguments: [String], in folder: String? = nil) throws -> Subprocess {
         try Subprocess(
             Tool.path, arguments, in: folder ?? self.folder.path,
@@ -55,23 +55,23 @@ final class PowerLossExperiment {
             ])
     }
 
-    /// Runs the tool to its end, with its writes recorded.
+    /// Runs the tool to its end and records its writes.
     func run(_ arguments: [String], in folder: String? = nil) throws {
         let outcome = try start(arguments, in: folder).finish(within: 300)
         try #require(outcome.exitCode == 0, "\(arguments): \(outcome.error)")
     }
 
-    /// What was recorded.
+    /// The recorded writes.
     func trace() throws -> WriteTrace {
         let trace = try WriteTrace(Self.bytes(folder.path + "/trace"))
-        // Two flushes at least: otherwise nothing was recorded.
+        // A recording contains at least two flushes.
         try #require(trace.operations.count { $0.kind == .endFlush } > 1)
         return trace
     }
 
     // MARK: Images
 
-    /// The files that a power failure has left, in a folder of their own.
+    /// The files after a power failure, in a separate folder.
     struct Image {
         let folder: String
         let moment: Int
@@ -81,7 +81,7 @@ final class PowerLossExperiment {
         var description: String { "image at \(moment), acknowledged \(acknowledged)" }
     }
 
-    /// Calls `verify` with images of a trace, some at a time.
+    /// Calls `verify` with the images of a trace, in batches.
     func inspect(
         _ trace: WriteTrace, count: Int = PowerLossExperiment.count, seed: UInt64,
         _ verify: ([Image]) throws -> Void
@@ -112,9 +112,10 @@ final class PowerLossExperiment {
         }
     }
 
-    /// Runs a script over images with a file of the given name: for each, the line that it printed after the folder.
+    /// Runs a script on the images with a file of the given name, and returns the line that it prints after each
+    /// folder.
     ///
-    /// The script gets the file's name and the path of a list of folders.
+    /// The script receives the file's name and the path of a list of folders.
     func results(of script: String, on name: String, _ images: [Image]) throws -> [String: String] {
         let folders = images.filter { $0.names.contains(name) }.map(\.folder)
         guard !folders.isEmpty else { return [:] }
@@ -129,7 +130,7 @@ final class PowerLossExperiment {
         return results
     }
 
-    /// Notes a fault, and keeps a copy of the image in a long run.
+    /// Records an error, and keeps a copy of the image in a long run.
     func fault(_ image: Image, _ pristine: String?, _ what: String) {
         var kept = ""
         if let pristine, Self.chosenCount != nil {
@@ -141,7 +142,7 @@ final class PowerLossExperiment {
         Issue.record("\(image.description): \(what) \(kept)")
     }
 
-    /// A copy of an image as it was before anything opened it.
+    /// A copy of an image before it was opened.
     func copy(_ image: Image) throws -> String {
         let target = image.folder + ".copy"
         let copying = try Subprocess("/bin/cp", ["-r", image.folder, target]).finish()

@@ -1,12 +1,14 @@
 import Glibc
 import Testing
 
-/// A power failure at any moment loses no commit that was acknowledged, and leaves every store usable.
+/// A power failure at any time loses no acknowledged commit, and leaves every store usable.
 ///
-/// The tool's writes and flushes are recorded. Each image has what was flushed, and of the rest what a device may have.
+/// The tool's writes and flushes are recorded. Each image contains all flushed writes, and a random part of the other
+/// writes.
 @Suite(.enabled(if: PowerLossExperiment.compiler != nil, "needs a C compiler"))
 struct PowerLossTests {
-    /// Writer `arg[2]` counts up to `arg[3]` in one commit each, beside items with links, collections and long texts.
+    /// Writer `arg[2]` increments its count up to `arg[3]`, once per commit, and also changes items with links,
+    /// collections and long texts.
     private static let writer = """
         local path, writer, last, durability = arg[1], tonumber(arg[2]), tonumber(arg[3]), arg[4]
         local store = moonpool.open { path = path, durability = durability, schema = {
@@ -38,7 +40,7 @@ struct PowerLossTests {
         store:close()
         """
 
-    /// Prints, for each folder of a list, the counts of both writers, and "sound" or what does not fit.
+    /// Prints, for each folder of a list, the counts of both writers, and "sound" or the inconsistency.
     private static let checker = """
         for folder in io.lines(arg[2]) do
           local counts = {}
@@ -74,7 +76,7 @@ struct PowerLossTests {
         end
         """
 
-    /// The counts of writers in a line of the checker, and what is wrong; nil if nothing is.
+    /// The counts of the writers in a line of the checker, and the error; nil for no error.
     private func parse(_ line: String) -> (counts: [Int: Int], fault: String?) {
         let parts = line.split(separator: "\t", omittingEmptySubsequences: false)
         var counts: [Int: Int] = [:]
@@ -86,7 +88,8 @@ struct PowerLossTests {
         return (counts, state == "sound" ? nil : state)
     }
 
-    /// Verifies images of a store that writers have used; `waiting` are those whose commits are on the device when they return.
+    /// Verifies images of a store that writers have changed; the commits of `waiting` writers are durable when they
+    /// return.
     private func verify(
         _ experiment: PowerLossExperiment, _ trace: WriteTrace,
         count: Int = PowerLossExperiment.count,
@@ -134,7 +137,7 @@ struct PowerLossTests {
         }
     }
 
-    /// Lets writers with the given durabilities write the same store at the same time, and records that.
+    /// Runs writers with the given durabilities on the same store at the same time, and records the writes.
     private func write(_ durabilities: [String], commits: Int) throws -> PowerLossExperiment {
         let experiment = try PowerLossExperiment()
         let script = try experiment.folder.write(Self.writer, to: "writer.lua")
@@ -188,7 +191,7 @@ struct PowerLossTests {
         }
     }
 
-    // MARK: Work on whole files
+    // MARK: Operations on complete files
 
     private static let peopleCount = 1500
 
@@ -206,7 +209,7 @@ struct PowerLossTests {
         store:close()
         """
 
-    /// Prints, for each folder of a list, "before", "after", or what does not fit.
+    /// Prints, for each folder of a list, "before", "after", or the inconsistency.
     private static let peopleChecker = """
         for folder in io.lines(arg[2]) do
           local ok, state = pcall(function()
@@ -237,7 +240,7 @@ struct PowerLossTests {
         }
     }
 
-    /// The states of a file by image, where the image has the file; `check` has looked at some of them before.
+    /// The states of a file, by image, if the image has the file; `check` has already verified some of them.
     private func states(
         _ experiment: PowerLossExperiment, _ images: [PowerLossExperiment.Image], of name: String
     ) throws -> [String: String] {

@@ -1,17 +1,17 @@
-/// A folder on a device that may lose or tear everything that was not flushed.
+/// A folder on a device that can lose or tear all writes that were not flushed.
 ///
-/// A write reaches the device in units of pages, in any order, or in part, until a flush of its file that began afterwards has
-/// ended. Names reach it in order, when their folder is flushed or earlier.
+/// A write reaches the device in units of pages, in any order and possibly partially, until a later flush of its file
+/// has ended. Names reach the device in order, at the latest when their folder is flushed.
 struct SimulatedDevice {
     private var files: [UInt64: SimulatedFile] = [:]
-    /// The file under each name, as the device has it.
+    /// The file of each name on the device.
     private var names: [String: SimulatedFile]
-    /// Changes of names since the folder was flushed; nil removes a name.
+    /// Changes to names since the last flush of the folder; nil removes a name.
     private var pendingNames: [(index: Int, name: String, file: SimulatedFile?)] = []
     private var folders: Set<UInt64> = []
-    /// Where each flush began.
+    /// The start of each flush.
     private var flushes: [Flush: Int] = [:]
-    /// The greatest number that was acknowledged, by its millions.
+    /// The greatest acknowledged number of each million.
     private(set) var acknowledged: [Int: Int] = [:]
 
     private struct Flush: Hashable {
@@ -20,7 +20,7 @@ struct SimulatedDevice {
         var number: UInt64
     }
 
-    /// `present`: the files that the device has in the beginning, by name.
+    /// `present` contains the initial files of the device, by name.
     init(_ present: [String: (inode: UInt64, bytes: [UInt8])]) {
         names = [:]
         for (name, file) in present {
@@ -73,7 +73,7 @@ struct SimulatedDevice {
             return
         }
         if operation.isCreation || files[operation.file] == nil {
-            // An inode is used again after its file is gone.
+            // An inode is reused after its file is removed.
             let file = SimulatedFile([])
             files[operation.file] = file
             pendingNames.append((index, operation.text, file))
@@ -86,7 +86,7 @@ struct SimulatedDevice {
         pendingNames.removeAll { $0.index < begin }
     }
 
-    /// What is on the device after a power failure: the content of each file by its name.
+    /// The content of the device after a power failure: the bytes of each file by name.
     func image(using random: inout some RandomNumberGenerator) -> [String: [UInt8]] {
         var present = names
         let count =
@@ -101,14 +101,14 @@ struct SimulatedDevice {
         for (name, file) in present.sorted(by: { $0.key < $1.key }) {
             image[name] = file.image(name.hasSuffix("-log") ? other : data, using: &random)
         }
-        // What a lock file says does not matter after a restart.
+        // The content of a lock file does not matter after a restart.
         for name in image.keys.sorted()
         where name.hasSuffix("-lock") && Bool.random(using: &random) { image[name] = nil }
         return image
     }
 }
 
-/// Which of the writes that were not flushed a device has after a power failure.
+/// The unflushed writes that a device has after a power failure.
 enum Survival: CaseIterable {
     case none
     case all
@@ -125,7 +125,7 @@ enum Survival: CaseIterable {
     case cut
 }
 
-/// A file, and what the device may have of it.
+/// A file, and its possible content on the device.
 final class SimulatedFile {
     private typealias Page = [UInt8]
 
@@ -182,7 +182,8 @@ final class SimulatedFile {
         unflushedSizes.append((index, new))
     }
 
-    /// Everything that was written before a moment is on the device; `count` limits that to some bytes.
+    /// Records that everything that was written before a time is on the device; `count` limits this to a number of
+    /// bytes.
     func flush(before index: Int, from start: Int = 0, count: Int? = nil) {
         let range = count.map { start / Self.pageSize...(start + max($0, 1) - 1) / Self.pageSize }
         for number in Array(unflushed.keys) where range?.contains(number) ?? true {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What processes did to the files of a folder, in order.
+/// The operations of processes on the files of a folder, in order.
 struct WriteTrace {
     /// One call.
     struct Operation {
@@ -58,14 +58,14 @@ struct WriteTrace {
 
     struct Malformed: Error { let offset: Int }
 
-    /// Adds the acknowledgement of a process that has ended well.
+    /// Adds the acknowledgement of a process that has ended without an error.
     mutating func acknowledge(_ number: UInt64) {
         operations.append(
             Operation(
                 kind: .acknowledge, process: 0, file: 0, first: number, second: 0, bytes: []))
     }
 
-    /// Moments at which a power failure is interesting: between a write and the end of a flush, and beside changes of names.
+    /// The interesting times for a power failure: between a write and the end of a flush, and around changes to names.
     func moments(_ count: Int, using random: inout some RandomNumberGenerator) -> [Int] {
         let interesting = operations.indices.filter {
             switch operations[$0].kind {
