@@ -2,7 +2,7 @@ import ObjectStore
 import Testing
 import Transfer
 
-/// What the fields of a CSV file become in a store.
+/// The values in a store that the fields of a CSV file become.
 @Suite struct CSVImportTests {
     @Test func `nothing between separators is nil in every type, and clears on upsert`() throws {
         let types = [

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Transfer
 
-/// What happens in a store as lines, and lines as what happens in a store.
+/// Recording the changes of a store as lines, and replaying lines as changes.
 @Suite struct ChangeStreamTests {
     static let classes = [
         ClassSchema(
@@ -38,14 +38,14 @@ import Testing
             scheduler: TurningScheduler())
     }
 
-    /// Everything in a store but the numbers of objects without primary key.
+    /// The content of a store, except the numbers of objects without a primary key.
     private func content(_ store: Store) throws -> String {
         let world = try TransferWorld()
         _ = try Exporter(.store(store), as: .jsonLines).write(to: world.path("a.jsonl"))
         return try world.text(of: "a.jsonl")
     }
 
-    /// The same in any order: what is linked to before it comes is older than it was.
+    /// The same content in any order, because an object that is linked before its own line is created earlier.
     private func objects(_ store: Store) throws -> [Substring] {
         try content(store).split(separator: "\n").sorted()
     }
@@ -85,7 +85,7 @@ import Testing
         text = ""
         try store.write {
             try rex.set("age", .int(4))
-            // What is embedded counts for its owner.
+            // A change of an embedded object counts as a change of its owner.
             guard case .object(let home) = try rex.value("home") else { return }
             try store.object(home)?.set("city", .string("Uruk"))
         }
@@ -155,7 +155,7 @@ import Testing
         }
         try store.define([ClassSchema("Extra", [Property("id", .int, isPrimary: true)])])
         try store.write {
-            // The same key again, in the transaction that lets the other go.
+            // Reuses the key in the transaction that deletes the other object.
             try store.delete(dogs[1])
             try store.create("Dog", .dictionary(["id": .int(2), "name": .string("again")]))
             try store.create("Extra", .dictionary(["id": .int(1)]))
@@ -171,7 +171,7 @@ import Testing
         let token = try copy.observeChanges { _ in heard += 1 }
         let replay = ChangeReplay(into: copy)
         try replay.run(path)
-        // The change of the schema is no transaction of objects.
+        // The schema change is not a transaction of objects.
         #expect(replay.steps == 4 && heard >= 4)
         #expect(try content(copy) == content(store))
         withExtendedLifetime(token) {}
@@ -202,7 +202,8 @@ import Testing
         #expect(try content(copy) == content(store))
     }
 
-    /// Links in mixed values, alone and inside lists and maps: to both kinds of classes, to themselves, to what comes later.
+    /// Links in mixed values, alone and inside lists and maps: to both kinds of classes, to the same object, and to
+    /// later objects.
     private func linkInMixed(_ store: Store) throws {
         try store.write {
             let first = try store.create(
@@ -407,9 +408,9 @@ import Testing
     }
 }
 
-/// A thread whose loop is never turned.
+/// A thread whose loop never runs.
 private struct TurningScheduler: Scheduler, @unchecked Sendable {
-    // @unchecked because it holds nothing.
+    // Unchecked because it has no state.
     var isOnThread: Bool { true }
     var canDeliver: Bool { true }
     func isSame(as other: any Scheduler) -> Bool { other is TurningScheduler }

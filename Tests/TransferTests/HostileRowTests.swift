@@ -5,9 +5,9 @@ import TestThreads
 import Testing
 import Transfer
 
-/// Rows of any shape are taken or refused with a reason; none ends the process, and the store stays sound.
+/// Rows of any form are imported or rejected with a reason. The process does not crash, and the store stays valid.
 ///
-/// A failing seed is said; `MOONPOOL_SEED` runs it again.
+/// A failure shows its seed; `MOONPOOL_SEED` runs it again.
 @Suite struct HostileRowTests {
     private static let schema = [
         "Thing": [

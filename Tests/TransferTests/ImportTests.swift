@@ -114,7 +114,7 @@ import Transfer
         let numbers: [Int64] = [
             0, 1, 2, 7, 8, 5, 100, 99, 101, .min, .max, -1, 3, 102, 103, .max - 1, 104,
         ]
-        // Each leads to one that came before, but for the first, which leads to the last.
+        // Each object links to an earlier one, except the first, which links to the last.
         var random = SystemRandomNumberGenerator()
         var expected: [Value] = []
         let lines = numbers.enumerated().map { place, number in
@@ -271,7 +271,7 @@ import Transfer
         text: String, expected: String
     ) throws {
         let world = try TransferWorld(Self.dogs)
-        // As a file in Latin-1 has it.
+        // The bytes of a file in Latin-1.
         let file = try FileWriter(world.path("a.csv"))
         try file.write(text.utf8.map { $0 == 1 ? 0xE9 : $0 })
         try file.finish()

@@ -3,7 +3,7 @@ import ObjectStore
 import Testing
 import Transfer
 
-/// The types of new classes: what is not text writes back exactly as it was.
+/// The types of new classes: exporting a value other than text gives the original text.
 @Suite struct InferenceTests {
     private static let hostile = [
         "00601", "+4930123456", "-007", "-0x1F", "0x1F", "12E4", "1e5", "1e-400", "1e400", "-0",
@@ -106,7 +106,7 @@ import Transfer
     func `values of rows of JSON determine the type of a property`(
         first: String, second: String, type: String
     ) throws {
-        // Far behind a thousand other rows, too.
+        // Also after a thousand other rows.
         for fill in [0, 1500] {
             let world = try TransferWorld([:])
             var options = ImportOptions()
@@ -164,13 +164,13 @@ import Transfer
         #expect(try world.types("T") == ["id int primary", "name string?", "age int?"])
         #expect(report.created == 502 && report.rows == 502)
         #expect(try world.values("T", "age").suffix(2) == [.int(7), .null])
-        // An explicit key has no nil.
+        // An explicit key cannot be nil.
         options.types["id"] = "int primary"
         world = try TransferWorld([:])
         #expect(
             message { try world.take("id,name,age\n" + rows + ",x,1\n", as: "a.csv", options) }
                 .contains("line 502"))
-        // A key that was only a guess is none if it is missing somewhere.
+        // A guessed key is not used if a row does not have it.
         options.types["id"] = "int"
         world = try TransferWorld([:])
         try world.take("id,name,age\n" + rows + ",x,1\n", as: "a.csv", options)

@@ -121,7 +121,7 @@ import Transfer
         }
     }
 
-    // MARK: Lists of rows in a text
+    // MARK: Lists of rows as text
 
     @Test(arguments: [
         (#"{"a":{"b":[{"id":1},{"id":2}]}}"#, "a.b", 2),
@@ -179,7 +179,7 @@ import Transfer
             #expect(try world.types("T").count > 1)
             let known = try TransferWorld(["T": ["a": "int"]])
             options.className = "T"
-            // A class without such properties refuses them, and names them.
+            // A class without such properties reports an error that names them.
             let said = message {
                 try known.take(rows.joined(separator: "\n"), as: "a.jsonl", options)
             }

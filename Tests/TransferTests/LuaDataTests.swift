@@ -3,7 +3,7 @@ import ObjectStore
 import Testing
 import Transfer
 
-/// Data as Lua source, which is read and never run.
+/// Data as Lua source, which is parsed but never run.
 @Suite struct LuaDataTests {
     private static let dogs = [
         "Dog": [

@@ -7,7 +7,7 @@ import Transfer
 
 /// Realm files become classes and objects.
 @Suite struct RealmImportTests {
-    /// A world with a Realm file of these tables.
+    /// Creates a world with a Realm file of these tables.
     private func world(
         format: Int = 24, _ tables: [RealmWriter.Table]
     ) throws -> (world: TransferWorld, path: String) {

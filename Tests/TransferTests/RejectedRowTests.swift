@@ -3,7 +3,7 @@ import ObjectStore
 import Testing
 import Transfer
 
-/// Skipped rows are kept as they were, in a file that can be corrected and imported.
+/// Skipped rows are written unchanged to a file that can be corrected and imported.
 @Suite struct RejectedRowTests {
     private static let schema = [
         "T": ["id": "int primary", "v": "int?", "other": "Other"], "Other": ["id": "int primary"],
@@ -110,7 +110,7 @@ import Transfer
     @Test func `an import that fails in the end leaves no file of rejected rows`() throws {
         let world = try TransferWorld(Self.schema)
         let options = options(world, "bad.jsonl")
-        // The text ends inside a row: nothing after it can be read.
+        // The text ends inside a row, so nothing after it can be read.
         #expect(
             message { try world.take("[{\"id\":\"x\"},{\"id\":", as: "a.json", options) }.contains(
                 "ends too early"))

@@ -3,7 +3,7 @@ import ObjectStore
 import Testing
 import Transfer
 
-/// What is exported and imported again is the same.
+/// Importing an export restores the same data.
 @Suite struct RoundTripTests {
     private static let schema = [
         "Thing": [
@@ -43,7 +43,7 @@ import Transfer
                     .dictionary([
                         "id": .int(Int64(id)), "flag": .bool(id % 2 == 0),
                         "count": maybe(.int(number)), "ratio": .float(Float(id) / 3),
-                        // Not a number is equal to nothing, itself included: the comparison would miss it.
+                        // NaN is not equal to itself, so the comparison would not detect it.
                         "size": maybe(.double(Double(number) / 7)),
                         "name": .string(text), "bytes": maybe(.data(Array(text.utf8))),
                         "when": .date(Timestamp(microseconds: number % 1_000_000_000_000_000)),

@@ -3,7 +3,7 @@ import ObjectStore
 import Testing
 import Transfer
 
-/// Classes become tables that SQL can be asked about.
+/// Classes become tables that SQL can query.
 @Suite struct SQLiteExportTests {
     private func zoo() throws -> TransferWorld {
         let world = try TransferWorld()
@@ -100,7 +100,7 @@ import Transfer
             _ = try Exporter(.store(store), as: .jsonLines).write(to: world.path(name))
         }
         #expect(try world.text(of: "a.jsonl") == world.text(of: "b.jsonl"))
-        // Again over what is there.
+        // Exports again over the existing tables.
         var options = ImportOptions()
         options.isUpsert = true
         options.tables = ["Person", "Dog"]

@@ -3,7 +3,7 @@ import ObjectStore
 import Testing
 import Transfer
 
-/// Tables that others made become classes.
+/// Tables of other programs become classes.
 @Suite struct SQLiteImportTests {
     @discardableResult
     private func take(
@@ -270,7 +270,7 @@ import Transfer
         #expect(
             try world.values("T", "v").first
                 == .date(Timestamp(microseconds: 1_700_000_000_000_000)))
-        // Among seconds they are an error that names both ways.
+        // Mixed with seconds, they are an error that names both encodings.
         let other = try TransferWorld([:])
         let said = message {
             try take(
@@ -295,7 +295,7 @@ import Transfer
     @Test func `an interrupted write names the journal and the remedy`() throws {
         let world = try TransferWorld([:])
         let path = try world.database("CREATE TABLE t (id INTEGER PRIMARY KEY);")
-        // A journal that a process left when it was killed; only a writer may roll it back.
+        // A journal of a killed process; only a writer can roll it back.
         let magic: [UInt8] = [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
         let zeros = [UInt8](repeating: 0, count: 504)
         let journal = try FileWriter(path + "-journal")

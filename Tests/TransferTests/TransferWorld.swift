@@ -4,7 +4,7 @@ import ObjectStore
 import Testing
 import Transfer
 
-/// A store in memory and a folder for files, for one test.
+/// An in-memory store and a folder for files, for one test.
 final class TransferWorld {
     let store: Store
     let folder: String
@@ -71,7 +71,7 @@ final class TransferWorld {
         return try Importer(into: store, options).read(path, as: try TransferFormat(path: path))
     }
 
-    /// A database made of statements.
+    /// Creates a database from SQL statements.
     func database(_ statements: String, _ name: String = "in.sqlite") throws -> String {
         let database = try SQLiteDatabase(writing: path(name))
         try database.run(statements)
@@ -79,7 +79,7 @@ final class TransferWorld {
         return path(name)
     }
 
-    /// What a query of a database gives, with `|` between the columns.
+    /// Returns the rows of a query of a database, with `|` between the columns.
     func query(_ text: String, _ name: String) throws -> [String] {
         let database = try SQLiteDatabase(reading: path(name))
         let rows = try database.prepare(text)
@@ -93,7 +93,7 @@ final class TransferWorld {
         return lines
     }
 
-    /// The properties of a class in short.
+    /// The properties of a class in a short form.
     func types(_ className: String) throws -> [String] {
         let classSchema = try store.view.schema.require(className)
         return classSchema.properties.map { "\($0.name) \(PropertySyntax.text(of: $0))" }
@@ -106,9 +106,9 @@ final class TransferWorld {
     }
 }
 
-/// A thread without a loop: nothing is ever woken.
+/// A thread without a loop, which is never woken.
 struct StillScheduler: Scheduler, @unchecked Sendable {
-    // @unchecked because a thread's handle is only compared.
+    // Unchecked because a thread's handle is only compared.
     private let owner = pthread_self()
 
     struct Never: Wakeup {
@@ -122,7 +122,7 @@ struct StillScheduler: Scheduler, @unchecked Sendable {
     func makeWakeup(_ handler: @escaping () -> Void) -> any Wakeup { Never() }
 }
 
-/// The error that a body throws, as text.
+/// Returns the error that a body throws, as text.
 func message(_ body: () throws -> Void) -> String {
     do {
         try body()
