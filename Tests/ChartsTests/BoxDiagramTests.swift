@@ -82,7 +82,7 @@ import Testing
                 """)
     }
 
-    @Test func `a long box leaves out rows, links last`() {
+    @Test func `a long box omits rows, links last`() {
         let rows = (1...40).map { BoxDiagram.Row("p\($0)", "int", link: $0 == 40 ? 0 : nil) }
         let lines = BoxDiagram(boxes: [.init(title: "Wide", remark: "0", rows: rows)]).lines(
             ChartStyle(columns: 60))

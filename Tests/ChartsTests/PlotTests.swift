@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func `points lie where the ticks say`() {
+    @Test func `points have the positions of the ticks`() {
         let lines = Chart.plot(Self.plot([(0, 0), (10, 100)])).lines(
             ChartStyle(columns: 40, rows: 11))
         #expect(lines.count == 1 + 11 + 3)
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [20, 60, 80, 120]) func `bars fit the window and keep their numbers`(
+    @Test(arguments: [20, 60, 80, 120]) func `bars fit the window and show their numbers`(
         _ columns: Int
     ) {
         let bars = [
