@@ -164,7 +164,9 @@ import Testing
     }
 
     @Test(arguments: 1...6 as ClosedRange<UInt64>)
-    func `ascending entries, with look-ups and other changes between them`(seed: UInt64) throws {
+    func `ascending entries with lookups and other changes between them are found`(seed: UInt64)
+        throws
+    {
         var generator = SeededGenerator(seed: seed)
         let environment = try TemporaryEnvironment()
         let pages = IndexPages(environment.blocks)
@@ -212,7 +214,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 500])
-    func `finds what early merges of a write have stored, and nothing else`(before: Int) throws {
+    func `finds exactly the entries of early merges`(before: Int) throws {
         var generator = SeededGenerator(seed: UInt64(before))
         let environment = try TemporaryEnvironment()
         let index = BytesIndex(

@@ -61,7 +61,7 @@ private struct Model {
     }
 
     @Test(arguments: 1...60 as ClosedRange<UInt64>)
-    func `merging says the same as comparing the first and the last version`(seed: UInt64) {
+    func `merging gives the differences of the first and the last version`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var tables = startingTables()
         for _ in 0..<10 { _ = commit(&tables, &generator) }
@@ -100,7 +100,7 @@ private struct Model {
     }
 
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
-    func `reads back what it wrote, and survives damage`(seed: UInt64) throws {
+    func `reads its own output, and detects damage`(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         var tables = startingTables()
         var changes = ChangeSet()
@@ -125,7 +125,7 @@ private struct Model {
         }
     }
 
-    @Test func `refuses bytes that are none of its own`() {
+    @Test func `refuses bytes of another form`() {
         for bytes: [UInt8] in [
             [], [0], [2, 0], [1], [1, 200], [1, 0, 0], [1, 1, 0, 0], [0x31, 0],
         ] {
@@ -135,7 +135,7 @@ private struct Model {
         }
     }
 
-    @Test func `takes a handful of bytes for one property`() {
+    @Test func `uses a few bytes for one property`() {
         let record = TableChanges(modified: [ColumnID(rawValue: 2): [ObjectKey(rawValue: 1000)]])
         let changes = ChangeSet(tables: [TableID(rawValue: 1): record])
         #expect(changes.encode().count <= 10)

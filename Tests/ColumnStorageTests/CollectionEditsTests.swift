@@ -24,7 +24,7 @@ import Testing
         changes.tables[Self.table]?.edits[Self.column]?[Self.row]
     }
 
-    @Test func `neighbouring edits of one kind are one`() {
+    @Test func `adjacent edits of one kind are combined`() {
         #expect(
             CollectionEdits([.insert(at: 3, count: 1), .insert(at: 4, count: 1)]).edits.count == 1)
         #expect(
@@ -35,7 +35,7 @@ import Testing
         #expect(CollectionEdits([.set(at: 5), .set(at: 5)]).edits == [.set(at: 5)])
     }
 
-    @Test func `too many edits are forgotten`() {
+    @Test func `too many edits are dropped`() {
         var edits = CollectionEdits()
         for number in 0..<CollectionEdits.limit { edits.append(.set(at: number)) }
         #expect(edits.isComplete)

@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: 1...40)
-    func `putting old elements in the place of new ones gives what was`(seed: UInt64) throws {
+    func `replacing new elements by old ones gives the old collection`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         for _ in 0..<40 {
             let count = Int.random(in: 0...60, using: &random)
@@ -72,7 +72,7 @@ import Testing
             ])
     }
 
-    @Test func `what is not known or does not fit is no hunks`() {
+    @Test func `unknown or inconsistent edits give no hunks`() {
         var forgotten = CollectionEdits()
         forgotten.forget()
         #expect(CollectionHunks(forgotten, of: 10) == nil)

@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `rows wait until the space is full and move to their table together`() throws {
+    @Test func `rows stay in the buffer until it is full and then move together`() throws {
         let file = try file()
         var version: UInt64 = 1
         while try stored(.history, file).isEmpty {
@@ -78,7 +78,7 @@ import Testing
         #expect(rows == Set(901..<900 + version))
     }
 
-    @Test func `a node of another size replaces the one before`() throws {
+    @Test func `a node of another size replaces the previous one`() throws {
         let file = try file()
         for count in [10, 10, 30, 0, 5] {
             try write([(.tail, 1, 8), (.tail, 7, count), (.tail, 9, 8)], to: file)
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: [DeltaBuffer.limit / 2, DeltaBuffer.limit - 40, 5000])
-    func `a large node goes home at once, after the older ones`(size: Int) throws {
+    func `a large node moves to its table immediately, after the older ones`(size: Int) throws {
         let file = try file()
         try write([(.history, 1, 20)], to: file)
         try write([(.history, 2, size)], to: file)
@@ -112,7 +112,7 @@ import Testing
         #expect(try DeltaBuffer.read(read.handle).find(.tail, 2) == nil)
     }
 
-    @Test func `a buffer follows what another one has committed, and forgets what was not`() throws
+    @Test func `a buffer receives the commits of another one and drops uncommitted changes`() throws
     {
         let file = try file()
         let buffers = [DeltaBufferStorage(), DeltaBufferStorage()]
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func `fit on the page of the names, which is what they are for`() throws {
+    @Test func `the buffer fits on the page of the table names`() throws {
         let file = try file()
         for version in UInt64(1)..<60 {
             try write([(.tail, 1000 + version, 48), (.history, version, 13)], to: file)

@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `a full map is an error that leaves everything as it was`() throws {
+    @Test func `a full memory map is an error that changes nothing`() throws {
         let path = folder.file()
         let options = FileOptions(durability: .memory, mapSize: 1 << 20)
         try make(path, rows: 1000, options: options)
@@ -86,7 +86,7 @@ import Testing
         } catch { #expect(error.code == .readOnly) }
     }
 
-    @Test func `tells foreign, truncated and newer files apart`() throws {
+    @Test func `distinguishes foreign, truncated and newer files`() throws {
         let path = folder.file()
         try make(path, rows: 5000)
         let whole = bytes(path)
@@ -108,7 +108,7 @@ import Testing
         #expect(code(copy) == nil)
     }
 
-    @Test func `a newer layout number is refused and left alone`() throws {
+    @Test func `a newer layout number is refused and the file is unchanged`() throws {
         let path = folder.file()
         try make(path, rows: 10)
         do {
@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test(arguments: 1...8)
-    func `reads damaged leaves as empty and says so`(seed: UInt64) throws {
+    func `reads damaged leaves as empty and reports them`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let path = folder.file("damaged-\(seed)")
         try make(path, rows: 1500)
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func `an in-memory file is shared by name and gone with its last user`() throws {
+    @Test func `an in-memory file is shared by name and removed with its last user`() throws {
         do {
             let first = try Snapshot(try ColumnFile.openInMemory(named: "tests"))
             _ = try first.beginWrite()

@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `survives reopening the file`() throws {
+    @Test func `keeps the history when the file is reopened`() throws {
         let environment = try TemporaryEnvironment()
         let first = try commit(0..<3, environment)
         try environment.reopen()
@@ -62,7 +62,7 @@ import Testing
         #expect(merged?.tables[TableID(1)]?.inserted == [ObjectKey(1), ObjectKey(2)])
     }
 
-    @Test func `says when it does not reach back`() throws {
+    @Test func `reports a version before its beginning`() throws {
         let environment = try TemporaryEnvironment()
         let first = try commit(0..<100, environment, limit: 10)
         let last = first + 99
@@ -74,7 +74,7 @@ import Testing
         #expect(try reader.handle.statistics(environment.history).entries <= 10 + 16)
     }
 
-    @Test func `keeps what a snapshot still needs`() throws {
+    @Test func `keeps the changes that a snapshot needs`() throws {
         let environment = try TemporaryEnvironment()
         let first = try commit(0..<1, environment)
         try commit(1..<100, environment, limit: 10, needed: first + 5)

@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 2, 3, 23, 24, 25, 26, 100, 1_000, 20_000])
-    func `any order and any number of equal elements`(count: Int) {
+    func `elements in any order are sorted, with any number of equal ones`(count: Int) {
         var random = SeededGenerator(seed: UInt64(count))
         for kinds in [1, 2, 3, 50, 1 << 30] as [UInt32] {
             let numbers = (0..<count).map { _ in UInt32.random(in: 0..<kinds, using: &random) }
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `an order against which a median of three fails takes no quadratic time`() {
+    @Test func `an adversarial order does not take quadratic time`() {
         // The comparison chooses its results so that each pivot is as small as possible (McIlroy's adversary).
         let count = 20_000
         var values = [Int](repeating: count, count: count)

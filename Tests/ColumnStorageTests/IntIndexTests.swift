@@ -152,7 +152,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 4, 5, 600] as [Int64])
-    func `entries in order go behind all others, whatever came first`(first: Int64) throws {
+    func `ascending entries are appended after any others`(first: Int64) throws {
         let environment = try TemporaryEnvironment()
         let index = IntIndex(
             table: TableID(1), column: ColumnID(1), pages: IndexPages(environment.blocks))

@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: 1...50 as ClosedRange<UInt64>)
-    func `knows rank, position and membership`(seed: UInt64) {
+    func `returns rank, position and membership`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let model = randomKeys(&generator)
         let set = set(model)
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: 1...50 as ClosedRange<UInt64>)
-    func `takes the bitmap of a cluster`(seed: UInt64) {
+    func `adds the bitmap of a cluster`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var set = KeySet()
         var model: Set<Int64> = []
@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test(arguments: 1...100 as ClosedRange<UInt64>)
-    func `reads back what it wrote, and survives damage`(seed: UInt64) throws {
+    func `reads its own output, and detects damage`(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         var set = set(randomKeys(&generator))
         if seed % 3 == 0 { set.insert(rawRange: 1 << 40...(1 << 40) + 5) }

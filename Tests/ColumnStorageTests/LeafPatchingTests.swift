@@ -61,7 +61,7 @@ import Testing
         return true
     }
 
-    @Test func `a patched leaf is what packing gives, for numbers of any width`() {
+    @Test func `a patched leaf equals a packed leaf, for numbers of any width`() {
         var generator = SeededGenerator(seed: 41)
         var patched = 0
         for round in 0..<3000 {
@@ -93,7 +93,7 @@ import Testing
         #expect(patched > 1500)
     }
 
-    @Test func `the least and the greatest value are not patched away`() {
+    @Test func `patching keeps the minimum and the maximum`() {
         let words = (0..<Cluster.rows).map { UInt64($0 % 200) }
         for row in [0, 199, 200, 399] {
             let pair = Pair(words, nulls: [], .int, self)
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func `changed nulls, many values and leaves without an origin are packed again`() {
+    @Test func `changed nulls, many values and new leaves are packed again`() {
         let words = (0..<Cluster.rows).map { UInt64($0 % 200) }
         let null = Pair(words, nulls: [], .int, self)
         null.set(7, 0, isNull: true)

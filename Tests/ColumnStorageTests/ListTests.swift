@@ -96,7 +96,9 @@ import Testing
     }
 
     @Test(arguments: 1...15 as ClosedRange<UInt64>)
-    func `behave like arrays through writes, commits, aborts and reopening`(seed: UInt64) throws {
+    func `lists behave like arrays through writes, commits, aborts and reopening`(seed: UInt64)
+        throws
+    {
         var generator = SeededGenerator(seed: seed)
         let kind = Self.kinds[Int(seed) % Self.kinds.count]
         let environment = try TemporaryEnvironment()
@@ -153,7 +155,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `find an element of a long list from its nearer end, with its length and without`(
+    func `an element of a long list is found from its nearer end`(
         isKnown: Bool
     ) throws {
         let environment = try TemporaryEnvironment()
@@ -184,7 +186,7 @@ import Testing
         column.pages.move(to: nil)
     }
 
-    @Test func `lists accept more insertions at one index than there are labels`() throws {
+    @Test func `lists accept more insertions at one index than labels`() throws {
         let environment = try TemporaryEnvironment()
         let column = ListColumn(
             table: TableID(1), column: ColumnID(1), elementKind: .int,
@@ -206,7 +208,7 @@ import Testing
         #expect(try list.reader.ints() == model)
     }
 
-    @Test func `touch one chunk when appending to a long list`() throws {
+    @Test func `appending to a long list reads one chunk`() throws {
         let environment = try TemporaryEnvironment()
         let column = ListColumn(
             table: TableID(1), column: ColumnID(1), elementKind: .int,
@@ -229,7 +231,7 @@ import Testing
         #expect(try column.reader(ObjectKey(0)).count == 0)
     }
 
-    @Test func `store one chunk when appending, whether to ten elements or to a million`() throws {
+    @Test func `appending writes one chunk for any length of the list`() throws {
         let environment = try TemporaryEnvironment()
         let column = ListColumn(
             table: TableID(1), column: ColumnID(1), elementKind: .int,
@@ -260,7 +262,7 @@ import Testing
         }
     }
 
-    @Test func `take the whole last chunk away and add to the end again, in one write`() throws {
+    @Test func `one write can remove the last chunk and append again`() throws {
         let environment = try TemporaryEnvironment()
         let column = ListColumn(
             table: TableID(1), column: ColumnID(1), elementKind: .int,
@@ -284,7 +286,7 @@ import Testing
         #expect(try column.reader(owner).ints() == [Int64](1..<992) + [-1])
     }
 
-    @Test func `find places in an ordered list, stored or half known or changed`() throws {
+    @Test func `positions in a sorted list are found in every state of the list`() throws {
         let environment = try TemporaryEnvironment()
         let column = ListColumn(
             table: TableID(1), column: ColumnID(1), elementKind: .int,
@@ -323,7 +325,7 @@ import Testing
     }
 
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
-    func `report damaged chunks and never read outside of them`(seed: UInt64) throws {
+    func `damaged chunks are reported and never read beyond their end`(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let kind: ColumnKind = seed % 2 == 0 ? .int : .string
         let environment = try TemporaryEnvironment()

@@ -25,7 +25,7 @@ import Testing
         return snapshot
     }
 
-    @Test func `mark the row as changed, and keep the number of entries in it`() throws {
+    @Test func `a change marks the row and updates its number of entries`() throws {
         let folder = TemporaryFolder()
         let snapshot = try makeFile(folder)
         _ = try snapshot.commit()
@@ -62,7 +62,7 @@ import Testing
     }
 
     /// The values of a map are stored early, with its keys, while the first entry is being added.
-    @Test func `keep all entries when a write stores earlier maps before its end`() throws {
+    @Test func `storing maps early keeps all entries`() throws {
         let folder = TemporaryFolder()
         let snapshot = try makeFile(folder)
         _ = try snapshot.commit()
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `refuse an entry that a script has no memory for, and keep the others`() throws {
+    @Test func `an entry beyond the memory limit is refused, and the others are kept`() throws {
         let folder = TemporaryFolder()
         let snapshot = try makeFile(folder)
         _ = try snapshot.commit()
@@ -111,7 +111,7 @@ import Testing
         #expect(try snapshot.table(table).map(column, owner)?.entries().count == count)
     }
 
-    @Test func `report keys without values as damage`() throws {
+    @Test func `keys without values are reported as damage`() throws {
         let folder = TemporaryFolder()
         let snapshot = try makeFile(folder)
         let session = try #require(snapshot.write)

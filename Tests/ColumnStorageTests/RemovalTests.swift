@@ -46,7 +46,7 @@ import Testing
         return count
     }
 
-    @Test func `a removed table leaves nothing in the file, and its rows count as deleted`() throws
+    @Test func `a removed table leaves no data in the file, and its rows count as deleted`() throws
     {
         let columnFile = try ColumnFile.open(path: file.file("a"))
         let snapshot = try Snapshot(columnFile)
@@ -73,7 +73,7 @@ import Testing
         #expect(other.damage == nil && snapshot.damage == nil)
     }
 
-    @Test func `a removal that is rolled back leaves everything`() throws {
+    @Test func `rolling back a removal restores everything`() throws {
         let columnFile = try ColumnFile.open(path: file.file("b"))
         let snapshot = try Snapshot(columnFile)
         try fill(snapshot, rows: 700)
@@ -129,7 +129,7 @@ import Testing
         #expect(try rows.firstDuplicate(ColumnID(0)) != nil)
     }
 
-    @Test func `a write reads back more than it may keep copies of`() throws {
+    @Test func `a write reads back more data than it can cache`() throws {
         let snapshot = try Snapshot(try ColumnFile.open(path: file.file("e")))
         _ = try snapshot.beginWrite()
         let session = try #require(snapshot.write)

@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `hunks are read with their places among the present elements`() throws {
+    @Test func `hunks are read with their positions among the current elements`() throws {
         let hunks = try read(count: 10) { writer in
             numbers(3, 2, 1, in: &writer)
             elements([7, 8], in: &writer)
@@ -44,7 +44,7 @@ import Testing
         #expect(try read(count: 10) { numbers(1, in: &$0) }.isEmpty)
     }
 
-    @Test func `a collection of which nothing is known is replaced as a whole`() throws {
+    @Test func `a collection without recorded edits is replaced as a whole`() throws {
         let hunks = try read(count: 4, isMap: true) { writer in
             numbers(0, in: &writer)
             elements([5], in: &writer)
@@ -55,7 +55,7 @@ import Testing
         #expect(hunks.first?.names == [Array("key".utf8)])
     }
 
-    @Test func `older files have one hunk, between what was left alone at both ends`() throws {
+    @Test func `older files have one hunk, between the unchanged ends`() throws {
         let hunks = try read(count: 10, hasHunks: false) { writer in
             numbers(2, 5, in: &writer)
             elements([1, 2], in: &writer)

@@ -162,7 +162,7 @@ import Testing
     }
 
     @Test(arguments: 1...12 as ClosedRange<UInt64>)
-    func `behave like a look at every row, through writes, rollbacks, definitions and reopening`(
+    func `row indexes agree with a scan through writes, rollbacks, definitions and reopening`(
         seed: UInt64
     ) throws {
         var generator = SeededGenerator(seed: seed)

@@ -214,7 +214,7 @@ import Testing
     }
 
     @Test(arguments: 1...6)
-    func `every kernel finds what reading row by row finds`(seed: UInt64) throws {
+    func `every kernel finds the same rows as reading row by row`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let snapshot = try Snapshot(
             try ColumnFile.open(path: folder.file(), options: FileOptions(durability: .memory)))

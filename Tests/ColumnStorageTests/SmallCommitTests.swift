@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: 0...3)
-    func `one insertion per commit keeps an index in order`(form: Int) throws {
+    func `one insertion per commit keeps an index sorted`(form: Int) throws {
         var random = SeededGenerator(seed: UInt64(form) + 1)
         let live = try open()
         var model: [(value: Int64, key: ObjectKey)] = []
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `clusters whose rows are all gone are passed over`() throws {
+    @Test func `empty clusters are skipped`() throws {
         let live = try open()
         _ = try live.beginWrite()
         let writer = live.write!.rowWriter(table)
@@ -88,7 +88,7 @@ import Testing
         frozen.close()
     }
 
-    @Test func `finds text by its beginning in leaves of every form`() throws {
+    @Test func `finds text by a prefix in leaves of every form`() throws {
         var random = SeededGenerator(seed: 7)
         let live = try open()
         _ = try live.beginWrite()
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func `adds the doubles of some rows, whatever the others hold`() throws {
+    @Test func `adds the doubles of some rows, regardless of the others`() throws {
         let kinds = TableDefinition(
             id: TableID(4), columns: [ColumnDefinition(id: ColumnID(0), kind: .double)])
         let live = try open()

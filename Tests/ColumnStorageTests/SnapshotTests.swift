@@ -42,7 +42,7 @@ extension TableReader {
         _ = try snapshot.commit()
     }
 
-    @Test func `others are called when they can see a commit, and for no other`() throws {
+    @Test func `other snapshots are notified only of visible commits`() throws {
         let snapshot = try open()
         try define(snapshot)
         let other = try open()
@@ -69,7 +69,7 @@ extension TableReader {
         }
     }
 
-    @Test func `reads what it has written, inside the write and after it`() throws {
+    @Test func `reads its own changes, inside the write and after it`() throws {
         let snapshot = try open()
         try define(snapshot)
         let reader = snapshot.table(table)

@@ -29,7 +29,7 @@ import Testing
         try writer.commitOnly()
     }
 
-    @Test func `every version that is left reads as it was`() throws {
+    @Test func `every kept version is unchanged`() throws {
         let (writer, observer) = try open()
         var readers: Set<ObjectIdentifier> = []
         for value in 1...50 as ClosedRange<Int64> {
@@ -44,7 +44,7 @@ import Testing
         #expect(readers.count == 1, "one reader served them all")
     }
 
-    @Test func `versions that are held at the same time have readers of their own`() throws {
+    @Test func `versions that are open at the same time have separate readers`() throws {
         let (writer, observer) = try open()
         var held: [Snapshot] = []
         for value in 1...20 as ClosedRange<Int64> {
@@ -99,7 +99,7 @@ import Testing
         #expect(larger.table(table).int(column, key) == 2)
     }
 
-    @Test func `nothing is kept once the live snapshot is closed`() throws {
+    @Test func `closing the live snapshot releases all readers`() throws {
         let (writer, observer) = try open()
         weak var reader: TableReader?
         do {

@@ -122,7 +122,7 @@ import Testing
         rows.check(live, model, "seed \(seed), at the end")
     }
 
-    @Test func `single insertions stay rows until the cluster is full`() throws {
+    @Test func `single insertions stay in the inline tail until the cluster is full`() throws {
         let live = try open(rows.folder.file())
         _ = try live.beginWrite()
         try live.write!.define(everyKind)
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func `rows that wait keep their values when columns are added`() throws {
+    @Test func `rows of the inline tail keep their values when columns are added`() throws {
         let live = try open(rows.folder.file())
         _ = try live.beginWrite()
         try live.write!.define(everyKind)

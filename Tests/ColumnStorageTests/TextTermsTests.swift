@@ -7,7 +7,7 @@ import Testing
         TextTerms.all(in: Array(text.utf8).span).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    @Test func `bytes that are not text, and an empty text, have no terms`() {
+    @Test func `invalid and empty texts have no terms`() {
         #expect(terms("").isEmpty)
         #expect(terms(" \n\t--- '' ... ,.'").isEmpty)
         #expect(terms("\u{0}\u{1}").isEmpty)
@@ -33,13 +33,13 @@ import Testing
         #expect(terms("a''b 1..2 x'1") == ["a", "b", "1", "2", "x", "1"])
     }
 
-    @Test func `scripts without spaces give a term per character`() {
+    @Test func `scripts without spaces have a term for each character`() {
         #expect(terms("東京tower") == ["東", "京", "tower"])
         #expect(terms("ガム") == ["カ\u{3099}", "ム"])
         #expect(terms("привет, мир") == ["привет", "мир"])
     }
 
-    @Test func `a long word is cut off at the same place everywhere`() {
+    @Test func `a long word is always truncated at the same length`() {
         let word = String(repeating: "x", count: 500)
         #expect(terms(word) == [String(repeating: "x", count: TextTerms.longest)])
         let query = TextQuery(word)
@@ -51,9 +51,7 @@ import Testing
     }
 
     @Test
-    func
-        `a search requires all words, excludes words after a minus, and extends words before a star`()
-    {
+    func `a search requires all words, excludes words after a minus, and matches prefixes`() {
         #expect(matches("", "anything") == false)
         #expect(matches("- * -*", "anything") == false)
         #expect(matches("red dog", "A dog, RED as rust") == true)

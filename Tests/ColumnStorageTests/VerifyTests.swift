@@ -79,7 +79,7 @@ import Testing
             }, "\(faults.prefix(5))", sourceLocation: sourceLocation)
     }
 
-    @Test func `counts and presence`() throws {
+    @Test func `errors in counts and presence leaves are reported`() throws {
         try expect("rows are counted") { handle, tables in
             var head = TableHead()
             head.keyBound = 1201
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `leaves`() throws {
+    @Test func `errors in leaves are reported`() throws {
         try expect("the leaf of cluster 0 is not valid", column: 0) { handle, tables in
             let key = LeafKey(people.id, cluster: 0, slot: 1).rawValue
             try [9, 9, 9].withUnsafeBytes {
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func `values that their indexes do not know`() throws {
+    @Test func `values missing in their indexes are reported`() throws {
         // Swaps the columns of two clusters: every value is intact, but in the wrong row.
         func exchange(_ slot: Int, _ handle: TransactionHandle, _ tables: FileTables) throws {
             let leaves = tables.leaves(of: people.id)
@@ -134,7 +134,7 @@ import Testing
         try expect("long value", column: 1) { try exchange(2, $0, $1) }
     }
 
-    @Test func `blocks of indexes that are gone, or belong to none`() throws {
+    @Test func `missing and unused index blocks are reported`() throws {
         try expect("is missing in the index", column: 0) { handle, tables in
             let index = IntIndex(
                 table: people.id, column: ColumnID(0),
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func `lists and long values`() throws {
+    @Test func `errors in lists and long values are reported`() throws {
         try expect("its list is missing", column: 4) { handle, tables in
             let key = IntIndexKey(prefix: IndexKey.prefix(people.id, ColumnID(4)))
             defer { key.deallocate() }
@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    @Test func `waiting rows and the history`() throws {
+    @Test func `errors in the inline tail and the history are reported`() throws {
         try expect("a row in the delta buffer is not valid") { handle, tables in
             try [7, 7].withUnsafeBytes {
                 try handle.put(tables.tail, TableHead.key(people.id, 1200), $0)
