@@ -62,7 +62,7 @@ import Testing
         #expect(try records("a,b\n1,2\n\n3,4\n\n") == [["a", "b"], ["1", "2"], ["3", "4"]])
     }
 
-    @Test func `random records come back as they were written`() throws {
+    @Test func `random records are read unchanged`() throws {
         var random = SystemRandomNumberGenerator()
         let pieces = [
             "", "a", ",", ";", "\"", "\"\"", "\n", "\r\n", "\r", "é", "日本", " ", "\t", "'", "NULL",
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func `records are the same however the file is cut into pieces`() throws {
+    @Test func `records do not depend on the pieces of the input`() throws {
         let text = "a,b\n" + (0..<300).map { "\($0),\"x\"\"\($0)\n,é\"\n" }.joined()
         for size in [1, 3, 17, 4096] {
             let pipe = try PieceWriter(Array(text.utf8), size)
@@ -115,13 +115,13 @@ import Testing
         ("a\n\"x\n\n", "line 2: a quoted field has no closing"),
         ("\u{FEFF}a\nx\n", ""), ("a\n\u{0}\n", ""),
     ])
-    func `faults name their line`(text: String, expected: String) throws {
+    func `errors contain their line`(text: String, expected: String) throws {
         let said = message { _ = try records(text) }
         #expect(expected.isEmpty ? said == "nothing was wrong" : said.contains(expected), "\(said)")
     }
 
     @Test(arguments: [("\"", "\""), ("é", "\""), ("\n", "\""), (",", ","), (",", "é")])
-    func `dialects that cannot be read are refused`(separator: String, quote: String) throws {
+    func `invalid dialects are refused`(separator: String, quote: String) throws {
         var format = CSVFormat()
         format.separator = Character(separator)
         format.quote = Character(quote)

@@ -34,7 +34,7 @@ import Testing
         (#""\ud800\u0041""#, 2, "surrogate"), (#""\ud800\ud800\udc00""#, 2, "surrogate"),
         (#""é\ud800""#, 3, "surrogate"), ("\u{FEFF}\u{FEFF}1", 2, "expected a value"),
     ])
-    func `faults have a column and a reason`(text: String, column: Int, reason: String) {
+    func `errors have a column and a reason`(text: String, column: Int, reason: String) {
         let error = #expect(throws: FormatError.self) {
             try JSONText.read(Array(text.utf8), onto: JSONTape())
         }
@@ -51,7 +51,7 @@ import Testing
             [0xF5, 0x80, 0x80, 0x80],
             [0xFF], [0xFE],
         ] as [[UInt8]])
-    func `bytes that are not UTF-8 are refused, in names and in strings`(bytes: [UInt8]) {
+    func `invalid UTF-8 is refused in names and strings`(bytes: [UInt8]) {
         for (head, tail) in [("[\"a", "b\"]"), ("{\"a", "\":1}"), ("\"12345678", "12345678\"")] {
             let text = Array(head.utf8) + bytes + Array(tail.utf8)
             #expect(throws: FormatError.self, "\(text)") {
@@ -67,7 +67,7 @@ import Testing
         #expect(error?.line == 3 && error?.column == 5)
     }
 
-    @Test func `values may be nested 400 deep and no deeper`() throws {
+    @Test func `values can be nested up to 400 levels`() throws {
         func nested(_ depth: Int) -> [UInt8] {
             Array(
                 (String(repeating: "[", count: depth) + String(repeating: "]", count: depth)).utf8)
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `random changes of valid texts give the same answer as a plain parser`() {
+    @Test func `random changes of valid texts give the same result as a simple parser`() {
         var random = SystemRandomNumberGenerator()
         let seeds = [
             #"{"a":[1,-2.5e3,"x\u00e9\ud83d\ude00\n"],"b":{"c":null,"d":[true,false,{}]}}"#,
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `rows of a text are the same however the text is cut into pieces`() throws {
+    @Test func `rows of a text do not depend on the pieces of the input`() throws {
         let rows = (0..<200).map { number in
             "{\"id\": \(number), \"text\": \"\(String(repeating: "é\\u00e9\\\"", count: number % 37))\", "
                 + "\"list\": [\(number), {\"deep\": [null]}]}"
