@@ -49,7 +49,7 @@ import Testing
         loop.close()
     }
 
-    @Test func `makes one call of many accesses`() throws {
+    @Test func `combines many accesses into one call`() throws {
         let watch = try watch()
         for _ in 1...1000 { readByte() }
         #expect(isCalled())
@@ -57,7 +57,7 @@ import Testing
         watch.cancel()
     }
 
-    @Test func `calls only who watches the file, and several who do`() throws {
+    @Test func `calls all watches of the file, and no others`() throws {
         let other = "\(path)-other"
         close(open(other, O_CREAT | O_RDWR | O_CLOEXEC, 0o600))
         defer { unlink(other) }
@@ -81,7 +81,7 @@ import Testing
         watches[2].cancel()
     }
 
-    @Test func `takes one of the few instances that the system has for all watches of a loop`()
+    @Test func `uses one system instance for all watches of a loop`()
         throws
     {
         func instances() throws -> Int {
@@ -96,14 +96,14 @@ import Testing
         watches.forEach { $0.cancel() }
     }
 
-    @Test func `is not called for what is written`() throws {
+    @Test func `is not called for writes`() throws {
         let watch = try watch()
         #expect(pwrite(file, "def", 3, 0) == 3)
         #expect(!isCalled(within: .milliseconds(5)))
         watch.cancel()
     }
 
-    @Test func `notices the end of a process that is killed with the file open`() throws {
+    @Test func `reports the end of a process that is killed with the file open`() throws {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
@@ -120,7 +120,7 @@ import Testing
         watch.cancel()
     }
 
-    @Test func `names the file that is not there`() throws {
+    @Test func `reports the name of a missing file`() throws {
         let error = #expect(throws: LoopError.self) {
             try AccessWatch(path: "/nowhere/zoo.moonpool-lock", on: loop) {}
         }

@@ -11,7 +11,7 @@ import Testing
         loop.attach()
     }
 
-    @Test func `returns at once when nothing keeps it alive`() {
+    @Test func `returns immediately if nothing keeps it alive`() {
         loop.run()
         #expect(!loop.isAlive)
     }
@@ -23,7 +23,7 @@ import Testing
         #expect(log.lines == ["1", "2", "3", "4", "5"])
     }
 
-    @Test func `runs a job that a job posts in the next turn, after wake-ups and timers`() {
+    @Test func `runs a job that a job posts in the next turn, after wakeups and timers`() {
         let log = Log()
         let wakeup = loop.makeWakeup { log.add("wake-up") }
         let loop = loop
@@ -37,7 +37,7 @@ import Testing
         #expect(log.lines == ["first", "wake-up", "timer", "second"])
     }
 
-    @Test func `makes one call of many wake-ups`() {
+    @Test func `combines many wakeups into one call`() {
         let log = Log()
         let wakeup = loop.makeWakeup { log.add("called") }
         for _ in 1...10 { wakeup.wake() }
@@ -49,7 +49,7 @@ import Testing
         #expect(log.lines == ["called"])
     }
 
-    @Test func `calls a wake-up whose signal came while a handler waited for something else`() {
+    @Test func `calls a wakeup that was signaled while a handler waited`() {
         let log = Log()
         let loop = loop
         let wakeup = loop.makeWakeup {
@@ -92,7 +92,7 @@ import Testing
         #expect(!loop.isAlive)
     }
 
-    @Test func `stops after the job that asked for it and keeps the rest`() {
+    @Test func `stops after the requesting job and keeps the others`() {
         let log = Log()
         let loop = loop
         loop.post {
@@ -106,7 +106,7 @@ import Testing
         #expect(log.lines == ["first", "second"])
     }
 
-    @Test func `obeys a stop from before the run`() {
+    @Test func `a stop before the run takes effect`() {
         let log = Log()
         loop.stop()
         loop.post { log.add("job") }
@@ -128,7 +128,7 @@ import Testing
         #expect(log.lines == ["later", "inner", "waited true at depth 1"])
     }
 
-    @Test func `gives up waiting at the deadline`() {
+    @Test func `stops waiting at the deadline`() {
         let loop = loop
         let clock = clock
         let outcome = Log()
@@ -140,7 +140,7 @@ import Testing
         #expect(outcome.lines == ["false"])
     }
 
-    @Test func `drops jobs when it is closed and takes no more`() throws {
+    @Test func `drops jobs when it is closed and accepts no more`() throws {
         let other = try EventLoop()
         let log = Log()
         other.post { log.add("never") }
@@ -149,7 +149,7 @@ import Testing
         #expect(log.lines.isEmpty)
     }
 
-    @Test func `survives wake-ups and releases after its end`() throws {
+    @Test func `ignores wakeups and releases after its end`() throws {
         let other = try EventLoop()
         let wakeup = other.makeWakeup {}
         let hold = other.hold()

@@ -30,7 +30,7 @@ import Testing
         loop.close()
     }
 
-    @Test func `names the file that is not there`() throws {
+    @Test func `reports the name of a missing file`() throws {
         let loop = try EventLoop()
         loop.attach()
         let error = #expect(throws: LoopError.self) {
@@ -42,7 +42,7 @@ import Testing
     }
 
     // The address sanitizer detects writes to a released handle.
-    @Test func `watches may end after their loop`() throws {
+    @Test func `watches can end after their loop`() throws {
         let loop = try EventLoop()
         loop.attach()
         let file = try FileWatch(path: "/tmp", on: loop) {}
@@ -54,7 +54,7 @@ import Testing
         access.cancel()
     }
 
-    @Test func `hears a signal`() throws {
+    @Test func `receives a signal`() throws {
         let loop = try EventLoop()
         loop.attach()
         let log = Log()

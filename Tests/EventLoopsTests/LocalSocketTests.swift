@@ -2,7 +2,7 @@ import EventLoops
 import Testing
 
 @Suite struct LocalSocketTests {
-    @Test func `who connects and reads nothing is cut off`() throws {
+    @Test func `a client that does not read is disconnected`() throws {
         let path = "/tmp/moonpool-test-\(UInt64.random(in: 0 ... .max)).sock"
         let listener = try LocalListener(path: path)
         defer { listener.end() }

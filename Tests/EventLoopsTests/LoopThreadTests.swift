@@ -24,7 +24,7 @@ import Testing
         #expect(log.lines.filter { $0 != "ready" } == (1...100).map(String.init) + ["end"])
     }
 
-    @Test func `has its name, cut to what the kernel takes`() throws {
+    @Test func `has its name, shortened to the kernel's limit`() throws {
         let log = Log()
         let thread = try LoopThread(name: "zoo-3f2a5c1e-77aa") { _ in
             log.add(LoopThread.currentKernelName)
@@ -34,7 +34,7 @@ import Testing
         #expect(log.lines == ["zoo-3f2a5c1e-77"])
     }
 
-    @Test func `has a stack that bears deep recursion`() throws {
+    @Test func `has a stack for deep recursion`() throws {
         let log = Log()
         let thread = try LoopThread(name: "deep") { _ in
             func descend(_ depth: Int) -> Int {
@@ -60,7 +60,7 @@ import Testing
         #expect(log.lines == ["INT 1 URG 0"])
     }
 
-    @Test func `calls real timers no earlier than asked`() throws {
+    @Test func `calls real timers no earlier than their times`() throws {
         let log = Log()
         let thread = try LoopThread(name: "timers") { loop in
             let start = loop.clock.now()
@@ -75,7 +75,7 @@ import Testing
         #expect(log.lines.first == "beat")
     }
 
-    @Test func `calls timers that are due before the loop waits`() throws {
+    @Test func `calls due timers before the loop waits`() throws {
         let log = Log()
         let thread = try LoopThread(name: "hurried") { loop in
             for round in 0..<40 {
@@ -91,7 +91,7 @@ import Testing
         #expect(log.lines.count == 40)
     }
 
-    @Test func `coalesces wake-ups of several threads and loses none`() throws {
+    @Test func `coalesces wakeups of several threads and loses none`() throws {
         let end = Exchange()
         let thread = try LoopThread(name: "woken") { loop in
             end.shared.withLock { $0.hold = loop.hold() }

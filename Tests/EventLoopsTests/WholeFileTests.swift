@@ -27,7 +27,7 @@ import Testing
         #expect(long == ("it is longer than 1 MiB", false))
     }
 
-    @Test func `an unreadable file is reported in the system's words`() throws {
+    @Test func `an unreadable file is reported with the system's message`() throws {
         let missing = try #require(reason(path))
         #expect(missing == ("No such file or directory", true))
         let inside = try #require(reason("/tmp"))
