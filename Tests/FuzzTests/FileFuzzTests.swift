@@ -113,7 +113,7 @@ import Testing
         return data
     }
 
-    @Test(.timeLimit(.minutes(600))) func `a store file is used or refused`() throws {
+    @Test(.timeLimit(.minutes(600))) func `a store file is opened or rejected`() throws {
         let (data, _) = try files(commits: 25)
         let copy = world.path("copy.moonpool")
         var random = SeededGenerator(seed: 7)
@@ -130,7 +130,7 @@ import Testing
         removeCopy(copy)
     }
 
-    @Test(.timeLimit(.minutes(600))) func `a log is applied, or refused with the store unchanged`()
+    @Test(.timeLimit(.minutes(600))) func `a log is applied, or rejected with the store unchanged`()
         throws
     {
         let (data, log) = try files(commits: 90)

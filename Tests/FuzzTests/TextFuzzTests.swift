@@ -78,15 +78,15 @@ import Transfer
         "{\"$key\":", "\"$class\":", "\"$schema\":", "\"$ref\":", "\"id\":1,", "\"friends\":[",
     ]
 
-    @Test(.timeLimit(.minutes(600))) func `JSON is imported or refused`() throws {
+    @Test(.timeLimit(.minutes(600))) func `JSON is imported or rejected`() throws {
         try importAll("json", .json, words: Self.jsonWords)
     }
 
-    @Test(.timeLimit(.minutes(600))) func `JSON Lines are imported or refused`() throws {
+    @Test(.timeLimit(.minutes(600))) func `JSON Lines are imported or rejected`() throws {
         try importAll("json", .jsonLines, words: Self.jsonWords + ["\n", "\r\n"])
     }
 
-    @Test(.timeLimit(.minutes(600))) func `CSV is imported or refused`() throws {
+    @Test(.timeLimit(.minutes(600))) func `CSV is imported or rejected`() throws {
         let words = [
             ",", ";", "\t", "\"", "\"\"", "\n", "\r", "\r\n", "\u{FEFF}", "sep=;\n", "id", "name",
             "1,",
@@ -94,7 +94,7 @@ import Transfer
         try importAll("csv", .csv, words: words)
     }
 
-    @Test(.timeLimit(.minutes(600))) func `a change stream is replayed or refused`() throws {
+    @Test(.timeLimit(.minutes(600))) func `a change stream is replayed or rejected`() throws {
         let path = world.path("changes")
         var store = try FuzzWorld.memoryStore()
         let words =
