@@ -50,7 +50,7 @@ import Testing
         _ = bytes.withUnsafeBytes { pwrite(file, $0.baseAddress, $0.count, off_t(offset)) }
     }
 
-    @Test func `values of every length come back through keys of both kinds and through cursors`()
+    @Test func `values of every length are read by keys of both kinds and by cursors`()
         throws
     {
         defer { remove() }
@@ -137,7 +137,7 @@ import Testing
         #expect(try !PageVerifier.faults(path: path, atMost: 5).isEmpty)
     }
 
-    @Test func `closing seals a file, and the seal finds a byte that means nothing`() throws {
+    @Test func `closing seals a file, and the seal detects changes of unused bytes`() throws {
         defer { remove() }
         try fill()
         let file = Platform.openDescriptor(path, O_RDONLY)
@@ -192,7 +192,7 @@ import Testing
         _ = try open()
     }
 
-    @Test func `what is read from the structures of LMDB agrees with its functions`() throws {
+    @Test func `reading LMDB's structures agrees with its functions`() throws {
         defer { remove() }
         let lease = try open()
         #expect(LMDBLayout.knowsHeaders(lease.environment.pointer))

@@ -62,7 +62,9 @@ import Testing
         }
     }
 
-    @Test func `is as large as its content when closed, and not much larger while open`() throws {
+    @Test func `a file has the size of its content when closed, and is slightly larger while open`()
+        throws
+    {
         defer { remove() }
         var lease: EnvironmentLease? = try open()
         try put(try #require(lease), 0..<5000, count: 100)
@@ -77,7 +79,7 @@ import Testing
         #expect(size == used)
     }
 
-    @Test func `keeps what was written whichever way it is opened`() throws {
+    @Test func `a file keeps its data with every way of opening`() throws {
         defer { remove() }
         try put(try open(), 0..<1000, count: 300)
         do {
@@ -92,7 +94,7 @@ import Testing
         #expect(try PageVerifier.faultsAsItIs(path: path, atMost: 1).isEmpty)
     }
 
-    @Test func `takes back the size of its map that a killed process has left`() throws {
+    @Test func `opening a file restores the size that a killed process has left`() throws {
         defer { remove() }
         try put(try open(), 0..<100, count: 100)
         let before = size
@@ -106,7 +108,7 @@ import Testing
         try check(lease, 0..<200, count: 100)
     }
 
-    @Test func `fills the holes of others before it writes into them`() throws {
+    @Test func `a write fills existing holes before it uses them`() throws {
         defer { remove() }
         let lease = try open()
         try put(lease, 0..<10, count: 100)
@@ -117,7 +119,7 @@ import Testing
         try check(lease, 0..<20, count: 100)
     }
 
-    @Test func `what others have cut off and added again is a hole, too`() throws {
+    @Test func `a truncated and extended part is a hole too`() throws {
         defer { remove() }
         let lease = try open()
         try put(lease, 0..<1000, count: 100)
@@ -131,7 +133,7 @@ import Testing
         write.abort()
     }
 
-    @Test func `releases the space of a large write that was rolled back`() throws {
+    @Test func `rolling back a large write releases its space`() throws {
         defer { remove() }
         let lease = try open()
         try put(lease, 0..<10, count: 100)
@@ -145,7 +147,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a size that was left is taken back whichever way the file is opened`(
+    func `a remaining size is restored with every way of opening`(
         isWritten: Bool
     ) throws {
         defer { remove() }
@@ -159,7 +161,7 @@ import Testing
         try check(lease, 0..<100, count: 100)
     }
 
-    @Test func `is not written through its map where others may have maps of another size`()
+    @Test func `a file is not written through its map if other maps can have another size`()
         throws
     {
         defer { remove() }
@@ -173,7 +175,7 @@ import Testing
         }
     }
 
-    @Test func `who only reads leaves the file's size alone`() throws {
+    @Test func `a reader does not change the file's size`() throws {
         defer { remove() }
         try put(try open(), 0..<10, count: 100)
         let before = size
@@ -199,7 +201,7 @@ import Testing
         #expect(size == before)
     }
 
-    @Test func `commits that are waited for may share it`() throws {
+    @Test func `synchronous commits can share the reservation`() throws {
         defer { remove() }
         var lease: EnvironmentLease? = try open()
         for number in 0..<300 {
@@ -215,7 +217,7 @@ import Testing
         try check(try open(), 0..<300, count: 900)
     }
 
-    @Test func `another program's file is left as it is`() throws {
+    @Test func `a file of another program is unchanged`() throws {
         defer { remove() }
         do {
             let foreign = try EnvironmentRegistry.open(
@@ -234,7 +236,7 @@ import Testing
         #expect(size == before)
     }
 
-    @Test func `a file that was cut short while it was open is an error`() throws {
+    @Test func `a file that is truncated while open is an error`() throws {
         defer { remove() }
         let lease = try open()
         try put(lease, 0..<1000, count: 100)
@@ -247,7 +249,7 @@ import Testing
         #expect(!lease.environment.isLocked)
     }
 
-    @Test func `free pages may be missing at the end of a file that others have written`() throws {
+    @Test func `free pages can be missing at the end of a file of another program`() throws {
         defer { remove() }
         let lease = try open()
         try put(lease, 0..<10, count: 100)
@@ -263,7 +265,7 @@ import Testing
         try check(lease, 10..<500, count: 1000, entries: 500)
     }
 
-    @Test func `a process that may not write large files opens it the other way`() throws {
+    @Test func `a process with a file size limit opens the file without a writable map`() throws {
         defer { remove() }
         try put(try open(), 0..<10, count: 100)
         var before = rlimit()
@@ -368,7 +370,9 @@ import Testing
         }
     #endif
 
-    /// A step must not use more pages than were reserved. In debug builds, each step checks this for the previous step.
+    /// A step must not use more pages than were reserved.
+    ///
+    /// In debug builds, each step checks this for the previous step.
     @Test(arguments: 1...6)
     func `no written page is beyond the reserved space`(seed: UInt64) throws {
         defer { remove() }
@@ -389,7 +393,7 @@ import Testing
     }
 
     /// The write that uses all of them changes each page of the list of free pages at its end.
-    @Test func `a write that uses up thousands of short lists of free pages finds space`() throws {
+    @Test func `a write that uses thousands of short lists of free pages has space`() throws {
         defer { remove() }
         let lease = try open()
         try put(lease, 0..<2000, count: 300)

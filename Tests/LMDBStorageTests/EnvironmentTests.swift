@@ -25,7 +25,7 @@ import Testing
         #expect(first.environment === second.environment)
     }
 
-    @Test func `keeps what is committed and forgets what is not`() throws {
+    @Test func `keeps committed and discards uncommitted changes`() throws {
         defer { remove() }
         let lease = try open()
         let table = lease.environment.tables[0]

@@ -68,7 +68,7 @@ import Testing
         #expect(linked.environment.commitSignalPath.hasSuffix("/real/store-lock"))
     }
 
-    @Test func `a new file is created where a dangling link leads`() throws {
+    @Test func `a new file is created at the target of a dangling link`() throws {
         defer { remove() }
         symlink("../real/store", folder + "/home/link")
         symlink("link", folder + "/home/second")
@@ -77,7 +77,7 @@ import Testing
         #expect(try FileLocation(folder + "/home/second").path.hasSuffix("/real/store"))
     }
 
-    @Test func `links in a circle are an error`() throws {
+    @Test func `circular links are an error`() throws {
         defer { remove() }
         symlink("two", folder + "/home/one")
         symlink("one", folder + "/home/two")
@@ -161,7 +161,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a file that is renamed after many writes is noticed at the next one`(
+    func `a file that is renamed after many writes is detected at the next write`(
         throughMap: Bool
     ) throws {
         defer { remove() }
@@ -218,10 +218,7 @@ import Testing
 
     // MARK: Creation
 
-    @Test
-    func `a new file has its name only when it is complete, with the mode that the umask allows`()
-        throws
-    {
+    @Test func `a new file gets its name when it is complete, with the mode of the umask`() throws {
         defer { remove() }
         let before = umask(0o007)
         defer { umask(before) }
@@ -232,8 +229,7 @@ import Testing
             Platform.names(in: folder + "/real").sorted() == [".", "..", "store", "store-lock"])
     }
 
-    @Test func `what an unfinished creation leaves opens as a new file and keeps its mode`() throws
-    {
+    @Test func `a file of an unfinished creation opens as a new file and keeps its mode`() throws {
         defer { remove() }
         for size in [0, 1, 4096, 8192, 20_480] {
             write([UInt8](repeating: 0, count: size), to: path)
@@ -265,7 +261,7 @@ import Testing
         #expect(access(present.path, F_OK) == 0)
     }
 
-    @Test func `a file without a name holds data and leaves nothing in the folders for such files`()
+    @Test func `a file without a name contains data and leaves no temporary files`()
         throws
     {
         defer { remove() }
@@ -285,7 +281,7 @@ import Testing
         #expect(try read.handle.get(second.environment.tables[0], 49)?.count == 40)
     }
 
-    @Test func `a byte-wise copy is a version of a file that is being written`() throws {
+    @Test func `a byte-wise copy during a write is a valid version`() throws {
         defer { remove() }
         let lease = try open(path)
         for key in 0..<50 { try put(lease, UInt64(key)) }

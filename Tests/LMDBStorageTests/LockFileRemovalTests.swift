@@ -42,7 +42,7 @@ import Testing
         #expect(!hasLockFile)
     }
 
-    @Test func `a lock on a lock file that has lost its name is no lock`() throws {
+    @Test func `a lock on a removed lock file is not valid`() throws {
         do { _ = try open() }
         let lock = try FileLock(of: path)
         // The holder removes the file before it releases the lock.
@@ -53,8 +53,9 @@ import Testing
         #expect(hasLockFile)
     }
 
-    /// Opens and removes files alternately on several threads. With a removed lock file, two writers could run at the
-    /// same time.
+    /// Opens and removes files alternately on several threads.
+    ///
+    /// With a removed lock file, two writers could run at the same time.
     @Test func `an open file always has its lock file while others try to remove it`() throws {
         do { _ = try open() }
         let path = path

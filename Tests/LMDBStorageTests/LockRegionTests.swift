@@ -27,7 +27,7 @@ import Testing
             pwrite(file, &number, MemoryLayout<Number>.size, offset) == MemoryLayout<Number>.size)
     }
 
-    @Test func `sees who has the write lock`() throws {
+    @Test func `detects the owner of the write lock`() throws {
         let region = LockRegion(of: path)
         #expect(!region.isTaken)
         let write = try WriteTransaction(lease, durability: .memory)
@@ -36,7 +36,7 @@ import Testing
         #expect(!region.isTaken)
     }
 
-    @Test func `tells readers of this process from those of others`() throws {
+    @Test func `distinguishes readers of this process from others`() throws {
         let region = LockRegion(of: path)
         let readers = try (0..<3).map { _ in try ReadTransaction(lease) }
         #expect(!region.isShared)
@@ -49,14 +49,16 @@ import Testing
         withExtendedLifetime(readers) {}
     }
 
-    @Test func `stays inside a file that claims more readers than fit into it`() throws {
+    @Test func `ignores a number of readers that exceeds the file`() throws {
         let region = LockRegion(of: path)
         store(UInt32.max, at: 56)
         #expect(!region.isShared)
         store(UInt32(1), at: 56)
     }
 
-    @Test func `treats a file of another layout as one with readers and no writer`() throws {
+    @Test func `treats a file of another layout as a file with readers and without a writer`()
+        throws
+    {
         store(UInt32(7), at: 4)
         let region = LockRegion(of: path)
         let write = try WriteTransaction(lease, durability: .memory)
@@ -66,7 +68,7 @@ import Testing
         region.callOthers()
     }
 
-    @Test func `calls other processes only while there are any`() throws {
+    @Test func `signals other processes only if they exist`() throws {
         let watch = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
         defer { close(watch) }
         #expect(lease.environment.commitSignalPath == path + "-lock")

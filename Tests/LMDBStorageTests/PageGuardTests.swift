@@ -93,7 +93,7 @@ import Testing
         return errors
     }
 
-    @Test func `a sound large file is used without errors`() throws {
+    @Test func `a valid large file is used without errors`() throws {
         defer { remove() }
         try fill()
         #expect(Platform.size(of: path) > FileHeader.largestAtOpening)
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 4] as [UInt16])
-    func `a damaged head of a page is an error, whatever is done with the table`(
+    func `a damaged page header is an error for every operation`(
         flags: UInt16
     ) throws {
         defer { remove() }

@@ -74,7 +74,7 @@ import Testing
     enum Damage: CaseIterable { case size, place, order }
 
     @Test(arguments: Damage.allCases)
-    func `an entry of another size, at the place of another one, or out of order is damage`(
+    func `an entry with a wrong size, offset or order is damage`(
         damage: Damage
     ) throws {
         defer { remove() }

@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: [Durability.full, .async, .memory])
-    func `commits are there when the file is opened again, and no log is written`(
+    func `commits survive reopening, without a log`(
         durability: Durability
     ) throws {
         defer { remove() }
@@ -58,7 +58,7 @@ import Testing
         #expect(try PageVerifier.faults(path: path, atMost: 3) == [])
     }
 
-    @Test func `both ways of committing take turns on one file`() throws {
+    @Test func `both commit modes can alternate on one file`() throws {
         defer { remove() }
         for round in UInt64(0)..<6 {
             let lease = try open(isPlain: round % 2 == 1)

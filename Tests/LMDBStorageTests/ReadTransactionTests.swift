@@ -10,7 +10,7 @@ import Testing
     private static let readers = 6
 
     /// Every commit writes its version to the file, so that each read returns a version.
-    @Test func `a reader that is stopped while it begins reads the version that it names`() throws {
+    @Test func `a reader that is preempted at its begin reads its registered version`() throws {
         let path = "/tmp/moonpool-readers-\(getpid())-\(UInt64.random(in: 0 ... .max))"
         defer { for suffix in ["", "-lock", "-log"] { unlink(path + suffix) } }
         let lease = try EnvironmentRegistry.open(

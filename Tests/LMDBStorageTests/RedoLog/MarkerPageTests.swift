@@ -5,7 +5,7 @@ import Testing
 
 extension LogTests {
     @Suite struct MarkerPageTests {
-        @Test func `the page shows a write to the file at once`() throws {
+        @Test func `the page shows a write to the file immediately`() throws {
             let path = "/tmp/moonpool-marker-\(getpid())-\(UInt64.random(in: 0 ... .max))"
             let writer = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
             try #require(writer >= 0)
@@ -30,7 +30,7 @@ extension LogTests {
             #expect(page.marker == LogMarker())
         }
 
-        @Test func `what cannot be mapped is read`() throws {
+        @Test func `a file that cannot be mapped is read`() throws {
             // A pipe can neither be mapped nor be read at an offset.
             var ends: [Int32] = [0, 0]
             try #require(pipe(&ends) == 0)

@@ -115,7 +115,7 @@ extension LogTests {
         }
 
         @Test(arguments: 1...Self.rounds)
-        func `the file is one that a commit has made, whatever the device has kept`(
+        func `the file has the state of a commit for every content of the device`(
             round: Int
         ) throws {
             let seed =

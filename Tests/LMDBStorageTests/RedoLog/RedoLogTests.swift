@@ -62,7 +62,7 @@ extension LogTests {
             if access(path + "-log", F_OK) == 0 { FileImage(path + "-log").write(copy + "-log") }
         }
 
-        @Test func `commits in a row make a log, which closing removes`() throws {
+        @Test func `successive commits create a log, which closing removes`() throws {
             defer { remove() }
             var lease: EnvironmentLease? = try open(threshold: 2)
             for key in 1...2 { if let lease { try commit(lease, UInt64(key)) } }
@@ -78,7 +78,7 @@ extension LogTests {
             #expect(try keys(open()) == Array(1...9))
         }
 
-        @Test func `the log is removed after a while without writes`() throws {
+        @Test func `the log is removed after a time without writes`() throws {
             defer { remove() }
             let lease = try open()
             for key in 1...9 { try commit(lease, UInt64(key)) }
@@ -95,7 +95,7 @@ extension LogTests {
             #expect(try keys(lease) == Array(1...12))
         }
 
-        @Test func `what the log holds in place is no reader to anybody`() throws {
+        @Test func `the version that the log pins does not count as a reader`() throws {
             defer { remove() }
             let lease = try open()
             for key in 1...30 { try commit(lease, UInt64(key)) }
@@ -106,7 +106,7 @@ extension LogTests {
             #expect(log.notedPins().map(\.process) == [getpid()])
         }
 
-        @Test func `pages are used again although a version is held`() throws {
+        @Test func `pages are reused although a version is open`() throws {
             defer { remove() }
             let lease = try open()
             for key in 1...8000 { try commit(lease, UInt64(key % 50), .async, size: 200) }
@@ -115,7 +115,7 @@ extension LogTests {
             #expect(used < 32 << 20, "\(used)")
         }
 
-        @Test func `a log that is not the file's own is left alone`() throws {
+        @Test func `a log of another file is not changed`() throws {
             let other = path + "-other"
             defer {
                 remove()
@@ -142,7 +142,7 @@ extension LogTests {
             #expect(try keys(third) == Array(100...109))
         }
 
-        @Test func `a file whose log is missing is refused unless it is whole`() throws {
+        @Test func `a file without its log is refused unless it is complete`() throws {
             let copy = path + "-copy"
             defer {
                 remove()
@@ -171,7 +171,7 @@ extension LogTests {
             }
         }
 
-        @Test func `a damaged log is no crash, and no other state than a commit's`() throws {
+        @Test func `a damaged log causes no crash, and the state is that of a commit`() throws {
             let copy = path + "-copy"
             defer {
                 remove()
@@ -216,7 +216,7 @@ extension LogTests {
             }
         }
 
-        @Test func `a writer without a log ends it, and the next writer with one begins it again`()
+        @Test func `a writer without a log ends the log, and the next writer with one restarts it`()
             throws
         {
             defer { remove() }
@@ -233,7 +233,7 @@ extension LogTests {
             #expect(try keys(open(copy)) == Array(1...12))
         }
 
-        @Test func `a commit that the device refuses is not there, now or after a power cut`()
+        @Test func `a commit that the device refuses has no effect, also after a power failure`()
             throws
         {
             defer {
@@ -266,11 +266,7 @@ extension LogTests {
             #expect(try keys(open(copy)) == Array(1...5) + Array(7...9))
         }
 
-        @Test
-        func
-            `a power cut loses at most the commits that did not wait for the device, the last ones first`()
-            throws
-        {
+        @Test func `a power failure loses at most the last asynchronous commits`() throws {
             let copy = path + "-copy"
             defer {
                 remove()
@@ -290,7 +286,7 @@ extension LogTests {
             }
         }
 
-        @Test func `a commit that did not wait is on the device with the next checkpoint`() throws {
+        @Test func `an asynchronous commit is on the device after the next checkpoint`() throws {
             let copy = path + "-copy"
             defer {
                 remove()
@@ -305,7 +301,7 @@ extension LogTests {
             #expect(try keys(open(copy)) == Array(1...20))
         }
 
-        @Test func `the ring of records goes round`() throws {
+        @Test func `the ring of records wraps around`() throws {
             let copy = path + "-copy"
             defer {
                 remove()
@@ -322,7 +318,7 @@ extension LogTests {
             #expect(FileImage(path + "-log").bytes.count <= LogFile.end)
         }
 
-        @Test func `only the owner reads the log of a file that only he reads`() throws {
+        @Test func `only the owner reads the log of a private file`() throws {
             defer { remove() }
             let lease = try open()
             chmod(path, 0o600)
