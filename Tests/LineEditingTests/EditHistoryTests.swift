@@ -18,13 +18,13 @@ import Testing
         }
     }
 
-    @Test func `leaves out blank entries and repetitions`() {
+    @Test func `skips blank entries and repetitions`() {
         let history = EditHistory(file: nil)
         for entry in ["", "  ", "a", "a", "a  ", "b", "a"] { history.add(entry) }
         #expect(history.entries == ["a", "b", "a"])
     }
 
-    @Test func `is for its owner's eyes`() throws {
+    @Test func `the history file is readable only by its owner`() throws {
         try withFile { file in
             EditHistory(file: file).add("secret")
             let attributes = try FileManager.default.attributesOfItem(atPath: file)
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `is cut to its newest entries`() throws {
+    @Test func `the history is truncated to its newest entries`() throws {
         try withFile { file in
             let history = EditHistory(file: file, limit: 10)
             for number in 1...25 { history.add("\(number)") }
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `works without a file that can be written`() {
+    @Test func `works without a writable file`() {
         let history = EditHistory(file: "/proc/moonpool/history")
         history.add("x")
         #expect(history.entries == ["x"])

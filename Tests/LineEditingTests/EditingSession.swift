@@ -3,7 +3,9 @@ import LineEditing
 import Synchronization
 import TestSupport
 
-/// An editor on its own thread, and its terminal. The test types keys and reads the entered lines.
+/// An editor on its own thread, and its terminal.
+///
+/// The test types keys and reads the entered lines.
 ///
 /// Ends when the terminal has sent Ctrl-D, or at the end of the test.
 final class EditingSession {

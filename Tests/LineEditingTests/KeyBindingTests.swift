@@ -83,7 +83,7 @@ private typealias Key = PseudoTerminal.Key
     @Test(arguments: [
         "bind", "bind -v nonsense", "\"unfinished", "bind ^X", "bind -e", "nonsense \u{0} 1\n\n\n",
         "bind -a", "settc", "history", "other:bind -v", "bind -s ^X text",
-    ]) func `No key file keeps the editor from reading lines`(_ bindings: String) throws {
+    ]) func `The editor reads lines with any key file`(_ bindings: String) throws {
         let session = try session(bindings + "\n")
         #expect(try session.answer("a line\r", number: 1) == .line("a line"))
         try session.end()

@@ -18,7 +18,7 @@ private typealias Key = PseudoTerminal.Key
         }
     }
 
-    @Test func `what is typed is colored, and repainted when it becomes something else`()
+    @Test func `typed text is colored, and colored again when its meaning changes`()
         throws
     {
         let session = try EditingSession(painter: Self.painter)
@@ -36,7 +36,9 @@ private typealias Key = PseudoTerminal.Key
         #expect(session.terminal.screen.unknown == [])
     }
 
-    @Test func `lines that wrap, wide characters at the edge and entries of several lines`() throws
+    @Test
+    func `wrapped lines, wide characters at the edge and entries of several lines have colors`()
+        throws
     {
         let session = try EditingSession(columns: 20, painter: Self.painter)
         // The wide character would begin in the last column.
@@ -64,7 +66,7 @@ private typealias Key = PseudoTerminal.Key
         #expect(session.terminal.screen.unknown == [])
     }
 
-    @Test func `combining characters stay with what they belong to, in its color`() throws {
+    @Test func `combining characters have the color of their base character`() throws {
         let session = try EditingSession(columns: 20, painter: Self.painter)
         session.terminal.type("12 'e\u{301}o\u{308}' 3")
         try session.terminal.wait(for: "the accents") { screen in
@@ -94,7 +96,7 @@ private typealias Key = PseudoTerminal.Key
         #expect(session.terminal.screen.unknown == [])
     }
 
-    @Test func `of a line that is higher than the window what is seen has colors`() throws {
+    @Test func `the visible part of a line that is higher than the window has colors`() throws {
         let session = try EditingSession(columns: 20, rows: 4, painter: Self.painter)
         let lines = (1...7).map { "\($0) 'row'" }
         session.terminal.type(Key.paste(lines.joined(separator: "\n")))
@@ -115,7 +117,7 @@ private typealias Key = PseudoTerminal.Key
         #expect(session.terminal.screen.unknown == [])
     }
 
-    @Test func `a line that is entered before it was painted is shown as it was typed`() throws {
+    @Test func `a line that is entered before it is colored is shown as typed`() throws {
         let session = try EditingSession(columns: 20, rows: 8, painter: Self.painter)
         // All keys arrive together, so the line is entered before it is colored.
         let pieces = "日本'語'" + Key.lineStart + "12" + "\u{5}" + "e\u{301}" + Key.left
@@ -135,7 +137,7 @@ private typealias Key = PseudoTerminal.Key
         #expect(session.terminal.screen.unknown == [])
     }
 
-    @Test func `the cursor is on a wide character before which something was inserted`() throws {
+    @Test func `inserting before a wide character keeps the cursor on it`() throws {
         let session = try EditingSession(painter: Self.painter)
         session.terminal.type("日abc" + Key.lineStart + "1")
         try session.terminal.wait(for: "the cursor behind what was inserted") { screen in
@@ -181,7 +183,7 @@ private typealias Key = PseudoTerminal.Key
     }
 
     @Test(arguments: 1...12)
-    func `whatever is typed in one go, the entered line is shown`(seed: Int) throws {
+    func `an entered line is shown after any keys in one piece`(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let columns = Int.random(in: 10...30, using: &random)
         let session = try EditingSession(columns: columns, rows: 30, painter: Self.painter)
@@ -223,7 +225,8 @@ private typealias Key = PseudoTerminal.Key
     ///
     /// The text above the prompt is not compared: libedit can leave a space instead of a wide character, or an
     /// additional row, and a line that is entered before it is colored stays without colors.
-    @Test(arguments: 1...6) func `random keys show what they show without colors`(seed: Int) throws
+    @Test(arguments: 1...6) func `random keys show the same text as without colors`(seed: Int)
+        throws
     {
         var random = SeededGenerator(seed: UInt64(seed))
         let columns = Int.random(in: 12...30, using: &random)

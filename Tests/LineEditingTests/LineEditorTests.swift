@@ -6,7 +6,7 @@ import Testing
 private typealias Key = PseudoTerminal.Key
 
 @Suite(.serialized) struct LineEditorTests {
-    @Test func `returns the line that was typed`() throws {
+    @Test func `returns the typed line`() throws {
         let session = try EditingSession()
         #expect(try session.answer("print(1)\r", number: 1) == .line("print(1)"))
         #expect(try session.answer("\r", number: 2) == .line(""))
@@ -30,7 +30,7 @@ private typealias Key = PseudoTerminal.Key
         #expect(try session.answer(Key.end, number: 2) == .endOfInput)
     }
 
-    @Test func `throws the line away at Ctrl-C and continues`() throws {
+    @Test func `discards the line at Ctrl-C and continues`() throws {
         let session = try EditingSession()
         session.terminal.type("half a li")
         try session.terminal.wait(forText: "half a li")
@@ -96,7 +96,7 @@ private typealias Key = PseudoTerminal.Key
         try session.end()
     }
 
-    @Test func `draws the line again when the window changes its size`() throws {
+    @Test func `draws the line again when the window is resized`() throws {
         let session = try EditingSession(columns: 40)
         session.terminal.type("a line of some thirty letters")
         try session.terminal.wait(forText: "letters")
@@ -132,7 +132,7 @@ private typealias Key = PseudoTerminal.Key
         try session.end()
     }
 
-    @Test func `prints above a line that has several lines`() throws {
+    @Test func `prints above an entry of several lines`() throws {
         let session = try EditingSession()
         session.terminal.type(Key.paste("do\n  x()\nend"))
         try session.terminal.wait(forText: "end")
@@ -143,7 +143,7 @@ private typealias Key = PseudoTerminal.Key
         try session.end()
     }
 
-    @Test func `recalls entries of an earlier session as they were, lines and all`() throws {
+    @Test func `recalls entries of an earlier session with all lines`() throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID())/a/history")
             .path
         defer { try? FileManager.default.removeItem(atPath: file) }
@@ -164,7 +164,7 @@ private typealias Key = PseudoTerminal.Key
         try next.end()
     }
 
-    @Test func `completes what is certain and lists the rest`() throws {
+    @Test func `completes the common part and lists the candidates`() throws {
         let session = try EditingSession { before, _ in
             let word = before.split(separator: " ").last ?? ""
             let found = ["store", "store_all", "string"].filter { $0.hasPrefix(word) }
@@ -180,7 +180,7 @@ private typealias Key = PseudoTerminal.Key
         try session.end()
     }
 
-    @Test func `keeps colors out of its sums`() throws {
+    @Test func `does not count colors as columns`() throws {
         let prompt = "\u{1}\u{1B}[32m\u{1}green\u{1}\u{1B}[0m\u{1}> "
         let session = try EditingSession(columns: 20, prompt: prompt)
         session.terminal.type("0123456789abcdefgh")
@@ -194,7 +194,7 @@ private typealias Key = PseudoTerminal.Key
         try session.end()
     }
 
-    @Test func `thins a flood and keeps its first and last lines`() throws {
+    @Test func `shortens a flood of output to its first and last lines`() throws {
         let session = try EditingSession(columns: 40, rows: 10)
         session.terminal.type("half")
         try session.terminal.wait(forText: "> half")

@@ -3,7 +3,7 @@ import LineEditing
 import Testing
 
 @Suite struct PlainLineReaderTests {
-    @Test func `gives one line after the other, and a last one without an end`() {
+    @Test func `returns one line after the other, and a last line without a line break`() {
         let pipe = Pipe()
         pipe.fileHandleForWriting.write(Data("one\n\ntwo \u{E9}\nend".utf8))
         pipe.fileHandleForWriting.closeFile()
