@@ -64,7 +64,7 @@ private struct Dice: RandomNumberGenerator {
         "return ('abc'):gsub('a', 'b', 'x')", "return string.find(nil, 'a')",
         "return ('\\255'):find('[\\200-\\255]')",
     ])
-    func `patterns give what Lua's own give`(_ code: String) {
+    func `patterns have the results of Lua's own functions`(_ code: String) {
         #expect(isSame(code))
     }
 
@@ -95,7 +95,7 @@ private struct Dice: RandomNumberGenerator {
         "local t = {'b', 'a', 'c'} table.sort(t, function(x, y) return x > y end) return table.unpack(t)",
         "local t = setmetatable({}, {__len = function() return 2 end, __index = function(_, i) return i * 10 end}) return table.concat(t, ' ')",
     ])
-    func `tables are changed as Lua's own functions change them`(_ code: String) {
+    func `tables change as with Lua's own functions`(_ code: String) {
         let expected = outcome(plain, code)
         let found = outcome(confined, code)
         // Lua's own messages about comparisons name other variables.
@@ -108,7 +108,7 @@ private struct Dice: RandomNumberGenerator {
         }
     }
 
-    @Test func `random patterns on random texts give what Lua's own give`() {
+    @Test func `random patterns on random texts have the results of Lua's own functions`() {
         var dice = Dice(state: 4)
         let pieces = [
             "a", "b", "c", ".", "%a", "%d", "%w", "%s", "%u", "%A", "[ab]", "[^b]", "[a-c]",
@@ -140,7 +140,7 @@ private struct Dice: RandomNumberGenerator {
         }
     }
 
-    @Test func `random tables are sorted, whatever the comparison says`() throws {
+    @Test func `random tables are sorted with any comparison`() throws {
         var dice = Dice(state: 7)
         for _ in 0..<200 {
             let values = (0..<Int.random(in: 0...60, using: &dice)).map { _ in

@@ -23,7 +23,7 @@ struct Broken: ScriptError, Equatable {
         }
     }
 
-    @Test func `a Swift error comes back as the very error through three Lua functions`() {
+    @Test func `a Swift error passes unchanged through three Lua functions`() {
         let caught = error(
             """
             local function a() fail() end
@@ -37,7 +37,7 @@ struct Broken: ScriptError, Equatable {
         #expect(caught?.traceback?.contains("file.lua:2:") == true)
     }
 
-    @Test func `a script reads code and message of a Swift error and can raise it again`() throws {
+    @Test func `a script can read code and message of a Swift error and raise it again`() throws {
         let results = try state.run(
             """
             local ok, err = pcall(fail)
@@ -71,7 +71,7 @@ struct Broken: ScriptError, Equatable {
         #expect(caught?.traceback?.contains("in upvalue 'inner'") == true)
     }
 
-    @Test func `messages of values that are not strings follow lua's wording`() {
+    @Test func `errors with values other than strings have lua's messages`() {
         #expect(error("error({})")?.message == "(error object is a table value)")
         #expect(error("error()")?.message == "(error object is a nil value)")
         #expect(
@@ -88,7 +88,7 @@ struct Broken: ScriptError, Equatable {
                 == "(error object is a table value)")
     }
 
-    @Test func `syntax errors say whether more text could help`() {
+    @Test func `syntax errors distinguish incomplete text`() {
         let incomplete = error("for i = 1, 2 do")
         #expect(incomplete?.kind == .syntax)
         #expect(incomplete?.isIncomplete == true)
@@ -96,7 +96,7 @@ struct Broken: ScriptError, Equatable {
         #expect(incomplete?.traceback == nil)
     }
 
-    @Test func `an error of a closed state says so`() throws {
+    @Test func `an error of a closed state reports the closed state`() throws {
         let function = try #require(try state.run("return print").first?.function)
         state.close()
         do {

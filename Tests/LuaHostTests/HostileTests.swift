@@ -121,10 +121,7 @@ private let rowMethods = LuaLiveMethods(
         #expect(try state.run("return rex.name") == ["Rex"])
     }
 
-    @Test
-    func `objects are made from a table in one pass, and the general way where that declines`()
-        throws
-    {
+    @Test func `objects are created from a table in one pass, or by the general path`() throws {
         #expect(
             try state.run(
                 "local r = maker:create('Row', {name = 'Max', age = 1}) return r:key(), r.name")
@@ -146,7 +143,7 @@ private let rowMethods = LuaLiveMethods(
                 ])
     }
 
-    @Test func `a walk gives every key, in batches, and its errors are raised`() throws {
+    @Test func `an iteration returns every key, in batches, and raises errors`() throws {
         rows.rows = (0..<2000).map { ["age": .integer(Int64($0))] }
         for count in [0, 1, 255, 256, 257, 512, 1000] {
             let result = try state.run(
@@ -216,7 +213,7 @@ private let rowMethods = LuaLiveMethods(
         "rex.key()",
         "maker.each(rex, 1)",
     ])
-    func `whatever a script does to a userdata is an error`(_ code: String) {
+    func `every invalid operation on a userdata is an error`(_ code: String) {
         do {
             try state.run(code)
             Issue.record("no error")
@@ -225,7 +222,7 @@ private let rowMethods = LuaLiveMethods(
         }
     }
 
-    @Test func `members and near names come from the declaration`() {
+    @Test func `members and similar names come from the declaration`() {
         #expect(Maker.type.members.map(\.name) == ["create", "each"])
         #expect(nearestName(to: "creat", in: ["create", "each"]) == "create")
         #expect(nearestName(to: "zzz", in: ["create", "each"]) == nil)

@@ -62,14 +62,14 @@ func interrupted(
         "local co = coroutine.wrap(function() setmetatable({}, {__gc = function() while true do end end}) ready() collectgarbage() end) co()",
         "ready() debug.sethook(function() while true do end end, 'l')\nlocal x = 1\nx = 2",
     ])
-    func `stops`(_ code: String) {
+    func `an interrupt stops code of every kind`(_ code: String) {
         let error = interrupted(code)
         #expect(error?.kind == .interrupted)
         #expect(error?.underlying is LuaInterrupted)
         #expect(error?.message == "interrupted")
     }
 
-    @Test func `the traceback of a stopped run shows where it was`() {
+    @Test func `the traceback of a stopped run shows its location`() {
         let error = interrupted("local function busy()\n ready()\n while true do end\nend\nbusy()")
         #expect(error?.traceback?.contains("file.lua:3: in ") == true)
         #expect(error?.traceback?.contains("file.lua:5: in main chunk") == true)
@@ -102,7 +102,7 @@ func interrupted(
         #expect(results == [true, "function", 1000])
     }
 
-    @Test func `no hook is left behind, in coroutines neither`() throws {
+    @Test func `all hooks are removed, also in coroutines`() throws {
         let state = LuaState()
         let error = interrupted(
             "kept = coroutine.create(function() ready() while true do coroutine.yield() end end) while true do coroutine.resume(kept) end",
@@ -118,8 +118,7 @@ func interrupted(
         "local co = coroutine.create(function() ready() while true do end end) coroutine.resume(co) return 42",
         "xpcall(function() ready() while true do end end, function() while true do end end) return 42",
     ])
-    func `a catchable stop can be caught once, and the code may end by itself`(code: String) throws
-    {
+    func `a catchable stop can be caught once, and the code can end`(code: String) throws {
         let state = LuaState()
         #expect(interrupted(code, state: state, force: .catchable) == nil)
         #expect(try state.run("return 1") == [1])
@@ -139,7 +138,7 @@ func interrupted(
         #expect(try state.run("for i = 1, 1000 do end return debug.gethook() == nil") == [true])
     }
 
-    @Test func `a request that comes too late is void`() throws {
+    @Test func `a late request has no effect`() throws {
         let state = LuaState()
         let interrupt = state.makeInterrupt()
         #expect(interrupt.request() == false)
@@ -149,7 +148,7 @@ func interrupted(
         #expect(interrupt.request() == false)
     }
 
-    @Test func `a host function sees that its run is stopped, and the error passes through it`() {
+    @Test func `a host function can detect a stop, and the error passes through it`() {
         let state = LuaState()
         let seen = Mutex<[Bool]>([])
         state.globals["guarded"] = .function(

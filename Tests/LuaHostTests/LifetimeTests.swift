@@ -81,7 +81,7 @@ final class Probe {
         #expect(Probe.count("emptied") == 0)
     }
 
-    @Test func `closing a state releases everything, and references that outlive it do no harm`()
+    @Test func `closing a state releases everything, and later references are safe`()
         throws
     {
         let state = LuaState()
@@ -97,7 +97,7 @@ final class Probe {
         #expect(table.count == 0)
     }
 
-    @Test func `references may be dropped on another thread`() throws {
+    @Test func `references can be released on another thread`() throws {
         let state = LuaState()
         state.collectGarbage()
         let before = state.memory.used

@@ -39,7 +39,7 @@ private let stubborn = [
         }
     }
 
-    @Test(arguments: stubborn) func `nothing outlasts a time limit`(_ code: String) throws {
+    @Test(arguments: stubborn) func `no code exceeds a time limit`(_ code: String) throws {
         let state = stateWithThrough()
         #expect(state.setTimeLimit(.milliseconds(20)))
         let error = failure(state, code)
@@ -50,7 +50,7 @@ private let stubborn = [
         #expect(try state.run("return 1 + 1") == [2], "the next run has time of its own")
     }
 
-    @Test(arguments: stubborn) func `nothing outlasts an instruction limit`(_ code: String) throws {
+    @Test(arguments: stubborn) func `no code exceeds an instruction limit`(_ code: String) throws {
         let state = stateWithThrough()
         state.setInstructionLimit(100_000)
         let error = failure(state, code)
@@ -59,7 +59,7 @@ private let stubborn = [
         #expect(try state.run("local n = 0 for i = 1, 10000 do n = n + 1 end return n") == [10_000])
     }
 
-    @Test func `a script that catches the error sees its code, and still ends`() throws {
+    @Test func `a script can catch the error with its code, and is still stopped`() throws {
         let state = LuaState()
         state.setInstructionLimit(50_000)
         var seen: [LuaValue] = []
@@ -75,7 +75,7 @@ private let stubborn = [
         #expect(!seen.contains("never"))
     }
 
-    @Test func `a coroutine that outlives a stopped run is limited in the next one`() throws {
+    @Test func `a coroutine of a stopped run is limited in the next run`() throws {
         let state = LuaState()
         state.setInstructionLimit(50_000)
         _ = failure(
@@ -103,7 +103,7 @@ private let stubborn = [
         }
     }
 
-    @Test func `runs within the limits are not touched`() throws {
+    @Test func `runs within the limits are not affected`() throws {
         let state = LuaState()
         state.setTimeLimit(.seconds(60))
         state.setInstructionLimit(10_000_000)
@@ -115,7 +115,7 @@ private let stubborn = [
         #expect(try state.run("for i = 1, 20000000 do end return 1") == [1])
     }
 
-    @Test func `a limit that a run takes away does not stop the next one`() throws {
+    @Test func `a removed limit does not stop the next run`() throws {
         let state = LuaState()
         let free = state.makeFunction("free") { call in
             // The thread that watches the time must see the deadline of this run.
@@ -141,7 +141,7 @@ private let stubborn = [
         while clock.now < end { try state.run("for i = 1, 1000000 do end") }
     }
 
-    @Test func `short runs one after the other are not stopped for the time of all`() throws {
+    @Test func `a time limit applies to each run, not to their sum`() throws {
         let state = LuaState()
         state.setTimeLimit(.seconds(1))
         let clock = ContinuousClock()
@@ -149,7 +149,7 @@ private let stubborn = [
         while clock.now < end { try state.run("for i = 1, 1000 do end") }
     }
 
-    @Test func `states with time limits come and go`() throws {
+    @Test func `states with time limits can be created and closed repeatedly`() throws {
         for _ in 0..<200 {
             let state = LuaState()
             state.setTimeLimit(.seconds(1))

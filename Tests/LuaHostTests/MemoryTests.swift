@@ -40,7 +40,7 @@ import Testing
         "pcall(coroutine.wrap(grow))",
         "pcall(pcall, error, select(2, pcall(grow)))",
     ])
-    func `every way to catch the limit gives the error with its code`(_ call: String) throws {
+    func `every way to catch the limit returns the error with its code`(_ call: String) throws {
         let state = limited(to: 1 << 20)
         state.countMemory()
         let grow = "local function grow() local t = {} while true do t[#t + 1] = {} end end "
@@ -106,8 +106,7 @@ import Testing
         #expect(result == [true])
     }
 
-    @Test func `memory that objects of one size have freed serves objects of another size`() throws
-    {
+    @Test func `memory of freed objects is reused for objects of another size`() throws {
         let state = limited(to: 4 << 20)
         state.countMemory()
         for size in [40, 100, 300, 900, 5000, 40_000, 100] {
@@ -183,7 +182,7 @@ import Testing
         "local m = setmetatable({}, {__tostring = function(s) return tostring(s) end}) tostring(m)",
         "xpcall(function() error('x') end, function(e) error(e) end) error('end')",
     ])
-    func `overflows end as errors`(_ code: String) throws {
+    func `overflows are errors`(_ code: String) throws {
         let state = LuaState()
         state.globals["through"] = .function(
             state.makeFunction("through") { call in
