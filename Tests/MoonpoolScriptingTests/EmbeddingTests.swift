@@ -24,7 +24,7 @@ import Testing
         return lines
     }
 
-    @Test func `the example prints what it says it prints`() async throws {
+    @Test func `the example prints the documented output`() async throws {
         let printed = Mutex<[String]>([])
         try await Shop { line in printed.withLock { $0.append(line) } }.open()
         let source = try lines(of: "examples/embedding/Sources/rules/Shop.swift")
@@ -55,7 +55,7 @@ import Testing
         #expect(count > 0)
     }
 
-    @Test func `what the pages show works`() async throws {
+    @Test func `the examples of the pages work`() async throws {
         let folder = try TemporaryFolder()
         try folder.make("data")
         try folder.make("library")

@@ -62,7 +62,7 @@ private final class Gate: ScriptObject {
         #expect(await error { try await engine.run("return 1") }?.code == .closed)
     }
 
-    @Test func `an error type of the program has its code in Lua, however it is thrown`()
+    @Test func `an error type of the program keeps its code in Lua`()
         async throws
     {
         let engine = try ScriptEngine(.sandboxed(limits: .none))
@@ -108,7 +108,7 @@ private final class Gate: ScriptObject {
         await engine.close()
     }
 
-    @Test func `a function of the host that meets a limit of its script gets an error with a code`()
+    @Test func `a host function that exceeds a limit of its script receives an error with a code`()
         async throws
     {
         let engine = try ScriptEngine(

@@ -55,8 +55,7 @@ private struct Refused: Error, Equatable { let what: String }
     }
 
     @Test
-    func
-        `timers that are due while a run is stopped are called after it, each in a run of its own`()
+    func `due timers of a stopped run are called after it, each in its own run`()
         async throws
     {
         let reports = Mutex<[ScriptReport]>([])
@@ -134,7 +133,7 @@ private struct Refused: Error, Equatable { let what: String }
         }
     }
 
-    @Test func `a mismatch inside of a table is named with its place`() async throws {
+    @Test func `a mismatch inside a table is reported with its path`() async throws {
         let engine = try ScriptEngine(.sandboxed(limits: .none))
         await #expect {
             _ = try await engine.run("return { a = { 1, 'x' } }", as: [String: [Int]].self)
@@ -165,7 +164,7 @@ private struct Refused: Error, Equatable { let what: String }
             "bad argument #1 to 'app.unnamed' (string of UTF-8 expected, got other bytes)"
         ),
     ])
-    func `an argument of another type is an error that names it`(
+    func `an argument of a wrong type is an error with its name`(
         _ call: String, message: String
     ) async throws {
         let engine = try ScriptEngine(.sandboxed(limits: .none))
@@ -177,14 +176,14 @@ private struct Refused: Error, Equatable { let what: String }
     }
 
     @Test(arguments: ["", "a b", "a.", "1a", "end", "a(", "a(1)", "a(b", "ä", "a..b"])
-    func `a bad signature is an error`(_ signature: String) throws {
+    func `an invalid signature is an error`(_ signature: String) throws {
         let engine = try ScriptEngine(.sandboxed(limits: .none))
         #expect(throws: LuaArgumentError.self) {
             try engine.register(signature) { (a: Int) in a }
         }
     }
 
-    @Test func `errors go through Lua and come out as they were`() async throws {
+    @Test func `errors pass through Lua unchanged`() async throws {
         let engine = try ScriptEngine(.sandboxed(limits: .none))
         try engine.register("refuse(what)") { (what: String) -> Int in throw Refused(what: what) }
         try engine.register("fail") { () -> Int in
@@ -217,7 +216,7 @@ private struct Refused: Error, Equatable { let what: String }
         #expect(text == "rex!max!")
     }
 
-    @Test func `an error of an async function is raised where it was called`() async throws {
+    @Test func `an error of an async function is raised at its call`() async throws {
         let engine = try ScriptEngine(.sandboxed(limits: .none))
         try engine.register("fetch") { () async throws -> Int in
             await Task.yield()
@@ -233,7 +232,7 @@ private struct Refused: Error, Equatable { let what: String }
     @Test(arguments: [
         "pcall(wait)", "begin() while true do pcall(error) end", "pcall(wait) while true do end",
     ])
-    func `a stop ends what runs and cancels what it waits for`(_ code: String) async throws {
+    func `a stop ends the running script and cancels its wait`(_ code: String) async throws {
         let engine = try ScriptEngine(.sandboxed(limits: .none))
         let began = Flag()
         let canceled = Flag()
@@ -271,7 +270,7 @@ private struct Refused: Error, Equatable { let what: String }
         #expect(try await engine.run("return 1") == 1)
     }
 
-    @Test func `limits stop each run by itself`() async throws {
+    @Test func `limits apply to each run separately`() async throws {
         let engine = try ScriptEngine(
             .sandboxed(
                 limits: ScriptLimits(
@@ -285,7 +284,7 @@ private struct Refused: Error, Equatable { let what: String }
         }
     }
 
-    @Test func `an engine that has reached its memory limit continues, and closes in order`()
+    @Test func `an engine at its memory limit continues, and closes in order`()
         async throws
     {
         let other = try ScriptEngine(.sandboxed)
@@ -309,7 +308,7 @@ private struct Refused: Error, Equatable { let what: String }
         #expect(try await other.run("return 1") == 1)
     }
 
-    @Test func `classes of Swift are classes of Lua`() async throws {
+    @Test func `Swift classes are Lua classes`() async throws {
         let engine = try ScriptEngine(.sandboxed(limits: .none))
         try engine.register(Counter.self)
         let counter = Counter(5)
@@ -377,7 +376,7 @@ private struct Refused: Error, Equatable { let what: String }
         await #expect(throws: ScriptFailure.self) { try await engine.run(file: "/nowhere.lua") }
     }
 
-    @Test func `the host opens a store for its scripts, who open no files`() async throws {
+    @Test func `the host opens a store for scripts that cannot open files`() async throws {
         let folder = try TemporaryFolder()
         let engine = try ScriptEngine(.sandboxed(limits: .none))
         try await engine.open(.file(folder.path + "/zoo.moonpool"))
@@ -392,7 +391,7 @@ private struct Refused: Error, Equatable { let what: String }
             await failure(engine, "moonpool.open(store.path .. '2')")?.code == "invalid_argument")
     }
 
-    @Test func `print goes where the host wants it`() async throws {
+    @Test func `print writes to the host's output`() async throws {
         let lines = Mutex<[String]>([])
         var configuration = ScriptConfiguration.sandboxed
         configuration.output = { line in lines.withLock { $0.append(line) } }
@@ -401,7 +400,7 @@ private struct Refused: Error, Equatable { let what: String }
         #expect(lines.withLock { $0 } == ["a\t1\tnil\n", "\n"])
     }
 
-    @Test func `runs of many tasks all end, and those after the end throw`() async throws {
+    @Test func `all runs of many tasks end, and later ones throw`() async throws {
         let engine = try ScriptEngine(.sandboxed(limits: .none))
         let sum = try await withThrowingTaskGroup(of: Int.self) { group in
             for number in 1...200 {

@@ -101,7 +101,7 @@ private struct Tenant: Sendable, Equatable {
         await engine.close()
     }
 
-    @Test func `a store in memory is shared by name with Swift and other engines`() async throws {
+    @Test func `Swift and other engines share an in-memory store by name`() async throws {
         let host = try Store(.memory("shared"), models: Cat.self, Owner.self, on: nil)
         defer { host.close() }
         let first = try await engine("shared")
@@ -197,7 +197,7 @@ private struct Tenant: Sendable, Equatable {
         await engine.close()
     }
 
-    @Test func `a value that has no Lua form is an error of the library`() async throws {
+    @Test func `a value without a Lua form is an error of the library`() async throws {
         struct Limits: Codable {
             var names = ["a"]
             var most = [1, UInt64.max]
@@ -224,7 +224,8 @@ private struct Tenant: Sendable, Equatable {
         await engine.close()
     }
 
-    @Test func `calls know the state of the host and join the script's write`() async throws {
+    @Test func `calls have the state of the host and are part of the script's write`() async throws
+    {
         let engine = try await engine("calls")
         try engine.register("birthday(cat)") { (call: ScriptCall<Tenant>, cat: Live<Cat>) in
             call.state.calls += 1
@@ -272,7 +273,9 @@ private struct Tenant: Sendable, Equatable {
         await engine.close()
     }
 
-    @Test func `Codable values, dates and identifiers pass both ways`() async throws {
+    @Test func `Codable values, dates and identifiers are converted in both directions`()
+        async throws
+    {
         let engine = try await engine("coded")
         let moment = Date(timeIntervalSince1970: 1_000_000)
         let identifier = UUID()
@@ -306,7 +309,7 @@ private struct Tenant: Sendable, Equatable {
         await engine.close()
     }
 
-    @Test func `a module that does not compile leaves the old one`() async throws {
+    @Test func `a module that does not compile keeps the old one`() async throws {
         let engine = try await engine("modules")
         try await engine.load("rules", source: "return { limit = 1 }")
         try await engine.run("rules = require 'rules'")
@@ -326,7 +329,7 @@ private struct Tenant: Sendable, Equatable {
 }
 
 @Suite struct ScriptOutputTests {
-    @Test func `output gets print, io.write and io.stderr by lines`() async throws {
+    @Test func `output receives the lines of print, io.write and io.stderr`() async throws {
         let lines = Mutex<[String]>([])
         let engine = try ScriptEngine(
             ScriptConfiguration(output: { line in lines.withLock { $0.append(line) } }))

@@ -31,7 +31,7 @@ private struct Refused: Error {}
     }
 
     @Test(arguments: [true, false])
-    func `an idle engine takes less than 250 KiB`(isSandboxed: Bool) async throws {
+    func `an idle engine uses less than 250 KiB`(isSandboxed: Bool) async throws {
         // Runs in its own process, because the allocations of other tests would count.
         await #expect(processExitsWith: .success) {
             [isSandboxed = isSandboxed as Bool] in
@@ -69,7 +69,7 @@ private struct Refused: Error {}
         await neighbor.close()
     }
 
-    @Test func `closing an engine ends what it runs, its timers and its observers`() async throws {
+    @Test func `closing an engine ends its runs, timers and observers`() async throws {
         let threads = ScriptThreads(count: 1)
         let calls = Mutex<[String]>([])
         func engine(_ name: String) async throws -> ScriptEngine {
@@ -150,7 +150,7 @@ private struct Refused: Error {}
         for engine in engines { await engine.close() }
     }
 
-    @Test func `three hundred scripts wait on one thread at once`() async throws {
+    @Test func `three hundred scripts wait on one thread at the same time`() async throws {
         let threads = ScriptThreads(count: 1)
         let engines = try (0..<300).map { _ in
             try ScriptEngine(.sandboxed(limits: .none), on: threads)
@@ -197,7 +197,7 @@ private struct Refused: Error {}
         await #expect(throws: ScriptFailure.self) { try await pool.withEngine(for: 1) { _ in } }
     }
 
-    @Test func `the engines that were not used for longest are closed`() async throws {
+    @Test func `the least recently used engines are closed`() async throws {
         let pool = ScriptEnginePool<String>(idleLimit: 2)
         for key in ["a", "b", "c", "a", "d"] {
             try await pool.withEngine(for: key) { try await $0.run("n = (n or 0) + 1") }
@@ -210,7 +210,7 @@ private struct Refused: Error {}
         await pool.close()
     }
 
-    @Test func `an engine that cannot be prepared is tried again`() async throws {
+    @Test func `preparing an engine again is possible after a failure`() async throws {
         let tries = Mutex(0)
         let pool = ScriptEnginePool<Int> { _, _ in
             let number = tries.withLock { tries in

@@ -184,7 +184,7 @@ private final class Box: ScriptObject {
         await engine.close()
     }
 
-    @Test func `an identifier goes through an asynchronous function`() async throws {
+    @Test func `an asynchronous function takes and returns an identifier`() async throws {
         let engine = try ScriptEngine(.sandboxed(limits: .none))
         try await engine.open(.memory("stub pets"), models: Pet.self)
         let ids = Mutex<[ObjectID<Pet>]>([])
