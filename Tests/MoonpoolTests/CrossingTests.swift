@@ -108,7 +108,7 @@ import Testing
         #expect(before.map { $0.objects.map(\.isbn) } == [[1, 3, 5], [2, 4]])
     }
 
-    @Test func `an actor with an executor of its own keeps its thread, and others are refused`()
+    @Test func `an actor with its own executor keeps its thread, and calls on other threads throw`()
         async throws
     {
         let worker = Worker()

@@ -52,7 +52,7 @@ private struct Failed: Error {}
         #expect(code { _ = try store.refresh() } == .closed)
     }
 
-    @Test func `messages name Swift's functions, and no word of Lua`() throws {
+    @Test func `messages contain names of Swift functions and no Lua terms`() throws {
         let store = try Store(.memory("words"), models: Twin.self, on: nil)
         defer { store.close() }
         let twin = try store.writeNow { tx in try tx.insert(Twin(id: 1)) }
@@ -94,7 +94,7 @@ private struct Failed: Error {}
             } == .invalidSchema)
     }
 
-    @Test func `an error of a closure is thrown as it is`() throws {
+    @Test func `an error of a closure is thrown unchanged`() throws {
         let folder = try TemporaryFolder()
         let path = folder.file("twins.moonpool")
         let store = try Store(.file(path), models: Twin.self, version: 1, on: nil)

@@ -77,7 +77,7 @@ private actor Tracker {
         return store
     }
 
-    @MainActor @Test func `a scope is called for a property that it has read and no other`()
+    @MainActor @Test func `a scope is called only for properties that it has read`()
         async throws
     {
         let store = try open(.memory("observable"))
@@ -300,7 +300,7 @@ private actor Tracker {
     }
 
     @Test(arguments: [(true, true), (nil, false)])
-    func `another actor tracks reads of a store that is observable`(
+    func `another actor tracks reads of an observable store`(
         isObservable: Bool?, isCalled: Bool
     ) async throws {
         let location = StoreLocation.memory("observable-actor-\(isCalled)")

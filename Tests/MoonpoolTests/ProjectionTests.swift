@@ -107,7 +107,7 @@ private struct Swapped: Projection {
         #expect(try await changes.next() == nil)
     }
 
-    @Test func `chosen properties alone notify`() async throws {
+    @Test func `only chosen properties notify`() async throws {
         let store = try store("projection-chosen")
         defer { store.close() }
         let dune = try await store.write { tx in try tx.insert(Book(isbn: 1, title: "Dune")) }
@@ -158,7 +158,7 @@ private struct Swapped: Projection {
         #expect(rows.map(\.title) == ["Book 1", "Book 2", "Book 3"])
     }
 
-    @Test func `values begins with the values now`() async throws {
+    @Test func `values begins with the current values`() async throws {
         let store = try store("projection-values")
         defer { store.close() }
         let dune = try await store.write { tx in try tx.insert(Book(isbn: 1, title: "Dune")) }
@@ -168,7 +168,7 @@ private struct Swapped: Projection {
         #expect(try await values.next()?.title == "Arrakis")
     }
 
-    @Test func `a path that may lead nowhere needs an optional property`() async {
+    @Test func `a path through an optional link needs an optional property`() async {
         await #expect(processExitsWith: .failure) {
             let store = try Store(
                 .memory("wrong"), models: Book.self, Author.self, Shelf.self, on: nil)

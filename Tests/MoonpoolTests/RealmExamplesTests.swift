@@ -22,7 +22,7 @@ import Testing
         #expect(isDownloaded)
     }
 
-    @Test func `a worker runs closures on a thread of its own`() async throws {
+    @Test func `a worker runs closures on its own thread`() async throws {
         let worker = RealmExamples.BackgroundWorker()
         let threads = Mutex<Set<UInt>>([])
         for _ in 0..<3 {

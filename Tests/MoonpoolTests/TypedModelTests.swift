@@ -63,7 +63,7 @@ import Testing
         #expect(book.cover == [1, 2, 3])
     }
 
-    @Test func `links show the linked object and follow it backwards`() throws {
+    @Test func `links show the linked object, and backlinks the linking ones`() throws {
         let store = try open()
         defer { store.close() }
         let (dune, ann) = try store.writeNow { tx in
@@ -161,7 +161,7 @@ import Testing
         #expect(store.all(Book.self).count == 1)
     }
 
-    @Test func `an error rolls a write back, also that of an assignment`() throws {
+    @Test func `an error rolls back a write, including an error of an assignment`() throws {
         struct Oops: Error {}
         let store = try open()
         defer { store.close() }

@@ -89,7 +89,7 @@ private struct MoodNumbers: Model {
         #expect(live.sensor?.name == "roof")
     }
 
-    @Test func `a raw value without a case reads as nil where it is optional`() throws {
+    @Test func `an optional raw value without a case reads as nil`() throws {
         let numbers = try Store(.memory("moods"), models: MoodNumbers.self, on: nil)
         defer { numbers.close() }
         try numbers.writeNow { tx in
@@ -139,8 +139,7 @@ private struct MoodNumbers: Model {
             "isbn > 2 limit(2) where(pages > 30) sort(pages desc)", [4])
     }
 
-    @Test func `opening on an actor migrates the file, with the objects as they were`() async throws
-    {
+    @Test func `opening on an actor migrates the file and shows the old objects`() async throws {
         let folder = try TemporaryFolder()
         let location = StoreLocation.file("\(folder.path)/moods.moonpool")
         let old = try Store(location, models: MoodNumbers.self, on: nil)
