@@ -7,7 +7,7 @@ import Testing
 @Suite struct CoalescedChangesTests {
     /// The reported changes convert the old sequence with the silent changes to the current sequence.
     @Test(arguments: 1...60)
-    func `random commits`(seed: UInt64) {
+    func `random commits have exact coalesced changes`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         let count = Int.random(in: 0...12, using: &random)
         var next = Int64(count)

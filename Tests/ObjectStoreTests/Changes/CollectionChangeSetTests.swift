@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: 1...200)
-    func `sequences with repeated keys are led over`(seed: UInt64) {
+    func `change sets support sequences with repeated keys`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         func sequence() -> [ObjectKey] {
             (0..<Int.random(in: 0...12, using: &random)).map { _ in
@@ -44,7 +44,7 @@ import Testing
         #expect(scenario.apply(changes) == scenario.new)
     }
 
-    @Test func `of two ways to move, the modified row is the one that moves`() {
+    @Test func `if either of two rows can be the moved one, the modified row is`() {
         let keys = [0, 1].map(ObjectKey.init(rawValue:))
         let changes = SequenceDifference.changes(from: keys, to: keys.reversed()) { $0 == keys[0] }
         #expect(changes.deletions == [0])

@@ -6,7 +6,7 @@ import Testing
 /// Edits by position, and their effect on a sequence.
 @Suite struct EditedSequenceTests {
     @Test(arguments: 1...200)
-    func `edits lead to the sequence that making them gives`(seed: UInt64) throws {
+    func `edits give the same sequence as applying them one by one`(seed: UInt64) throws {
         var random = SplitMix(seed: seed)
         let count = Int.random(in: 0...12, using: &random)
         var next = count
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `edits that do not fit the sequence are refused`() {
+    @Test func `invalid edits are refused`() {
         let wrong: [CollectionEdits.Edit] = [
             .insert(at: 4, count: 1), .insert(at: -1, count: 1), .insert(at: 0, count: 0),
             .insert(at: 0, count: .max), .remove(at: 2, count: 2), .remove(at: -1, count: 1),
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: 1...100)
-    func `the first rows of a changed sequence change as the sequence says`(seed: UInt64) {
+    func `the first rows of a changed sequence agree with the sequence`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         func keys(_ numbers: some Sequence<Int>) -> [ObjectKey] {
             numbers.map { ObjectKey(rawValue: Int64($0)) }
@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test(arguments: 1...20)
-    func `listed keys are where an array has them`(seed: UInt64) {
+    func `listed keys have the indexes of an array`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         func key() -> ObjectKey { ObjectKey(rawValue: .random(in: 0...300, using: &random)) }
         var array = (0..<Int.random(in: 0...2000, using: &random)).map { _ in key() }

@@ -67,7 +67,7 @@ import Testing
         for position in model.indices { #expect(keys.key(at: position) == model[position]) }
     }
 
-    @Test func `a sequence that lost all its keys takes new ones`() {
+    @Test func `keys can be added to a sequence that has lost all keys`() {
         var keys = SortedKeys(inOrder: [CodedOrder.byKey.coded(ObjectKey(rawValue: 4))])
         keys.remove(at: 0)
         #expect(keys.count == 0)

@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func `a version that is held is the same view when it is asked for again`() throws {
+    @Test func `opening an open version again returns the same view`() throws {
         var random = SplitMix(seed: 1)
         var world = try HistoryWorld()
         try world.commit(5, in: world.store, using: &random)
@@ -39,7 +39,7 @@ import Testing
         #expect(try world.store.at(version) !== past)
     }
 
-    @Test func `versions that are not there are refused with the oldest that is`() throws {
+    @Test func `an unavailable version is an error with the oldest available one`() throws {
         let folder = TemporaryFolder()
         var configuration = StoreConfiguration(
             .file(folder.file("a.moonpool")), schema: HistoryWorld.classes, durability: .memory,
@@ -78,7 +78,7 @@ import Testing
         ]
     }
 
-    @Test func `versions can be read after the file was closed and opened again`() throws {
+    @Test func `versions can be read after the file is reopened`() throws {
         let folder = TemporaryFolder()
         let configuration = StoreConfiguration(
             .file(folder.file("a.moonpool")), schema: HistoryWorld.classes, durability: .memory)

@@ -6,7 +6,8 @@ import Testing
 /// Restoring the state of a version as one commit.
 @Suite struct RestoreTests {
     @Test(arguments: 1...15)
-    func `A restored version has the data of the version, and redo returns`(seed: UInt64) throws {
+    func `A restored version has the data of the version, and redo reverts it`(seed: UInt64) throws
+    {
         var random = SplitMix(seed: seed)
         let world = try ObservedWorld(objects: 8)
         try world.store.write {
@@ -51,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `Versions that are not kept, the present one and later ones are refused`() throws {
+    @Test func `Unavailable versions, the current one and later ones are refused`() throws {
         let world = try ObservedWorld()
         let version = world.store.version
         _ = storeError(.invalidArgument) { try world.store.restore(version) }

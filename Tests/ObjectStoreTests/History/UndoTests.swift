@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct UndoTests {
     @Test(arguments: 1...15)
-    func `undoing and redoing go back and forth through exactly what was`(seed: UInt64) throws {
+    func `undo and redo restore exact states`(seed: UInt64) throws {
         var random = SplitMix(seed: seed)
         var world = try HistoryWorld()
         // A model for a user: the states before the current one, and those that can be redone.
@@ -57,7 +57,7 @@ import Testing
         #expect(faults.isEmpty, "\(faults)")
     }
 
-    @Test func `objects that come back are the same objects, with their links`() throws {
+    @Test func `restored objects are the same objects, with their links`() throws {
         let store = try Store.temporary(HistoryWorld.classes)
         func values(_ id: Int64) -> Value { .dictionary(PastVersionTests.values(id)) }
         let (one, two) = try store.write {
@@ -115,7 +115,7 @@ import Testing
         #expect(token.isValid && !object.isValid)
     }
 
-    @Test func `what cannot be undone is refused and changes nothing`() throws {
+    @Test func `an impossible undo is refused and changes nothing`() throws {
         let store = try Store.temporary(HistoryWorld.classes)
         let version = store.version
         let schema = storeError(.invalidArgument) { try store.undo() }
@@ -142,7 +142,7 @@ import Testing
     }
 
     @Test(arguments: 1...6)
-    func `edits here and there in long collections are undone and redone exactly`(seed: UInt64)
+    func `scattered edits in long collections are undone and redone exactly`(seed: UInt64)
         throws
     {
         var random = SplitMix(seed: seed)
@@ -197,7 +197,7 @@ import Testing
         #expect(faults.isEmpty, "\(faults)")
     }
 
-    @Test func `a long list keeps only what an edit has touched`() throws {
+    @Test func `the history of a long list contains only the edited parts`() throws {
         let store = try Store.temporary(HistoryWorld.classes)
         let thing = try store.write {
             let thing = try store.create("Thing", .dictionary(PastVersionTests.values(1)))

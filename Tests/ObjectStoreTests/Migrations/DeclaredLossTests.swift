@@ -73,7 +73,7 @@ import Testing
         #expect(try values("n", store) == [.int(42), .int(7)])
     }
 
-    @Test func `elements that become required are kept where none is nil`() throws {
+    @Test func `elements that become required are kept if none is nil`() throws {
         let optional = Property("l", .int, isOptional: true, collection: .list)
         let required = Property("l", .int, collection: .list)
         try fill(optional, .list([.int(1), .int(2)]), .list([]))
@@ -164,7 +164,7 @@ import Testing
         #expect(store.schema.find("P")?.property(named: "v")?.type == after.type)
     }
 
-    @Test func `code answers for values that do not convert, also with zero`() throws {
+    @Test func `code provides values that do not convert, also zero`() throws {
         try fill(Property("v", .string), "12", "many", "none")
         let after = [person(Property("v", .int))]
         let error = storeError(.typeMismatch) {
@@ -184,7 +184,7 @@ import Testing
         #expect(try values("v", store) == [.int(12), .int(0)])
     }
 
-    @Test func `a numbered migration is refused on an empty store too`() throws {
+    @Test func `a numbered migration refuses data loss on an empty store too`() throws {
         try world.fill([person(Property("phone", .string)), ClassSchema("Toy", [])], [])
         let store = try world.open(nil)
         func migrate(_ dropping: Set<String>) throws {

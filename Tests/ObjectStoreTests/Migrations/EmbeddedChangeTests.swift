@@ -33,7 +33,7 @@ import Testing
         #expect(try store.objects("Address").count() == 1)
     }
 
-    @Test func `none or several parents are an error, unless the migration repairs it`() throws {
+    @Test func `zero or several parents are an error, unless the migration corrects this`() throws {
         try fill(shared: false, lonely: true)
         let none = storeError(.invalidObject) {
             _ = try world.open([person, embedded], version: 1)
@@ -53,7 +53,7 @@ import Testing
         #expect(several?.message.contains("has 2") == true)
     }
 
-    @Test func `an embedded class becomes a usual one with a new version only`() throws {
+    @Test func `an embedded class becomes a regular class only with a new version`() throws {
         try fill(shared: false, lonely: false)
         try world.open([person, embedded], version: 1).close()
         let store = try world.open([person, linked], version: 2)
@@ -61,7 +61,7 @@ import Testing
         #expect(try store.objects("Address").count() == 2)
     }
 
-    @Test func `embedded objects go with the property that held them`() throws {
+    @Test func `embedded objects are deleted with their property`() throws {
         try fill(shared: false, lonely: false)
         try world.open([person, embedded], version: 1).close()
         let homeless = ClassSchema("Person", [Property("name", .string)])

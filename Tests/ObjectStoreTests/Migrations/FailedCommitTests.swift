@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test(arguments: Moment.allCases)
-    func `a waiting writer gets the file, and a later change of the schema succeeds`(moment: Moment)
+    func `a waiting writer gets the lock, and a later schema change succeeds`(moment: Moment)
         throws
     {
         let store = try open(scheduler)

@@ -12,7 +12,7 @@ import Testing
             tags.enumerated().map { ("Item", [.int(Int64($0)), .string($1)]) })
     }
 
-    @Test func `duplicates that a migration makes are found, and removing them helps`() throws {
+    @Test func `duplicates of a migration are reported, and can be removed`() throws {
         try fill(["a", "b", "c"])
         let error = storeError(.duplicateKey) {
             _ = try world.open([before], version: 1) { migration in
@@ -76,7 +76,7 @@ import Testing
         #expect(try store.schema.require("Item").primaryKey?.type == .uuid)
     }
 
-    @Test func `a key that may be nil may be so once`() throws {
+    @Test func `an optional key can be nil once`() throws {
         try fill(["a", "b"])
         let optional = ClassSchema(
             "Item",

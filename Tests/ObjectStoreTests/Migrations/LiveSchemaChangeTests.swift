@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: [100, 0])
-    func `observers hear which rows a migration filled`(history: Int) throws {
+    func `observers receive the rows that a migration has changed`(history: Int) throws {
         let (store, other) = try open(history: history)
         let token = try store.observe(try store.objects("Dog").filtered("id > 1").query, told.hear)
         scheduler.settle()
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: [100, 0])
-    func `an object's observer hears the old value of a property that got another type`(
+    func `an object's observer receives the old value of a property with a new type`(
         history: Int
     ) throws {
         let (store, other) = try open(history: history)
@@ -89,7 +89,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `a query on a removed property says so, and its observer ends`() throws {
+    @Test func `a query on a removed property is an error, and its observer ends`() throws {
         let (store, other) = try open(history: 100)
         let results = try store.objects("Dog").filtered("age > 1")
         #expect(try results.count() == 2)
@@ -131,7 +131,7 @@ import Testing
         #expect(try store.objects("Person").count() == 1)
     }
 
-    @Test func `handles from before a change read and write by the schema of today`() throws {
+    @Test func `older handles read and write with the current schema`() throws {
         let (store, other) = try open(history: 100)
         let first = try #require(try store.object("Dog", primaryKey: .int(1)))
         let marks = try first.list("marks")
@@ -154,7 +154,7 @@ import Testing
         #expect(try first.value("tail") == .bool(false))
     }
 
-    @Test func `a write takes over a schema that changed while it waited`() throws {
+    @Test func `a write adopts a schema that changed while it waited`() throws {
         let (store, other) = try open(history: 100)
         try other.redefine([dog(without: "age", adding: [Property("size", .int)])])
         let first = try #require(try store.object("Dog", primaryKey: .int(1)))
@@ -167,7 +167,7 @@ import Testing
         _ = storeError(.unknownProperty) { _ = try first.value("age") }
     }
 
-    @Test func `a define that fails at its end leaves schema and objects as they were`() throws {
+    @Test func `a define that fails at its end leaves schema and objects unchanged`() throws {
         let (store, _) = try open(history: 100)
         let first = try #require(try store.object("Dog", primaryKey: .int(1)))
         let before = store.schema
@@ -184,7 +184,7 @@ import Testing
         #expect(try first.list("marks").values() == [.int(1)])
     }
 
-    @Test func `observers receive a migration once, when it is done`() throws {
+    @Test func `observers receive a migration once, after its end`() throws {
         let (store, other) = try open(history: 100)
         let token = try store.observe(try store.objects("Dog").query, told.hear)
         scheduler.settle()

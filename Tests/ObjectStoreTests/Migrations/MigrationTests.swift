@@ -71,7 +71,7 @@ import Testing
         _ = storeError(.invalidArgument) { try kept?.each("Person") { _, _ in } }
     }
 
-    @Test func `each passes over what was deleted and what was created`() throws {
+    @Test func `each skips deleted and created objects`() throws {
         try world.fill([personBefore], people)
         let store = try world.open([personAfter], version: 1) { migration in
             let second = try #require(
@@ -102,7 +102,8 @@ import Testing
             ])
     }
 
-    @Test func `deleting a class empties it, or removes it if the schema does not name it`() throws
+    @Test func `deleting a class empties it, or removes it if the schema does not contain it`()
+        throws
     {
         let toy = ClassSchema("Toy", [Property("label", .string, isIndexed: true)])
         let box = ClassSchema("Box", [Property("n", .int)])
@@ -133,7 +134,7 @@ import Testing
         ObjectReference(table: try view.schema.require(name).table, key: .init(rawValue: key))
     }
 
-    @Test func `a class outside the schema keeps its objects until a schema names it`() throws {
+    @Test func `a class outside the schema keeps its objects until a schema contains it`() throws {
         let toy = ClassSchema("Toy", [Property("label", .string)])
         try world.fill([toy, personBefore], people + [("Toy", [.string("ball")])])
         try world.open([personBefore], version: 1).close()
@@ -171,7 +172,7 @@ import Testing
         #expect(try MigrationWorld.values(new, "Person", "name").first == .string("Ann"))
     }
 
-    @Test func `a store that a failed migration was given is closed`() throws {
+    @Test func `a failed migration closes its stores`() throws {
         try world.fill([personBefore], people)
         var store: Store?
         var object: LiveObject?
@@ -187,7 +188,7 @@ import Testing
         #expect(object?.isValid == false)
     }
 
-    @Test func `a store that is closed by its migration leaves the file as it was`() throws {
+    @Test func `a migration that closes its store leaves the file unchanged`() throws {
         try world.fill([personBefore], people)
         _ = storeError(.closed) {
             _ = try world.open([personAfter], version: 1) { $0.store.close() }
@@ -196,7 +197,7 @@ import Testing
         #expect(try world.open([personBefore]).objects("Person").count() == 3)
     }
 
-    @Test func `a file may be emptied instead, unless only classes or indexes come and go`()
+    @Test func `a file can be emptied instead, unless only classes or indexes change`()
         throws
     {
         try world.fill([personBefore], people, version: 1)
@@ -239,7 +240,7 @@ import Testing
         #expect(try world.open([personAfter], version: 1).schema.version == 1)
     }
 
-    @Test func `the schema version of a file can be asked for`() throws {
+    @Test func `the schema version of a file can be read`() throws {
         try world.fill([personBefore], people, version: 7)
         #expect(try Store.schemaVersion(atPath: world.path) == 7)
         _ = storeError(.invalidArgument) {

@@ -8,7 +8,7 @@ import Testing
         ClassSchema("Person", properties)
     }
 
-    @Test func `a renamed property keeps its values, also over several names`() throws {
+    @Test func `a renamed property keeps its values, also after several renames`() throws {
         try world.fill([personBefore], people)
         let after = person([
             Property("id", .int, isPrimary: true), Property("name", .string, isIndexed: true),
@@ -26,7 +26,9 @@ import Testing
         #expect(try store.objects("Person").filtered("name == 'Bob'").count() == 1)
     }
 
-    @Test func `a renamed property may become or cease to be the key, or optional`() throws {
+    @Test func `a renamed property can become a key or an optional property, and the reverse`()
+        throws
+    {
         let before = person([
             Property("id", .int, isPrimary: true), Property("tag", .string),
             Property("age", .int),
@@ -53,7 +55,7 @@ import Testing
         #expect(try b.value("years") == .null)
     }
 
-    @Test func `a required property takes over an optional one if no value is missing at the end`()
+    @Test func `an optional property becomes required if no value is nil at the end`()
         throws
     {
         let before = person([
@@ -133,7 +135,7 @@ import Testing
         #expect(try MigrationWorld.values(store, "Person", "grades") == [whole, whole])
     }
 
-    @Test func `what cannot be renamed is refused with the reason`() throws {
+    @Test func `an impossible rename is refused with the reason`() throws {
         try world.fill([personBefore], people)
         let after = person([
             Property("id", .int, isPrimary: true), Property("last", .string),
@@ -159,7 +161,7 @@ import Testing
         }
     }
 
-    @Test func `what a migration has filled stays when it renames afterwards`() throws {
+    @Test func `values that a migration has set survive a later rename`() throws {
         try world.fill([personBefore], people)
         let after = person([
             Property("id", .int, isPrimary: true), Property("given", .string),
@@ -245,7 +247,7 @@ import Testing
         #expect(try ann.list("animals").count() == 1)
     }
 
-    @Test func `classes that are not named follow a renamed class too`() throws {
+    @Test func `classes outside of the schema follow a renamed class too`() throws {
         try fillDogs()
         let only = ClassSchema("Animal", dog.properties)
         let store = try world.open([only], version: 1) { migration in
@@ -256,7 +258,7 @@ import Testing
         #expect(try ann.list("dogs").count() == 2)
     }
 
-    @Test func `links to a deleted class must go with it`() throws {
+    @Test func `deleting a class requires deleting the links to it`() throws {
         try fillDogs()
         let lonely = ClassSchema("Owner", [Property("name", .string)])
         let error = storeError(.invalidSchema) {
@@ -277,7 +279,7 @@ import Testing
         #expect(try MigrationWorld.values(store, "Owner", "name") == [.string("Ann")])
     }
 
-    @Test func `a class name can be taken over by another class`() throws {
+    @Test func `another class can get the name of a class`() throws {
         try fillDogs()
         let newDog = ClassSchema("Dog", [Property("breed", .string)])
         let store = try world.open([animal, animalOwner, newDog], version: 1) { migration in

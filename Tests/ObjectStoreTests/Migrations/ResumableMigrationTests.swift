@@ -101,7 +101,7 @@ import Testing
         try expectDone(950)
     }
 
-    @Test func `objects that others change or create meanwhile are migrated as well`() throws {
+    @Test func `objects that other processes change or create meanwhile are migrated too`() throws {
         try fill(60)
         try migrate(failingAfter: 35)
         do {
@@ -121,14 +121,14 @@ import Testing
         try expectDone(60)
     }
 
-    @Test func `another migration takes nothing over from an interrupted one`() throws {
+    @Test func `another migration does not continue an interrupted one`() throws {
         try fill(60)
         try migrate(failingAfter: 35)
         #expect(try migrate(key: "two").count == 60)
         try expectDone(60)
     }
 
-    @Test func `a change of the schema meanwhile restarts the migration`() throws {
+    @Test func `a schema change meanwhile restarts the migration`() throws {
         try fill(30)
         try migrate(failingAfter: 25)
         do {
@@ -144,7 +144,8 @@ import Testing
         try expectDone(30)
     }
 
-    @Test func `a loop must precede other changes to objects, and not in define`() throws {
+    @Test func `a loop must precede other changes to objects, and is not allowed in define`() throws
+    {
         try fill(3)
         let store = try world.open(nil)
         defer { store.close() }

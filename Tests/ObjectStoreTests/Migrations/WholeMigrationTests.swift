@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `the record survives, and keeps a migration from being applied twice`() throws {
+    @Test func `the record survives, and prevents applying a migration twice`() throws {
         try world.fill([personBefore], people)
         do {
             let store = try world.open(nil)
@@ -85,7 +85,7 @@ import Testing
         #expect(store.schema.classes.map(\.name) == ["Note"])
     }
 
-    @Test func `a report counts what was touched and what was dropped`() throws {
+    @Test func `a report counts changed and dropped values`() throws {
         try world.fill([personBefore], people)
         let store = try world.open(nil)
         defer { store.close() }
@@ -112,7 +112,7 @@ import Testing
             ])
     }
 
-    @Test func `values that were converted are not dropped, the others are`() throws {
+    @Test func `converted values do not count as dropped, the others do`() throws {
         try world.fill([personBefore], people)
         let store = try world.open(nil)
         defer { store.close() }

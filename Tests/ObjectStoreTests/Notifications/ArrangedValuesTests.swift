@@ -28,7 +28,7 @@ import Testing
         try world.told(told) { _ in try body() }
     }
 
-    @Test func `values that satisfy a condition enter, leave and are modified`() throws {
+    @Test func `values that match a condition are inserted, deleted and modified`() throws {
         let values = try CollectionValues(list).filtered("SELF > 3")
         let token = try observe(values)
         #expect(try news { try list.append([.int(2)]) } == [])
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test
-    func `in a sorted view a value that keeps its place is modified, others leave and enter`()
+    func `in a sorted view, a value that keeps its position is modified, others move`()
         throws
     {
         let token = try observe(CollectionValues(list).sorted(ascending: false))
@@ -58,7 +58,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `each value once`() throws {
+    @Test func `distinct values are observed`() throws {
         let token = try observe(CollectionValues(list).distinct())
         #expect(try news { try list.append([.int(3), .int(4)]) } == [])
         #expect(try news { try list.remove(at: 3) } == ["del[3] ins[9]"])
@@ -66,7 +66,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `limits and the operations after them`() throws {
+    @Test func `limits and later operations are observed`() throws {
         let values = try CollectionValues(list).sorted(ascending: false).limited(to: 4)
             .filtered("SELF != 7").sorted().limited(to: 2)
         let token = try observe(values)
@@ -78,7 +78,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `the values that came, went and changed`() throws {
+    @Test func `a change contains inserted, deleted and modified values`() throws {
         let values = try CollectionValues(list).filtered("SELF < 3").sorted(ascending: false)
         var heard: [[Value]] = []
         let token = try values.observe { change in
@@ -101,8 +101,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `a map is followed by position, and its last call lists all that was shown`() throws
-    {
+    @Test func `a map reports positions, and its last call lists all values`() throws {
         let bag = try store.write {
             try store.create(
                 "Bag",
@@ -124,7 +123,7 @@ import Testing
         #expect(!token.isValid && !other.isValid)
     }
 
-    @Test func `silent writes are not told, and their positions count as done before`() throws {
+    @Test func `silent writes are not reported, and positions include them`() throws {
         let values = try CollectionValues(list).filtered("SELF > 3")
         var gone: [Value] = []
         let token = try values.observe(pace: .debounce(.seconds(10))) { change in
@@ -145,7 +144,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `key paths name nothing of plain values, and frozen ones are not observed`() throws {
+    @Test func `plain values have no key paths, and frozen ones cannot be observed`() throws {
         let values = try CollectionValues(list).sorted()
         let error = storeError(.invalidQuery) {
             _ = try values.observe(keyPaths: ["value"]) { _ in }
@@ -159,7 +158,7 @@ import Testing
         #expect(try store.thaw(frozen)?.values() == [])
     }
 
-    @Test func `explain tells the steps, and what an observer costs`() throws {
+    @Test func `explain lists the steps, and the cost of an observer`() throws {
         let values = try CollectionValues(list).filtered("SELF > 3").sorted(ascending: false)
             .distinct().limited(to: 2)
         #expect(
@@ -274,7 +273,7 @@ import Testing
     @Test(arguments: [
         ("ints", "SELF > 1"), ("reals", "SELF >= 0"), ("words", "SELF contains 'o'"),
         ("prices", "SELF >= 1"), ("any", "SELF > 0"), ("ages", "SELF > 1"), ("marks", "SELF > 1"),
-    ]) func `reported changes lead from each version to the next`(name: String, condition: String)
+    ]) func `reported changes convert each version to the next`(name: String, condition: String)
         throws
     {
         var random = SplitMix(seed: UInt64(name.utf8.reduce(7) { $0 &* 31 &+ Int($1) }))
@@ -325,7 +324,9 @@ import Testing
         return try open(collection)
     }
 
-    /// Applies the change to the earlier values. Values are compared by their text, so that NaN equals itself.
+    /// Applies the change to the earlier values.
+    ///
+    /// Values are compared by their text, so that NaN equals itself.
     private static func check(
         _ change: CollectionChange, from old: [Value], to new: [Value], _ steps: String
     ) throws {
@@ -350,7 +351,7 @@ import Testing
         }
     }
 
-    @Test func `labels between elements are assigned again when they are used up`() throws {
+    @Test func `labels between elements are reassigned when none is left`() throws {
         let pair = try StorePair(Self.classes)
         let store = pair.store
         let row = try store.write {

@@ -25,7 +25,7 @@ import Testing
         world.stores.settle()
     }
 
-    @Test func `debounce tells everything once nothing has changed for its time`() throws {
+    @Test func `debounce reports all changes after a time without changes`() throws {
         let token = try observe(.debounce(.seconds(10)), told)
         try set(1, 100)
         scheduler.pass(.seconds(6))
@@ -42,7 +42,7 @@ import Testing
         #expect(token.statistics.calls == 3)
     }
 
-    @Test func `commits of no interest do not put a call off`() throws {
+    @Test func `unrelated commits do not delay a call`() throws {
         let token = try world.store.observe(
             world.query("Obj", "value < 10"), pace: .debounce(.seconds(10)), told.hear)
         world.stores.settle()
@@ -56,7 +56,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `what is undone meanwhile is not told`() throws {
+    @Test func `undone changes are not reported`() throws {
         let token = try observe(.debounce(.seconds(1)), told)
         try world.store.write {
             try world.store.create("Obj", .dictionary(["value": .int(1)]))
@@ -69,7 +69,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `throttle tells at once and then not before its time`() throws {
+    @Test func `throttle reports immediately and then after its time`() throws {
         let token = try observe(.throttle(.seconds(10)), told)
         try set(1, 100)
         #expect(told.news() == ["mod[1]"])
@@ -86,7 +86,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `a silent write is not told later, also when something else is`() throws {
+    @Test func `a silent write is not reported later, even together with other changes`() throws {
         let token = try observe(.debounce(.seconds(10)), told)
         try set(1, 100)
         try world.store.write(withoutNotifying: [token]) {
@@ -114,7 +114,7 @@ import Testing
         #expect(told.news() == ["mod[6]"])
     }
 
-    @Test func `positions count what silent writes have done as done before`() throws {
+    @Test func `positions include the changes of silent writes`() throws {
         let token = try observe(.debounce(.seconds(10)), told)
         try set(5, 100)
         try world.store.write(withoutNotifying: [token]) {
@@ -130,7 +130,7 @@ import Testing
         #expect(told.news() == ["del[6] ins[9] mod[4]"])
     }
 
-    @Test func `silent changes of plain values are not told`() throws {
+    @Test func `silent changes of plain values are not reported`() throws {
         let list = try world.holder().list("ints")
         var gone: [Value] = []
         let token = try list.observe(pace: .debounce(.seconds(10))) { change in
@@ -155,7 +155,7 @@ import Testing
         #expect(told.news() == [])
     }
 
-    @Test func `silent changes of a map are not told`() throws {
+    @Test func `silent changes of a map are not reported`() throws {
         let bag = try world.store.write {
             try world.store.create(
                 "Bag", .dictionary(["names": .dictionary(["a": .int(1), "b": .int(2)])]))
@@ -186,7 +186,7 @@ import Testing
         #expect(heard.count == 9)
     }
 
-    @Test func `silent changes of sections are not told`() throws {
+    @Test func `silent changes of sections are not reported`() throws {
         try world.store.write {
             for number in 0..<6 {
                 let text = number < 3 ? "a" : "b"
@@ -224,7 +224,7 @@ import Testing
         #expect(changes.count == 3)
     }
 
-    @Test func `what is deleted silently while a call waits ends the observation without one`()
+    @Test func `a silent deletion while a call waits ends the observation without a call`()
         throws
     {
         let holder = try world.holder()
@@ -251,7 +251,7 @@ import Testing
         #expect(!tokens[0].isValid && !tokens[1].isValid)
     }
 
-    @Test func `an observer of an object waits as well, with the oldest and the newest value`()
+    @Test func `a delayed observer of an object reports the oldest and the newest value`()
         throws
     {
         let object = try world.object(1)
@@ -301,7 +301,7 @@ import Testing
         withExtendedLifetime((waiting, tokens)) {}
     }
 
-    @Test func `a token that ends while its call waits is not called`() throws {
+    @Test func `a token that ends while its call waits receives no call`() throws {
         let token = try observe(.debounce(.seconds(1)), told)
         try set(1, 100)
         token.invalidate()
@@ -309,7 +309,7 @@ import Testing
         #expect(told.news() == [])
     }
 
-    @Test func `delays need a thread with timers`() throws {
+    @Test func `delays require a thread with timers`() throws {
         let configuration = StoreConfiguration(
             .memory("no timers"), schema: ObservedWorld.classes)
         let store = try Store(configuration, scheduler: PlainScheduler())

@@ -13,7 +13,7 @@ import Testing
         try world.told(told, after: body)
     }
 
-    @Test func `a property of the row`() throws {
+    @Test func `a property of the row passes the filter`() throws {
         let token = try world.observe(world.middle(), ["value"], told)
         let target = try world.object(1, of: "Target")
         #expect(try told { _ in try world.set(world.object(1), 3) } == ["mod[0]"])
@@ -23,7 +23,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `a property behind a link`() throws {
+    @Test func `a property of a linked object passes the filter`() throws {
         let token = try world.observe(world.middle(), ["link.value"], told)
         let target = try world.object(1, of: "Target")
         #expect(try told { _ in try world.set(target, 9) } == ["mod[0]"])
@@ -34,7 +34,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `a property behind a list`() throws {
+    @Test func `a property of a list's element passes the filter`() throws {
         let token = try world.observe(world.middle(), ["targets.value"], told)
         let element = try world.object(9, of: "Target")
         let list = try world.object(3).list("targets")
@@ -46,14 +46,14 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `a link alone`() throws {
+    @Test func `a link alone passes the filter`() throws {
         let token = try world.observe(world.middle(), ["link"], told)
         #expect(try told { _ in try world.set(world.object(1, of: "Target"), 9) } == [])
         #expect(try told { _ in try world.object(1).set("link", .null) } == ["mod[0]"])
         token.invalidate()
     }
 
-    @Test func `rows that come, go and move pass every filter`() throws {
+    @Test func `inserted, deleted and moved rows pass every filter`() throws {
         let token = try world.observe(
             world.middle(sort: [("value", true)]), ["text"], told)
         #expect(try told { _ in try world.set(world.object(2), 0) } == ["del[1]"])
@@ -64,7 +64,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `an empty list of key paths is no filter`() throws {
+    @Test func `an empty list of key paths does not filter`() throws {
         let token = try world.observe(world.middle(), [], told)
         #expect(try told { _ in try world.set(world.object(1), 3) } == ["mod[0]"])
         #expect(try told { _ in try world.object(1).set("link", .null) } == ["mod[0]"])
@@ -72,7 +72,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `a filter of backlinks looks at those that link`() throws {
+    @Test func `a filter of backlinks applies to the linking objects`() throws {
         let target = try world.object(1, of: "Target")
         let query = try world.store.schema.backlinks("origin", of: target)
         let token = try world.observe(query, ["value"], told)
@@ -85,7 +85,7 @@ import Testing
         #expect(!token.isValid)
     }
 
-    @Test func `backlinks of the row`() throws {
+    @Test func `backlinks of the row pass the filter`() throws {
         let token = try world.observe(world.query("Target"), ["origin.value"], told)
         #expect(try told { _ in try world.set(world.object(1), 9) } == ["mod[1]"])
         let target = Value.object(try world.object(0, of: "Target").reference)
@@ -107,7 +107,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `filters are exact for each token, whatever other observers there are`() throws {
+    @Test func `filters are exact for each token, regardless of other observers`() throws {
         let paths = [[], ["value"], ["link.value"], ["link.link.value"]]
         let heard = paths.map { _ in Told() }
         let query = try world.middle()
@@ -126,7 +126,7 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func `the reason names the key path that was hit`() throws {
+    @Test func `the reason contains the changed key path`() throws {
         let token = try world.observe(world.middle(), ["text", "link.value"], told)
         _ = try told { _ in try world.set(world.object(1, of: "Target"), 9) }
         #expect(token.reason?.keyPath == "link.value")

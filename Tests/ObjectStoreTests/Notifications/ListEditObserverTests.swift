@@ -49,7 +49,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `what changes before the first call is part of it`() throws {
+    @Test func `changes before the first call are part of it`() throws {
         let token = try holder.list("targets").observe(told.hear)
         try world.remotely { store in
             try world.object(0, of: "Holder", in: store).list("targets").remove(at: 5)
@@ -60,7 +60,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `elements at the end are insertions`() throws {
+    @Test func `appended elements are insertions`() throws {
         try edits([
             (["ins[10]"], { try $0.append([reference(0)]) }),
             (
@@ -84,7 +84,7 @@ import Testing
         ])
     }
 
-    @Test func `setting an element is a modification, also to the same`() throws {
+    @Test func `setting an element is a modification, even to the same value`() throws {
         try edits([
             (["mod[5]"], { try $0.set(reference(1), at: 5) }),
             (["mod[5]"], { list in for _ in 0..<3 { try list.set(reference(2), at: 5) } }),
@@ -105,7 +105,7 @@ import Testing
         ])
     }
 
-    @Test func `edits that undo each other leave the rest`() throws {
+    @Test func `edits that undo each other do not affect the others`() throws {
         try edits([
             (
                 [],
@@ -131,7 +131,7 @@ import Testing
         ])
     }
 
-    @Test func `moves are a deletion and an insertion, and join`() throws {
+    @Test func `moves are a deletion and an insertion, and are combined`() throws {
         func moving(_ pairs: (Int, Int)...) -> (LiveList) throws -> Void {
             { list in for (from, to) in pairs { try list.move(from: from, to: to) } }
         }
@@ -145,7 +145,7 @@ import Testing
         ])
     }
 
-    @Test func `a swap is two moves, twice it is nothing`() throws {
+    @Test func `a swap is two moves, and two swaps are no change`() throws {
         try edits([
             (["del[3, 5] ins[3, 5]"], { try $0.swap(3, 5) }),
             (["del[3, 5] ins[3, 5]"], { try $0.swap(5, 3) }),
@@ -165,7 +165,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `insertions shift what is set around them`() throws {
+    @Test func `insertions shift the indexes of set elements`() throws {
         try edits([
             (
                 ["ins[5] mod[5] new[6]"],
@@ -198,7 +198,7 @@ import Testing
         ])
     }
 
-    @Test func `removals shift what is set around them`() throws {
+    @Test func `removals shift the indexes of set elements`() throws {
         try edits([
             (
                 ["del[5]"],
@@ -224,7 +224,7 @@ import Testing
         ])
     }
 
-    @Test func `what moved is not modified as well`() throws {
+    @Test func `a moved element is not also modified`() throws {
         try edits([
             (
                 ["del[5] ins[8]"],
@@ -279,7 +279,7 @@ import Testing
         ])
     }
 
-    @Test func `what moved and moved back is modified`() throws {
+    @Test func `an element that moved and moved back is modified`() throws {
         let list = try holder.list("targets")
         let token = try world.observe(list, told)
         try world.remotely { store in

@@ -31,7 +31,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `deleted objects leave the list, others do not matter`() throws {
+    @Test func `deleted objects are removed from the list, others have no effect`() throws {
         let list = try holder.list("targets")
         let token = try world.observe(list, told)
         let stranger = try world.store.write { try world.store.create("Target", .dictionary([:])) }
@@ -47,7 +47,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `deleting the owner is the last call, with every row`() throws {
+    @Test func `deleting the owner causes the last call, with every row`() throws {
         let list = try holder.list("targets")
         let token = try world.observe(list, told)
         #expect(
@@ -58,7 +58,7 @@ import Testing
         #expect(try world.told(told) { _ in try world.set(target(5), 6) } == [])
     }
 
-    @Test func `an empty list tells the end of its owner, a late observer only that`()
+    @Test func `an empty list reports the deletion of its owner, also to a late observer`()
         throws
     {
         let empty = try holder.list("others")
@@ -77,7 +77,8 @@ import Testing
         #expect(!late.isValid)
     }
 
-    @Test func `observers that began at different versions hear what is new to each`() throws {
+    @Test func `observers that began at different versions receive the changes since then`() throws
+    {
         let list = try holder.list("others")
         let first = Told()
         let second = Told()
@@ -116,7 +117,7 @@ import Testing
         tokens.forEach { $0.invalidate() }
     }
 
-    @Test func `lists of plain values tell the positions of their edits`() throws {
+    @Test func `lists of plain values report the positions of their edits`() throws {
         let list = try holder.list("ints")
         let token = try world.observe(list, told)
         #expect(try world.told(told) { _ in try list.insert(.int(5), at: 0) } == ["ins[0]"])
@@ -137,7 +138,7 @@ import Testing
         #expect(try list.values() == (0..<10).map(Value.int))
     }
 
-    @Test func `a filter looks at the properties of the elements`() throws {
+    @Test func `a filter applies to the properties of the elements`() throws {
         let token = try world.observe(holder.list("targets"), ["value"], told)
         #expect(try world.told(told) { _ in try world.set(target(3), 77) } == ["mod[3]"])
         #expect(try world.told(told) { _ in try world.set(target(3), "value2", 77) } == [])
@@ -160,7 +161,7 @@ import Testing
         tokens.forEach { $0.invalidate() }
     }
 
-    @Test func `a list's observer is spared by a silent write`() throws {
+    @Test func `a silent write does not notify a list's observer`() throws {
         let list = try holder.list("targets")
         let other = Told()
         let token = try world.observe(list, told)
@@ -176,7 +177,7 @@ import Testing
         loud.invalidate()
     }
 
-    @Test func `a list that cannot be observed says so`() throws {
+    @Test func `observing an invalid list is an error`() throws {
         let ints = try holder.list("ints")
         let error = storeError(.invalidQuery) { _ = try ints.observe(keyPaths: ["value"]) { _ in } }
         #expect(error?.message.contains("plain values") == true)
@@ -189,7 +190,7 @@ import Testing
         _ = storeError(.invalidObject) { _ = try list.observe { _ in } }
     }
 
-    @Test func `more edits than are kept are found by comparing`() throws {
+    @Test func `edits beyond the recorded number are found by comparing`() throws {
         let list = try holder.list("ints")
         let token = try world.observe(list, told)
         let heard = try world.told(told) { _ in

@@ -4,7 +4,7 @@ import Testing
 /// For random changes, observers of paths into mixed values receive the differences of a new query.
 @Suite struct MixedPathObserverTests {
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
-    func `observed rows agree with a new query, whatever changes behind links`(seed: UInt64) throws
+    func `observed rows agree with a new query after changes of linked objects`(seed: UInt64) throws
     {
         let scheduler = ManualScheduler()
         let store = try Store.temporary(

@@ -31,7 +31,7 @@ import Testing
         try store.delete(results.keys().array, of: store.schema.require("Obj"))
     }
 
-    @Test func `deletions by a query tell the rows that were seen`() throws {
+    @Test func `deletions by a query report the deleted rows`() throws {
         let token = try observe()
         #expect(try told { _ in try delete("value > 4") } == [])
         #expect(try told { _ in try delete("value > 1") } == ["del[1, 2, 3]"])
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: [[2, 3, 4], [4, 3, 2], [3, 4, 2]] as [[Int64]])
-    func `one by one in any order makes the same call`(order: [Int64]) throws {
+    func `changes one by one in any order cause the same call`(order: [Int64]) throws {
         let token = try observe()
         let news = try told { store in
             for number in order { try store.delete(world.object(number)) }
@@ -59,7 +59,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `a row that enters behind a deleted one is an insertion`() throws {
+    @Test func `a row that enters after a deleted one is an insertion`() throws {
         let token = try observe()
         let news = try told { store in
             try world.set(world.object(9), 3)
@@ -82,7 +82,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `what stays keeps its place while what was hidden goes`() throws {
+    @Test func `visible rows keep their positions when hidden rows are deleted`() throws {
         try store.write {
             try store.deleteAll("Obj")
             for value in [15, 5] {
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: [[0, 5, 9], [9, 5, 0], [5, 9, 0]])
-    func `which row of a chain is observed first makes no difference`(order: [Int]) throws {
+    func `the order of observing the rows of a chain does not matter`(order: [Int]) throws {
         var chain: [LiveObject] = []
         try store.write {
             for _ in 0..<10 { chain.append(try store.create("Other")) }
@@ -123,7 +123,7 @@ import Testing
         tokens.forEach { $0.invalidate() }
     }
 
-    @Test func `a link to a new object modifies the row, what links to it does not`() throws {
+    @Test func `a link to a new object modifies the row, a link from it does not`() throws {
         let token = try observe()
         let news = try told { store in
             let target = try store.create("Target")
@@ -139,7 +139,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `refresh and begin make the initial call of all that wait for it`() throws {
+    @Test func `refresh and begin make all pending initial calls`() throws {
         let told = (0..<3).map { _ in Told() }
         let first = try store.observe(world.query(), told[0].hear)
         let second = try store.observe(world.query(sort: [("value", false)]), told[1].hear)

@@ -52,7 +52,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `an equal value is reported as well`() throws {
+    @Test func `an equal value is reported too`() throws {
         let token = try observe()
         #expect(try told { _ in try world.set(world.object(1), 2) } == ["value 2>2"])
         try world.remotely { try world.set(world.object(1, in: $0), 9) }
@@ -62,7 +62,7 @@ import Testing
         #expect(token.statistics.coalescedCommits == 1)
     }
 
-    @Test func `other objects are none of its business`() throws {
+    @Test func `changes of other objects are not reported`() throws {
         let token = try observe()
         #expect(try told { _ in try world.set(world.object(2), 3) } == [])
         token.invalidate()
@@ -75,7 +75,7 @@ import Testing
         #expect(try told { try $0.create("Obj") } == [])
     }
 
-    @Test func `deleting a whole class tells each`() throws {
+    @Test func `deleting a whole class notifies each observer`() throws {
         let tokens = [try observe(), try observe([], 2)]
         #expect(try told { try $0.deleteAll("Obj") } == ["deleted", "deleted"])
         withExtendedLifetime(tokens) {}
@@ -100,13 +100,13 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `nothing is looked at behind a link without a key path`() throws {
+    @Test func `without a key path, changes of linked objects are not reported`() throws {
         let token = try observe()
         #expect(try told { _ in try world.set(world.object(1, of: "Target"), 100) } == [])
         token.invalidate()
     }
 
-    @Test func `lists merely report that they changed`() throws {
+    @Test func `lists only report that they changed`() throws {
         let token = try observe()
         let target = try world.object(4, of: "Target")
         let appended = try told { _ in
@@ -117,7 +117,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `a gained linker is not told without a key path`() throws {
+    @Test func `without a key path, new backlinks are not reported`() throws {
         let token = try observe()
         let object = try world.object(1)
         let link = Value.dictionary(["link": .object(object.reference)])
@@ -125,7 +125,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `nil comes and goes like a value`() throws {
+    @Test func `nil is reported like a value`() throws {
         let token = try observe()
         let object = try world.object(1)
         #expect(try told { _ in try object.set("text", .string("a")) } == ["text nil>\"a\""])
@@ -133,7 +133,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `what cannot be observed says so`() throws {
+    @Test func `observing an invalid object is an error`() throws {
         let object = try world.object(1)
         try world.store.write {
             _ = storeError(.alreadyInWrite) {
@@ -162,14 +162,14 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `a link alone does not look behind itself`() throws {
+    @Test func `a link alone does not include the linked object`() throws {
         let token = try observe(["link"])
         #expect(try told { _ in try world.set(world.object(1, of: "Target"), 9) } == [])
         #expect(try told { _ in try world.object(1).set("link", .null) } == ["link object 1>nil"])
         token.invalidate()
     }
 
-    @Test func `a path through a link tells the link`() throws {
+    @Test func `a path through a link reports the link`() throws {
         let token = try observe(["link.value"])
         let target = try world.object(1, of: "Target")
         #expect(try told { _ in try world.set(target, 9) } == ["link object 1>object 1"])
@@ -183,7 +183,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `paths through a list tell the list`() throws {
+    @Test func `paths through a list report the list`() throws {
         let targets = try (0..<2).map { Value.object(try world.object($0, of: "Target").reference) }
         let list = try world.object(1).list("targets")
         try world.store.write { try list.append(targets) }
@@ -199,7 +199,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `paths through backlinks tell gained and lost linkers`() throws {
+    @Test func `paths through backlinks report new and removed backlinks`() throws {
         let object = try world.object(1)
         let token = try observe(["linkings.value"])
         let link = Value.dictionary(["link": .object(object.reference)])
@@ -232,7 +232,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `an empty list of key paths is no filter, a star is every property`() throws {
+    @Test func `an empty list of key paths does not filter, a wildcard is every property`() throws {
         let tokens = [try observe([]), try observe(["*"])]
         #expect(try told { _ in try world.set(world.object(1), 3) }.count == 2)
         let star = try observe(["*.value"])
@@ -257,7 +257,7 @@ import Testing
         withExtendedLifetime((first, second)) {}
     }
 
-    @Test func `the reason of a call names version, properties and key path`() throws {
+    @Test func `the reason of a call contains version, properties and key path`() throws {
         let token = try observe(["text", "value"])
         #expect(token.reason == nil)
         _ = try told { _ in try world.set(world.object(1), 3) }
@@ -269,7 +269,7 @@ import Testing
         #expect(token.statistics.calls == 1)
     }
 
-    @Test func `an object with the same key does not take the place of a deleted one`() throws {
+    @Test func `an object with the same key does not replace a deleted one`() throws {
         let store = world.store
         let object = try store.write {
             try store.create("Keyed", .dictionary(["id": .int(1), "value": .int(5)]))
@@ -286,7 +286,7 @@ import Testing
         #expect(try told { _ in try world.set(successor, 7) } == [])
     }
 
-    @Test func `an object and its defaults that come in one write are no modification`() throws {
+    @Test func `an object and its defaults in one write are not a modification`() throws {
         let store = world.store
         let rows = Told()
         let token = try world.observe(world.query("Keyed"), [], rows)

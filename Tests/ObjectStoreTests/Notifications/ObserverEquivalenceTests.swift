@@ -10,12 +10,12 @@ import Testing
 /// `MOONPOOL_CHANGES=1000000` adds a long run with this number of changes.
 @Suite struct ObserverEquivalenceTests {
     @Test(arguments: 1...40)
-    func `incremental changes are those of a full comparison`(seed: UInt64) throws {
+    func `incremental changes equal a full comparison`(seed: UInt64) throws {
         _ = try run(seed, rounds: 15, changes: 0...6)
     }
 
     @Test(arguments: RandomSeeds.groups)
-    func `Incremental changes of any seed are those of a full comparison`(
+    func `Incremental changes of any seed equal a full comparison`(
         seeds: Range<UInt64>
     ) throws {
         for seed in seeds { _ = try run(seed, rounds: 3, changes: 0...5) }
@@ -83,8 +83,7 @@ import Testing
     }
 
     @Test(arguments: 1...10)
-    func `a history that does not reach back changes nothing but equal values`(seed: UInt64) throws
-    {
+    func `without a history, only changes to equal values are not reported`(seed: UInt64) throws {
         var random = SplitMix(seed: seed)
         let world = try ObservedWorld(objects: 20)
         let before = try frozen(world.store)

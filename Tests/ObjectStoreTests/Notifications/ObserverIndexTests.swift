@@ -19,11 +19,7 @@ import Testing
         return dispatcher.tracked.inOrder.map(\.name).sorted()
     }
 
-    @Test
-    func
-        `tracked observers come and go in any order, and are listed in that of their registration`()
-        throws
-    {
+    @Test func `tracked observers are listed in the order of their registration`() throws {
         var tracked = TrackedObservers()
         let observers = (0..<20).map { number in
             let observer = Observer(name: "\(number)", dispatcher: dispatcher)
@@ -47,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `of ten thousand observers only the concerned one is asked`() throws {
+    @Test func `of ten thousand observers only the affected one is checked`() throws {
         try world.store.write {
             for number in 0..<10_000 {
                 try world.store.create("Keyed", .dictionary(["id": .int(Int64(number))]))
@@ -71,7 +67,7 @@ import Testing
             dispatcher.observers.isEmpty && dispatcher.index.isEmpty && dispatcher.filed.isEmpty)
     }
 
-    @Test func `each kind of observer is asked for what it depends on`() throws {
+    @Test func `each kind of observer is checked for its dependencies`() throws {
         let holder = try world.holder()
         world.stores.settle()
         let target = try world.object(3, of: "Target")
@@ -114,7 +110,7 @@ import Testing
         #expect(tokens[0].cost == "looks only at objects that a commit touches")
     }
 
-    @Test func `a version is kept only for observers that have still to leave it`() throws {
+    @Test func `a version is kept only for observers that still use it`() throws {
         let token = try world.store.observe(world.query("Obj"), { _ in })
         world.stores.settle()
         for _ in 0..<10 {

@@ -26,7 +26,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `without autorefresh own changes come, remote ones wait`() throws {
+    @Test func `without autorefresh, own changes are delivered and remote ones wait`() throws {
         store.autorefresh = false
         let token = try world.observe(world.middle(), [], told)
         #expect(try told { _ in try world.set(world.object(1), 3) } == ["mod[0]"])
@@ -47,7 +47,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `begin delivers the write before`() throws {
+    @Test func `begin delivers the previous write`() throws {
         let token = try world.observe(world.middle(), [], told)
         try store.write { try world.set(world.object(1), 3) }
         #expect(told.calls == [])
@@ -74,7 +74,7 @@ import Testing
 
     // 3b. Insertions, deletions, modifications.
 
-    @Test func `what does not concern the rows is not told`() throws {
+    @Test func `unrelated changes are not reported`() throws {
         let token = try world.observe(world.middle(), [], told)
         #expect(try told { try $0.create("Other") } == [])
         #expect(try told { try $0.create("Target") } == [])
@@ -91,7 +91,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `rows are modified, enter and leave`() throws {
+    @Test func `rows are modified, inserted and deleted`() throws {
         let token = try world.observe(world.middle(), [], told)
         #expect(try told { _ in try world.set(world.object(1), 3) } == ["mod[0]"])
         #expect(try told { _ in try world.set(world.object(7), 3) } == ["ins[4]"])
@@ -111,7 +111,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `insertions swallow what happens to them`() throws {
+    @Test func `an insertion includes later changes of the row`() throws {
         let token = try world.observe(world.middle(), [], told)
         var object: LiveObject?
         try world.remotely { object = try $0.create("Obj", .dictionary(["value": .int(5)])) }
@@ -137,7 +137,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `deleted and created again is deletion and insertion`() throws {
+    @Test func `deleting and creating again is a deletion and an insertion`() throws {
         try store.write {
             for id in 0..<3 { try store.create("Keyed", .dictionary(["id": .int(Int64(id))])) }
         }
@@ -150,7 +150,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `all rows go and others come`() throws {
+    @Test func `all rows are replaced`() throws {
         let token = try world.observe(world.middle(), [], told)
         #expect(try told { try $0.deleteAll("Obj") } == ["del[0, 1, 2, 3]"])
         let news = try told { store in
@@ -165,7 +165,7 @@ import Testing
 
     // 3c. Sorting, distinct, limit.
 
-    @Test func `sorted rows`() throws {
+    @Test func `changes of sorted rows have exact indexes`() throws {
         let token = try world.observe(world.middle(sort: [("value", false)]), [], told)
         #expect(try told { _ in try world.set(world.object(1), 3) } == ["mod[3]"])
         #expect(try told { _ in try world.set(world.object(1), 9) } == ["del[3] ins[0]"])
@@ -176,7 +176,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `rows sorted by a property behind a link move with it`() throws {
+    @Test func `rows sorted by a linked property move with it`() throws {
         let query = try world.middle(sort: [("link.value", true)])
         let token = try world.observe(query, [], told)
         #expect(
@@ -192,7 +192,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `distinct, sorted and limited`() throws {
+    @Test func `distinct, sorted and limited rows have exact changes`() throws {
         try store.write {
             try store.deleteAll("Obj")
             for value in [3, 3, 2, 2, 1, 1, 0, 0] {
@@ -208,7 +208,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `limited rows`() throws {
+    @Test func `limited rows have exact changes`() throws {
         let query = try Query(all: store.schema.require("Obj")).limited(to: 2)
         let token = try world.observe(query, [], told)
         #expect(try told { _ in try world.set(world.object(1), 100) } == ["mod[1]"])
@@ -217,7 +217,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `rows of a list`() throws {
+    @Test func `rows of a list have exact changes`() throws {
         let owner = try world.object(0)
         let list = try owner.list("targets")
         let targets = try (0..<10).map {
@@ -246,7 +246,7 @@ import Testing
         #expect(told.news() == [])
     }
 
-    @Test func `rows of backlinks`() throws {
+    @Test func `rows of backlinks have exact changes`() throws {
         let child = try world.object(0, of: "Target")
         let link = Value.object(child.reference)
         try store.write {
@@ -265,7 +265,7 @@ import Testing
 
     // 3d. Behind links.
 
-    @Test func `changes behind links modify the rows that lead there`() throws {
+    @Test func `changes of linked objects modify the linking rows`() throws {
         let token = try world.observe(world.middle(), [], told)
         let target = try world.object(1, of: "Target")
         #expect(try told { _ in try world.set(target, 100) } == ["mod[0]"])
@@ -280,7 +280,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `three links deep, and no further`() throws {
+    @Test func `changes are tracked through three links`() throws {
         var chain: [LiveObject] = []
         try store.write {
             for _ in 0..<20 { chain.append(try store.create("Other")) }
@@ -293,14 +293,14 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `membership behind a link follows the linked object`() throws {
+    @Test func `membership by a linked property follows the linked object`() throws {
         let token = try world.observe(world.query("Obj", "link.value == 3"), [], told)
         #expect(try told { _ in try world.set(world.object(7, of: "Target"), 3) } == ["ins[1]"])
         #expect(try told { _ in try world.set(world.object(3, of: "Target"), 4) } == ["del[0]"])
         token.invalidate()
     }
 
-    @Test func `during the call the results are the old ones with the change applied`() throws {
+    @Test func `during the call, the results equal the old ones with the change applied`() throws {
         let results = Results(.store(store), try world.middle(sort: [("value", false)]))
         var keys = try results.keys().array
         var calls = 0
@@ -323,7 +323,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `the objects of a change can be read, deleted ones as they were`() throws {
+    @Test func `the objects of a change can be read, deleted ones with their last values`() throws {
         var deleted: [Value] = []
         var modified: [String] = []
         let token = try store.observe(world.middle()) { change in
@@ -355,8 +355,7 @@ import Testing
     }
 
     @Test
-    func
-        `a row modified behind links names those that lead there, and backlinks only if asked to`()
+    func `a modification lists the links that lead to the change, backlinks on request`()
         throws
     {
         let scheduler = ManualScheduler()

@@ -41,7 +41,7 @@ import Testing
         try world.told(told) { _ in try body() }
     }
 
-    @Test func `elements enter a set at their place, equal ones do not`() throws {
+    @Test func `elements are inserted at their sorted positions, equal ones are not`() throws {
         let set = try owner.set("ints")
         let token = try observe(set, told)
         #expect(try hear { try set.insert(.int(4)) } == ["ins[2]"])
@@ -63,7 +63,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `other sets do not matter, members and the owner do`() throws {
+    @Test func `other sets have no effect, members and the owner do`() throws {
         let set = try owner.set("links")
         let token = try observe(set, told)
         #expect(try hear { try owner.set("ints").insert(.int(9)) } == [])
@@ -81,7 +81,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `a filter of a set looks at its objects`() throws {
+    @Test func `a filter of a set applies to its objects`() throws {
         let token = try observe(owner.set("links"), told, ["value"])
         #expect(try hear { try world.set(world.object(2, of: "Target"), 5) } == ["mod[0]"])
         #expect(try hear { try world.set(world.object(2, of: "Target"), "value2", 5) } == [])
@@ -104,7 +104,7 @@ import Testing
         return token
     }
 
-    @Test func `a map tells its keys`() throws {
+    @Test func `a map reports its keys`() throws {
         let map = try owner.map("names")
         let token = try keys(map)
         #expect(try hear { try map.set(.int(2), forKey: "key2") } == ["ins key2"])
@@ -121,13 +121,13 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `deleting the owner is the last call of a map`() throws {
+    @Test func `deleting the owner causes the last call of a map`() throws {
         let token = try keys(owner.map("names"))
         #expect(try hear { try world.store.delete(owner) } == ["del key0,key1,key3 gone"])
         #expect(!token.isValid)
     }
 
-    @Test func `objects of a map are modified, also when they go`() throws {
+    @Test func `objects of a map are modified, also by deletion`() throws {
         let map = try owner.map("things")
         let token = try keys(map)
         #expect(try hear { try world.set(world.object(1, of: "Target"), 99) } == ["mod a"])
@@ -137,7 +137,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `the objects of a map as results follow keys, sorted ones their values`() throws {
+    @Test func `results of a map follow its keys, sorted results follow the values`() throws {
         let map = try owner.map("things")
         let all = try Results(map)
         let sorted = try all.sorted([("value", false)])
@@ -167,7 +167,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `a filter of a map looks at its objects`() throws {
+    @Test func `a filter of a map applies to its objects`() throws {
         let map = try owner.map("things")
         let token = try keys(map, ["value"])
         #expect(try hear { try world.set(world.object(1, of: "Target"), 5) } == ["mod a"])

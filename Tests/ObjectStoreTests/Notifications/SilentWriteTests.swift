@@ -24,7 +24,7 @@ import Testing
         )
     }
 
-    @Test func `the token is spared once, others are not`() throws {
+    @Test func `the given token is skipped once, others are not`() throws {
         let tokens = try observeTwice()
         try store.write(withoutNotifying: [tokens.silent]) { try insert(store) }
         world.stores.settle()
@@ -48,7 +48,7 @@ import Testing
         #expect(others.news() == ["ins[4, 5]"])
     }
 
-    @Test func `a silent write without a change spares nothing later`() throws {
+    @Test func `a silent write without a change does not affect later writes`() throws {
         let tokens = try observeTwice()
         try store.write(withoutNotifying: [tokens.silent]) {}
         try store.write { try insert(store) }
@@ -102,7 +102,7 @@ import Testing
         withExtendedLifetime(writer) {}
     }
 
-    @Test func `observers of objects are spared as well, also of the deletion`() throws {
+    @Test func `a silent write also skips observers of objects, even for a deletion`() throws {
         let object = try world.object(1)
         let token = try store.observe(object.reference, told.hear)
         try store.write(withoutNotifying: [token]) { try world.set(object, 3) }
@@ -117,7 +117,7 @@ import Testing
         #expect(!token.isValid)
     }
 
-    @Test func `a failed silent write leaves nothing behind`() throws {
+    @Test func `a failed silent write has no effect`() throws {
         let tokens = try observeTwice()
         #expect(throws: StoreError.self) {
             try store.write(withoutNotifying: [tokens.silent]) {
@@ -147,7 +147,7 @@ import Testing
         #expect(world.errors.errors.count == 1)
     }
 
-    @Test func `a token that ends before its silent write is computed does no harm`() throws {
+    @Test func `a token can end before its silent write is evaluated`() throws {
         let tokens = try observeTwice()
         try store.write(withoutNotifying: [tokens.silent]) { try insert(store) }
         tokens.silent.invalidate()
@@ -156,7 +156,7 @@ import Testing
         #expect(others.news() == ["ins[4]"])
     }
 
-    @Test func `what a silent write changed is there at once and counts in later positions`()
+    @Test func `silent changes are visible immediately and count in later positions`()
         throws
     {
         let tokens = try observeTwice()

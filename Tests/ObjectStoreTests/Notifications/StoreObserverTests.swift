@@ -20,7 +20,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `an own commit is reported before it returns`() throws {
+    @Test func `a commit of the store is reported before it returns`() throws {
         let world = try ObservedWorld()
         let told = Told()
         let token = try world.store.observe(told.hear)
@@ -60,7 +60,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `cancel tells nothing`() throws {
+    @Test func `cancel notifies no observers`() throws {
         let world = try ObservedWorld()
         let told = Told()
         let token = try world.store.observe(told.hear)
@@ -72,7 +72,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `begin inside refresh_required moves on without another call`() throws {
+    @Test func `begin inside refresh_required advances without another call`() throws {
         let world = try ObservedWorld()
         world.store.autorefresh = false
         let told = Told()
@@ -92,7 +92,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `writes inside did_change do not call it again`() throws {
+    @Test func `writes inside did_change do not notify it again`() throws {
         let world = try ObservedWorld()
         let told = Told()
         let token = try world.store.observe { notification, store in
@@ -151,7 +151,7 @@ import Testing
         withExtendedLifetime((first, second)) {}
     }
 
-    @Test func `a silent write spares the token once`() throws {
+    @Test func `a silent write does not notify the token once`() throws {
         let world = try ObservedWorld()
         let told = Told()
         let token = try world.store.observe(told.hear)
@@ -172,10 +172,7 @@ import Testing
         first.invalidate()
     }
 
-    @Test
-    func `an error in a handler is reported, and neither begin nor commit fails`()
-        throws
-    {
+    @Test func `an error in a handler is reported, and neither begin nor commit fails`() throws {
         let world = try ObservedWorld()
         let token = try world.store.observe { _, _ in throw StoreError(.interrupted, "stop") }
         try world.store.write { _ = try world.store.create("Other") }

@@ -14,7 +14,7 @@ import Testing
         try world.remotely { try world.set(world.object(1, in: $0), 3) }
     }
 
-    @Test func `an invalidated token hears nothing of what is pending`() throws {
+    @Test func `an invalidated token receives no pending changes`() throws {
         let token = try world.observe(world.middle(), [], told)
         try store.write { try world.set(world.object(1), 3) }
         token.invalidate()
@@ -24,7 +24,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `a dropped token hears nothing`() throws {
+    @Test func `a released token receives no changes`() throws {
         var token: NotificationToken? = try world.observe(world.middle(), [], told)
         try store.write { try world.set(world.object(1), 3) }
         #expect(token != nil)
@@ -33,7 +33,7 @@ import Testing
         #expect(told.calls == [])
     }
 
-    @Test func `a token that ends itself lets its call finish and others be called`()
+    @Test func `a token that ends itself finishes its call, and others are called`()
         throws
     {
         var own: NotificationToken?
@@ -166,7 +166,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `figures are kept for each token`() throws {
+    @Test func `statistics are recorded for each token`() throws {
         let token = try world.observe(world.middle(), [], told)
         for _ in 0..<3 {
             try change()
@@ -181,7 +181,7 @@ import Testing
         #expect(token.statistics.finding.maximum >= token.statistics.finding.mean)
     }
 
-    @Test func `an observer added in a call hears nothing of the changes before it`() throws {
+    @Test func `an observer added in a call does not receive earlier changes`() throws {
         var added: NotificationToken?
         let first = try store.observe(world.middle()) { news in
             guard case .update = news.kind, added == nil else { return }

@@ -59,8 +59,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `a move among rows that do not match is no news, among those that do it is`() throws
-    {
+    @Test func `a move is reported only among matching rows`() throws {
         let token = try observe("value > 3")
         #expect(try world.told(told) { _ in try list.move(from: 0, to: 2) } == [])
         #expect(try world.told(told) { _ in try list.move(from: 0, to: 9) } == [])
@@ -70,7 +69,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `elements that are replaced leave and enter`() throws {
+    @Test func `a replaced element is a deletion and an insertion`() throws {
         let token = try observe("value > 3")
         #expect(try world.told(told) { _ in try list.set(target(8), at: 4) } == ["del[0] ins[0]"])
         #expect(try world.told(told) { _ in try list.set(target(0), at: 4) } == ["del[0]"])
@@ -114,7 +113,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `each value once, and limits, over a list`() throws {
+    @Test func `distinct values and limits apply to a list`() throws {
         try store.write { try list.append([target(0), target(1)]) }
         let once = try observe("", distinct: ["value"], limit: 3)
         #expect(try world.told(told) { _ in try list.remove(at: 0) } == ["del[0] ins[2]"])
@@ -123,14 +122,14 @@ import Testing
         once.invalidate()
     }
 
-    @Test func `the owner of a filtered list is deleted`() throws {
+    @Test func `deleting the owner of a filtered list causes the last call`() throws {
         let token = try observe("value > 3", sort: [("value", false)])
         #expect(
             try world.told(told) { try $0.delete(holder) } == ["del[0, 1, 2, 3, 4, 5] gone"])
         #expect(!token.isValid)
     }
 
-    @Test func `many elements that come one by one to the same place stay in order`() throws {
+    @Test func `many single insertions at the same position stay in order`() throws {
         let results = try Results(list).filtered("value < 5").sorted([("value2", true)])
         var keys: [ObjectKey] = []
         let token = try results.observe { change in
@@ -150,7 +149,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `labels between elements are assigned again when they are used up`() throws {
+    @Test func `labels between elements are reassigned when none is left`() throws {
         var random = SplitMix(seed: 4)
         let shadow = try Results(list).filtered("value >= 0")
         var keys: [ObjectKey] = []
@@ -182,7 +181,7 @@ import Testing
         return token
     }
 
-    @Test func `the objects of a map are followed by its edits, in the order of the keys`() throws {
+    @Test func `the objects of a map follow its edits, in the order of the keys`() throws {
         let bag = try store.write { try store.create("Bag", .dictionary([:])) }
         let map = try bag.map("things")
         func put(_ number: Int64, _ key: String) throws { try map.set(target(number), forKey: key) }
@@ -208,7 +207,7 @@ import Testing
         #expect(!token.isValid)
     }
 
-    @Test func `the operations after a limit follow the rows before it`() throws {
+    @Test func `operations after a limit apply to the rows before it`() throws {
         let best = try Results(.store(store), all: store.schema.require("Obj"))
             .sorted([("value", false)]).limited(to: 4)
         let token = try observed(

@@ -13,7 +13,7 @@ import Testing
         try store.create("Obj", .dictionary(["value": .int(value)]))
     }
 
-    @Test func `refresh in a call does nothing`() throws {
+    @Test func `refresh in a call has no effect`() throws {
         var answers: [Bool] = []
         let token = try store.observe(world.middle()) { change in
             guard case .update = change.kind else { return }
@@ -45,7 +45,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `begin in a call serves the later observers first`() throws {
+    @Test func `begin in a call notifies the later observers first`() throws {
         let (early, late) = (Told(), Told())
         var isInWrite: [Bool] = []
         var counts: [Int] = []
@@ -78,7 +78,7 @@ import Testing
         withExtendedLifetime((first, writer, last)) {}
     }
 
-    @Test func `begin and cancel in a call take in what came meanwhile`() throws {
+    @Test func `begin and cancel in a call include commits that occurred meanwhile`() throws {
         let (own, late) = (Told(), Told())
         let first = try store.observe(world.middle()) { change in
             own.hear(change)
@@ -96,7 +96,7 @@ import Testing
         withExtendedLifetime((first, second)) {}
     }
 
-    @Test func `a chain of writes calls each observer once for each`() throws {
+    @Test func `a chain of writes calls each observer once for each write`() throws {
         let (early, late) = (Told(), Told())
         let first = try store.observe(world.middle(), early.hear)
         var calls: [String] = []
@@ -123,7 +123,7 @@ import Testing
         withExtendedLifetime((first, writer, last)) {}
     }
 
-    @Test func `deleting the last row in each call calls every observer five times`() throws {
+    @Test func `deleting the last row in each call notifies every observer five times`() throws {
         let heard = (0..<3).map { _ in Told() }
         let results = Results(.store(store), try world.middle())
         let tokens = try heard.enumerated().map { number, told in
@@ -144,7 +144,7 @@ import Testing
     }
 
     @Test
-    func `what a call of begin changes is part of the write, and later calls precede it`()
+    func `the changes in a call of begin are part of the write, and later calls precede them`()
         throws
     {
         let late = Told()
@@ -162,7 +162,7 @@ import Testing
     }
 
     @Test(arguments: [[], [("value", false)]] as [[(path: String, ascending: Bool)]])
-    func `later calls do not see how a call of begin changes the objects of their report`(
+    func `later calls do not see the changes in a call of begin`(
         _ sort: [(path: String, ascending: Bool)]
     ) throws {
         let late = Told()
@@ -201,7 +201,7 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func `a call of begin may cancel the write`() throws {
+    @Test func `a call of begin can cancel the write`() throws {
         let token = try store.observe(world.middle()) { _ in
             if store.isInWrite { try store.cancelWrite() }
         }
@@ -210,7 +210,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `a call of begin may commit the write`() throws {
+    @Test func `a call of begin can commit the write`() throws {
         let told = Told()
         let writer = try store.observe(world.middle()) { change in
             guard case .update = change.kind, store.isInWrite else { return }
@@ -225,7 +225,7 @@ import Testing
         withExtendedLifetime((writer, token)) {}
     }
 
-    @Test func `observers that set each other off are stopped and named`() throws {
+    @Test func `observers that trigger each other endlessly are stopped and reported`() throws {
         let objects = [try world.object(1), try world.object(2)]
         let names = ["ping", "pong"]
         let tokens = try names.enumerated().map { number, name in

@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `many objects go with the links to them, those that are gone are passed over`()
+    @Test func `many objects are deleted with the links to them, and deleted ones are skipped`()
         throws
     {
         let dogs = try store.write { try makeDogs() }
@@ -57,7 +57,7 @@ import Testing
         #expect(try club.list("members").count() == 10)
     }
 
-    @Test func `objects that the same write has made go, and their keys are free for others`()
+    @Test func `objects of the same write can be deleted, and their keys reused`()
         throws
     {
         try store.write {

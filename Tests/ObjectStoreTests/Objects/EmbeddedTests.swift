@@ -73,7 +73,7 @@ import Testing
         #expect(error?.message.contains("'Part' is embedded") == true)
     }
 
-    @Test func `an embedded object that has a parent cannot get another one`() throws {
+    @Test func `an embedded object with a parent cannot get another parent`() throws {
         try store.write {
             let ann = try makeAnn(home: street("Main"), places: [street("Side")])
             let bob = try store.create("Person", .dictionary(["name": .string("Bob")]))
@@ -111,7 +111,7 @@ import Testing
 
     // MARK: Life
 
-    @Test func `assigning values makes a new object and deletes the old one`() throws {
+    @Test func `assigning values creates a new object and deletes the old one`() throws {
         let ann = try store.write { try makeAnn(home: street("Main", inner: street("Back"))) }
         let first = try home(of: ann)
         #expect(addresses == 2)
@@ -123,7 +123,7 @@ import Testing
         #expect(addresses == 0)
     }
 
-    @Test func `assigning the object that is there keeps it`() throws {
+    @Test func `assigning the current object keeps it`() throws {
         try store.write {
             let ann = try makeAnn(
                 home: street("Main"), places: [street("A"), street("B"), street("C")])
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test func `deleting an owner deletes what is embedded in it, however deep`() throws {
+    @Test func `deleting an owner deletes embedded objects at any depth`() throws {
         let ann = try store.write {
             let ann = try makeAnn(
                 home: street("Main", inner: street("Back", inner: street("Cellar"))),
@@ -158,7 +158,7 @@ import Testing
         #expect(addresses == 0)
     }
 
-    @Test func `the longest chain of embedded objects is deleted as a whole`() throws {
+    @Test func `the longest chain of embedded objects is deleted completely`() throws {
         try store.write {
             let ann = try makeAnn(home: street("0"))
             var last = try home(of: ann)
@@ -175,8 +175,7 @@ import Testing
         }
     }
 
-    @Test func `deleting by query, by class and whole stores takes embedded objects along`() throws
-    {
+    @Test func `deleting by query, by class and all objects deletes embedded objects too`() throws {
         try store.write {
             _ = try makeAnn(home: street("Main"))
             let all = try store.objects("Person")
@@ -191,7 +190,7 @@ import Testing
         }
     }
 
-    @Test func `deleting an embedded object frees its parent of it`() throws {
+    @Test func `deleting an embedded object clears its parent's property`() throws {
         try store.write {
             let ann = try makeAnn(
                 home: street("Main", inner: street("Back")), places: [street("A")])
@@ -214,7 +213,7 @@ import Testing
         }
     }
 
-    @Test func `lists of embedded objects delete the objects that they drop`() throws {
+    @Test func `lists of embedded objects delete removed objects`() throws {
         try store.write {
             let ann = try makeAnn(places: [
                 street("A"), street("B", inner: street("B1")), street("C"),
@@ -236,7 +235,7 @@ import Testing
         }
     }
 
-    @Test func `a rolled back write brings replaced objects back`() throws {
+    @Test func `rolling back a write restores replaced objects`() throws {
         let ann = try store.write { try makeAnn(home: street("Main"), places: [street("A")]) }
         let first = try home(of: ann)
         try store.beginWrite()
@@ -252,8 +251,7 @@ import Testing
     // MARK: Upserts
 
     @Test
-    func
-        `an update of modified values changes an embedded object in place, one of all replaces it`()
+    func `update modified changes an embedded object in place, update all replaces it`()
         throws
     {
         try store.write {
@@ -275,7 +273,7 @@ import Testing
         }
     }
 
-    @Test func `equal values change nothing; other ones change the child, not the parent`()
+    @Test func `equal values change nothing; others change the child, not the parent`()
         throws
     {
         let scheduler = ManualScheduler()
@@ -307,7 +305,7 @@ import Testing
 
     // MARK: Finding
 
-    @Test func `embedded objects are found by queries, through paths and back to their parent`()
+    @Test func `embedded objects are found by queries, through paths and backlinks`()
         throws
     {
         let ann = try store.write {

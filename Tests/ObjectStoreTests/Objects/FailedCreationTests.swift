@@ -103,7 +103,7 @@ import Testing
             ]
     }
 
-    @Test(arguments: bad.indices) func `a creation`(index: Int) throws {
+    @Test(arguments: bad.indices) func `a failed creation changes nothing`(index: Int) throws {
         let (property, value) = Self.bad[index]
         let good = ["id": .int(2), "best": Self.toy(30), "label": Self.label("new", 31)]
         try expectNothing {
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `a creation that may update`() throws {
+    @Test func `a failed upsert changes nothing`() throws {
         try expectNothing {
             try store.create(
                 "Dog",
@@ -122,12 +122,12 @@ import Testing
         }
     }
 
-    @Test(arguments: bad.indices) func `an assignment`(index: Int) throws {
+    @Test(arguments: bad.indices) func `a failed assignment changes nothing`(index: Int) throws {
         let (property, value) = Self.bad[index]
         try expectNothing { try dog.set(property, value) }
     }
 
-    @Test func `an update of several properties`() throws {
+    @Test func `a failed update of several properties changes nothing`() throws {
         try expectNothing {
             try store.update(
                 dog, ["best": Self.toy(10), "toys": .list([Self.toy(11), Self.takenToy])],
@@ -135,13 +135,13 @@ import Testing
         }
     }
 
-    @Test func `an addition to a list or a set`() throws {
+    @Test func `a failed addition to a list or a set changes nothing`() throws {
         try expectNothing { try dog.list("toys").append([Self.toy(10), Self.takenToy]) }
         try expectNothing { try dog.list("labels").append([Self.label("a", 10), Self.badLabel]) }
         try expectNothing { _ = try dog.set("few").formUnion([Self.toy(10), Self.takenToy]) }
     }
 
-    @Test func `an object that was there keeps what its own update has made`() throws {
+    @Test func `an existing object keeps the objects of its own update`() throws {
         try store.write { () throws in
             #expect(throws: StoreError.self) {
                 try store.create(

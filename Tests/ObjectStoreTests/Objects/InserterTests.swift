@@ -33,7 +33,7 @@ import Testing
         return try found.value(name)
     }
 
-    @Test func `creates what was set, with defaults for the rest`() throws {
+    @Test func `creates objects with the set values and defaults`() throws {
         let chip = UUIDValue(high: 1, low: 2)
         try store.write {
             let owner = try store.create("Owner", .list([.string("Ann")]))
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `values that need more than to be stored go the general way`() throws {
+    @Test func `values that need conversion use the general path`() throws {
         try store.write {
             let dogs = try store.inserter(of: dog)
             dogs.set(0, double: 7)  // a whole number is an int
@@ -87,7 +87,7 @@ import Testing
         #expect(try store.object("Owner", primaryKey: .string("Bob")) != nil)
     }
 
-    @Test func `an object that cannot be made leaves nothing behind for the next`() throws {
+    @Test func `a failed creation does not affect the next object`() throws {
         try store.write {
             let dogs = try store.inserter(of: dog)
             dogs.set(0, int: 1)
@@ -118,7 +118,7 @@ import Testing
         #expect(try value(3, "name") == .string("Cleo"))
     }
 
-    @Test func `updates the object that has the key`() throws {
+    @Test func `updates the object with the key`() throws {
         try store.write {
             let dogs = try store.inserter(of: dog)
             for name in ["Rex", "Max"] {
@@ -132,7 +132,7 @@ import Testing
         #expect(try value(1, "name") == .string("Max"))
     }
 
-    @Test func `takes turns with other changes of the same class`() throws {
+    @Test func `alternates with other changes of the same class`() throws {
         try store.write {
             let dogs = try store.inserter(of: dog)
             for id in Int64(0)..<600 {
@@ -166,7 +166,7 @@ import Testing
         #expect(try store.objects("Dog").count() == 0)
     }
 
-    @Test func `is over when its write is`() throws {
+    @Test func `ends with its write`() throws {
         let dogs = try store.write { try store.inserter(of: dog) }
         #expect(!dogs.isUsable)
         dogs.set(0, int: 1)
@@ -182,7 +182,7 @@ import Testing
         #expect(storeError(.closed) { try dogs.insert() } != nil)
     }
 
-    @Test func `is closed when its store has gone in the middle of a write`() throws {
+    @Test func `is closed if its store is released during a write`() throws {
         var opened: Store? = try Store.temporary(Self.classes)
         try opened?.beginWrite()
         let classSchema = try #require(opened?.schema.find("Dog"))
@@ -195,7 +195,7 @@ import Testing
         #expect(storeError(.closed) { try dogs.insert() } != nil)
     }
 
-    @Test func `a function that comes later gives the values of the next object`() throws {
+    @Test func `a later default function applies to the next object`() throws {
         try store.write {
             let dogs = try store.inserter(of: dog)
             func add(_ id: Int64) throws {
@@ -215,7 +215,7 @@ import Testing
         #expect(try value(3, "age") == .null)
     }
 
-    @Test func `bytes that are not text are refused`() throws {
+    @Test func `invalid UTF-8 is refused`() throws {
         try store.write {
             let dogs = try store.inserter(of: dog)
             let broken: [UInt8] = [0x41, 0xFF, 0x41]

@@ -41,7 +41,7 @@ import Testing
         #expect(try map.entries().map(\.key) == ["x"])
     }
 
-    @Test func `what cannot be in a map is refused and changes nothing`() throws {
+    @Test func `an invalid map element is refused and changes nothing`() throws {
         let store = try Store.temporary(CollectionWorld.classes)
         let owner = try store.write { try makeOwner(store) }
         let map = try owner.map("int_map")
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `links in maps may be nil, and a deleted object leaves its key`()
+    @Test func `links in maps can be nil, and a deleted object keeps its key`()
         throws
     {
         let store = try Store.temporary(CollectionWorld.classes)
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `mixed values may be links, lists and maps, which change in place`() throws {
+    @Test func `mixed values can be links, lists and maps, which change in place`() throws {
         let store = try Store.temporary(CollectionWorld.classes)
         try store.write {
             let map = try makeOwner(store).map("mixed_optional_map")
@@ -213,7 +213,7 @@ import Testing
     }
 
     @Test(arguments: 1...12 as ClosedRange<UInt64>)
-    func `behave like dictionaries through writes, commits, aborts and reopening`(seed: UInt64)
+    func `maps behave like dictionaries through writes, commits, aborts and reopening`(seed: UInt64)
         throws
     {
         var generator = SplitMix(seed: seed)

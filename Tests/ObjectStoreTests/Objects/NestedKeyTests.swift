@@ -70,7 +70,7 @@ import Testing
         #expect(try store.verify().isEmpty)
     }
 
-    @Test func `A nested value sets what the outer value leaves out`() throws {
+    @Test func `A nested value sets missing values of the outer object`() throws {
         try store.write {
             let values = object(
                 1, ["link": object(1, ["name": .string("inner"), "list": .list([object(2)])])])
@@ -105,11 +105,9 @@ import Testing
     }
 
     @Test(arguments: 0..<40)
-    func
-        `Random nested values leave one object for each key and no embedded object without an owner`(
-            seed: UInt64
-        ) throws
-    {
+    func `Random nested values create one object per key and no unowned embedded object`(
+        seed: UInt64
+    ) throws {
         var random = SplitMix(seed: seed)
         func embedded(_ depth: Int) -> Value {
             var values: [String: Value] = ["name": .string("e")]
@@ -227,7 +225,7 @@ import Testing
         }
     }
 
-    @Test func `Closing a store in its default function does nothing`() throws {
+    @Test func `Closing a store in its default function has no effect`() throws {
         let (store, other) = (store, other)
         try store.setDefault(of: "x", in: "A") {
             store.close()
@@ -241,7 +239,7 @@ import Testing
         #expect(store.isClosed)
     }
 
-    @Test func `A default function may read, and another thread may write meanwhile`() throws {
+    @Test func `A default function can read, and another thread can write meanwhile`() throws {
         let folder = TemporaryFolder()
         let path = folder.file("other.moonpool")
         let classes = [ClassSchema("A", [Property("id", .int, isPrimary: true)])]

@@ -52,7 +52,7 @@ import Testing
         return object.source.object(reference)
     }
 
-    @Test func `an object of another store is copied with all it leads to, circles included`()
+    @Test func `an object of another store is copied with all linked objects, including cycles`()
         throws
     {
         let ann = try ann()
@@ -69,7 +69,7 @@ import Testing
         #expect(try source.objects("Home").count() == 1)
     }
 
-    @Test func `what exists by its key is an error, or updated`() throws {
+    @Test func `an existing key is an error, or updates the object`() throws {
         let ann = try ann()
         try target.write { try target.create("Person", copying: ann) }
         try source.write { try ann.set("age", .int(41)) }
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `within a store an update with an object of it returns that object`() throws {
+    @Test func `an update with an object of the same store returns the object`() throws {
         let ann = try ann()
         try source.write {
             #expect(try source.create("Person", copying: ann, mode: .all) == ann)
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `a frozen object brings back what was deleted`() throws {
+    @Test func `a frozen object restores a deleted object`() throws {
         let ann = try ann()
         let frozen = try source.freeze(ann)
         try source.write { try source.deleteAll() }
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `what the other store has not declared is an error`() throws {
+    @Test func `an object of an undeclared class is an error`() throws {
         let ann = try ann()
         let small = try Store.temporary([
             ClassSchema(
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func `a chain longer than any call depth is copied`() throws {
+    @Test func `a chain of any length is copied`() throws {
         let first = try source.write {
             var last = try person("0")
             let first = last

@@ -24,7 +24,7 @@ import Testing
         try store.create("Dog", .dictionary(more.merging(["id": .int(id)]) { $1 }), mode: mode)
     }
 
-    @Test func `an explicit nil beats the default, and is an error where nil cannot be`()
+    @Test func `an explicit nil overrides the default, and is an error for a required property`()
         throws
     {
         try store.write {
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: [PropertyType.int, .string, .uuid, .objectID], [false, true])
-    func `int, string, uuid and object_id may be primary keys, optional ones too`(
+    func `int, string, uuid and object_id can be primary keys, also optional`(
         type: PropertyType, isOptional: Bool
     ) throws {
         let key = Property("key", type, isOptional: isOptional, isPrimary: true)
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `setting a property of all results works on those that there were`() throws {
+    @Test func `setting a property of all results affects the initial results`() throws {
         try store.write {
             for id in 1...4 { _ = try dog(Int64(id), ["age": .int(Int64(id % 2))]) }
             let even = try store.objects("Dog").filtered("age == 0")
@@ -98,10 +98,7 @@ import Testing
         }
     }
 
-    @Test
-    func `keys that were read stay as they were; the deleted are invalid objects in place`()
-        throws
-    {
+    @Test func `a snapshot of results keeps deleted objects as invalid ones`() throws {
         try store.write {
             for id in 1...3 { _ = try dog(Int64(id)) }
             let all = try store.objects("Dog")
@@ -155,10 +152,7 @@ import Testing
         }
     }
 
-    @Test
-    func `a deleted object leaves every list and link that contains it`()
-        throws
-    {
+    @Test func `a deleted object leaves every list and link that contains it`() throws {
         try store.write {
             let max = try dog(2)
             let link = Value.object(max.reference)
@@ -171,7 +165,7 @@ import Testing
         }
     }
 
-    @Test func `an object of another class, and nil, do not go into a list`() throws {
+    @Test func `a list refuses nil and objects of another class`() throws {
         let cat = ClassSchema("Cat", [Property("id", .int)])
         try store.define([cat])
         try store.write {

@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func `update all sets what is given, also if equal, and applies no defaults`()
+    @Test func `update all sets the given values, even equal ones, without defaults`()
         throws
     {
         let store = try Store.temporary(Self.classes)
@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    @Test func `the same new key twice in one list is one object, last values win`() throws {
+    @Test func `the same new key twice in one list is one object with the last values`() throws {
         let classes = [
             ClassSchema("Toy", [Property("id", .int, isPrimary: true), Property("name", .string)]),
             ClassSchema(
@@ -199,7 +199,7 @@ import Testing
         }
     }
 
-    @Test func `deleting a target clears links and lists, 11.41 not the other way`() throws {
+    @Test func `deleting a target clears links and lists, but not the reverse`() throws {
         let store = try Store.temporary(Self.classes)
         let (owner, rex) = try store.write {
             let owner = try store.create("Person", person(1))
@@ -222,7 +222,7 @@ import Testing
         #expect(store.view.table(rex.classSchema).count == 1)
     }
 
-    @Test func `a deleted object refuses to be read and written`() throws {
+    @Test func `reading and writing a deleted object are errors`() throws {
         let store = try Store.temporary(Self.classes)
         let rex = try store.write { try store.create("Dog", .dictionary(["name": .string("Rex")])) }
         try store.write { try store.delete(rex) }
@@ -238,7 +238,7 @@ import Testing
         }
     }
 
-    @Test func `list edits outside the list are errors`() throws {
+    @Test func `list edits out of range are errors`() throws {
         let store = try Store.temporary(Self.classes)
         try store.write {
             let list = try store.create("Person", person(1)).list("numbers")
@@ -263,7 +263,7 @@ import Testing
         }
     }
 
-    @Test func `a nesting without end is an error, not a crash`() throws {
+    @Test func `infinite nesting is an error, not a crash`() throws {
         let classes = [ClassSchema("Node", [Property("next", .object, target: "Node")])]
         let store = try Store.temporary(classes)
         var values = Value.dictionary([:])

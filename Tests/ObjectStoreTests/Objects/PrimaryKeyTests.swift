@@ -2,7 +2,7 @@ import ObjectStore
 import Testing
 
 @Suite struct PrimaryKeyTests {
-    @Test func `a default serves for a missing key, not for an explicit nil`() throws {
+    @Test func `a default replaces a missing key, not an explicit nil`() throws {
         let store = try Store.temporary([
             ClassSchema(
                 "A",
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: [PropertyType.int, .string, .uuid, .objectID])
-    func `nil is a key of its own and can exist once`(type: PropertyType) throws {
+    func `nil is a key that can exist once`(type: PropertyType) throws {
         let store = try Store.temporary([
             ClassSchema("A", [Property("id", type, isOptional: true, isPrimary: true)])
         ])
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `looking up wants a class with a key and a value of its type`() throws {
+    @Test func `lookup requires a class with a key and a value of its type`() throws {
         let store = try Store.temporary([
             ClassSchema("A", [Property("id", .int, isPrimary: true)]),
             ClassSchema("B", [Property("n", .int)]),

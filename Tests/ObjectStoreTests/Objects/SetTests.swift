@@ -6,10 +6,7 @@ import Testing
         try store.create("Owner", .dictionary(["id": .int(1)]))
     }
 
-    @Test
-    func `adding what is there changes nothing, and elements are in the order of values`()
-        throws
-    {
+    @Test func `adding an existing element changes nothing, and elements are sorted`() throws {
         let store = try Store.temporary(CollectionWorld.classes)
         let owner = try store.write { try makeOwner(store) }
         let numbers = try owner.set("int_optional_set")
@@ -31,7 +28,7 @@ import Testing
         #expect(try numbers.count() == 3)
     }
 
-    @Test func `a set of doubles holds NaN once and first, and the two zeros once`() throws {
+    @Test func `a set of doubles contains NaN once and first, and the two zeros once`() throws {
         let store = try Store.temporary(CollectionWorld.classes)
         try store.write {
             let set = try makeOwner(store).set("double_set")
@@ -46,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `decimals are one when they are equal, however many places they have`() throws {
+    @Test func `equal decimals are one element, regardless of trailing zeros`() throws {
         let store = try Store.temporary(CollectionWorld.classes)
         try store.write {
             let set = try makeOwner(store).set("decimal_set")
@@ -58,7 +55,8 @@ import Testing
         }
     }
 
-    @Test func `mixed values stand by type, equal numbers are one, and collections are refused`()
+    @Test
+    func `a set of mixed values is sorted by type, with equal numbers as one element`()
         throws
     {
         let store = try Store.temporary(CollectionWorld.classes)
@@ -80,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `an assigned list loses its duplicates and is put in order`() throws {
+    @Test func `an assigned list is sorted without duplicates`() throws {
         let store = try Store.temporary(CollectionWorld.classes)
         try store.write {
             let owner = try store.create(
@@ -99,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `what cannot be in a set is refused and changes nothing`() throws {
+    @Test func `an invalid set element is refused and changes nothing`() throws {
         let store = try Store.temporary(CollectionWorld.classes)
         let owner = try store.write { try makeOwner(store) }
         let numbers = try owner.set("int_set")
@@ -175,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func `a deleted object leaves every set, and links lead back`() throws {
+    @Test func `a deleted object is removed from every set, and backlinks follow sets`() throws {
         let store = try Store.temporary(CollectionWorld.classes)
         try store.write {
             let (first, second) = (
@@ -222,7 +220,9 @@ import Testing
     }
 
     @Test(arguments: 1...12 as ClosedRange<UInt64>)
-    func `behave like sets through writes, commits, aborts and reopening`(seed: UInt64) throws {
+    func `sets behave like plain sets through writes, commits, aborts and reopening`(seed: UInt64)
+        throws
+    {
         var generator = SplitMix(seed: seed)
         let folder = TemporaryFolder()
         func open() throws -> Store {

@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `update all reports every object that was touched`() throws {
+    @Test func `update all reports every updated object`() throws {
         let kennel = try Kennel()
         kennel.heard = []
         try kennel.upsert(.all)
@@ -95,13 +95,13 @@ import Testing
         #expect(kennel.heard == [])
     }
 
-    @Test func `update modified reports exactly the property that differs`() throws {
+    @Test func `update modified reports exactly the changed property`() throws {
         let kennel = try Kennel()
         let heard = try kennel.change(.modified, kennel.values(0, dogName: "Max"))
         #expect(heard == ["dog 0: name", "dogs: [0]"])
     }
 
-    @Test func `a changed nested object is news of its own, and of rows that lead to it`()
+    @Test func `a changed nested object is reported, and modifies the rows that link to it`()
         throws
     {
         let kennel = try Kennel()
@@ -109,7 +109,7 @@ import Testing
         #expect(heard.sorted() == ["dogs: [0]", "toys: [0]"])
     }
 
-    @Test func `update modified replaces a list that differs`() throws {
+    @Test func `update modified replaces a different list`() throws {
         let kennel = try Kennel()
         let longer = Value.dictionary([
             "id": .int(0), "toys": .list([.list([.int(0)]), .list([.int(1)])]),

@@ -34,7 +34,7 @@ import Testing
         Results(.store(store), all: try store.schema.require("Dog"))
     }
 
-    @Test func `refuses what cannot be an index, naming the fault`() throws {
+    @Test func `an invalid index declaration is an error with its cause`() throws {
         func message(_ indexes: [[String]], _ more: [Property] = []) -> String {
             storeError(.invalidSchema) {
                 try store.define([
@@ -59,7 +59,10 @@ import Testing
         #expect(store.schema.find("Cat") == nil)
     }
 
-    @Test func `is used for equal first properties and one range, and explained`() throws {
+    @Test
+    func `composite indexes serve equality of first properties and one range, and are explained`()
+        throws
+    {
         func plan(_ text: String, _ arguments: Value...) throws -> String {
             try dogs().filtered(text, arguments).explain()
         }
@@ -74,7 +77,7 @@ import Testing
                 "looks up 1 value in the unique index for: id == 5"))
     }
 
-    @Test func `stays in the schema of the file, and changes with define`() throws {
+    @Test func `composite indexes are part of the file's schema, and change with define`() throws {
         let other = stores.other
         #expect(
             other.schema.find("Dog")?.indexes.map(\.properties) == Self.indexes.map(\.properties))

@@ -37,7 +37,7 @@ import Testing
         try CollectionValues(row.list(name)).filtered(text, arguments).values()
     }
 
-    @Test func `lists, sets and maps of values keep what a condition on SELF finds`() throws {
+    @Test func `conditions on SELF filter lists, sets and maps of values`() throws {
         #expect(try list("ints", "SELF > 3") == [.int(5), .int(9), .int(5)])
         #expect(try list("ints", "self > 3 and not SELF == $1", [.int(9)]) == [.int(5), .int(5)])
         #expect(try list("ints", "SELF == nil") == [.null])
@@ -56,14 +56,14 @@ import Testing
             try reals.filtered("SELF < 2").values() == [.double(1.5), .double(.nan), .double(-2)])
     }
 
-    @Test func `mixed values compare as they do in a predicate`() throws {
+    @Test func `mixed values compare as in a predicate`() throws {
         #expect(try list("any", "SELF > 0") == [.int(1), .double(2.5)])
         #expect(try list("any", "SELF == 'x'") == [.string("x")])
         #expect(try list("any", "SELF == nil") == [.null])
     }
 
     @Test
-    func `conditions, orders and limits are done from left to right, and follow the collection`()
+    func `conditions, orders and limits apply from left to right, and follow the collection`()
         throws
     {
         let found = try CollectionValues(row.list("ints")).sorted().filtered("SELF > 1")
@@ -73,7 +73,7 @@ import Testing
         #expect(try two.values() == [.int(4), .int(5)])
     }
 
-    @Test func `what is no condition on SELF is an error that says so`() throws {
+    @Test func `an invalid condition on SELF is an error`() throws {
         let faults: [(String, String)] = [
             ("value > 3", "^"), ("SELF >", "^"), ("", ""), ("SELF.name == 3", ""),
             ("SELF beginswith 'a'", ""), ("SELF > $1", "^"), ("SELF > 'a'", "^"),

@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `takes elements by index, first and last`() throws {
+    @Test func `supports elements by index, first and last`() throws {
         #expect(try world.rows("items[1].price == 5.5") == [0, 1])
         #expect(try world.rows("items[3].price == 9.5") == [0])
         #expect(try world.rows("items[FIRST].price == 9.5") == [2])
@@ -66,7 +66,7 @@ import Testing
         ("numbers.@count[1] > 1", "has no elements"), ("items[frist].price > 1", "in brackets"),
         ("numbers[1].@count == 1", "one value"),
     ])
-    func `refuses what no element can be taken of`(text: String, part: String) {
+    func `refuses an index on values without elements`(text: String, part: String) {
         let message = world.fault(text, .int(1))
         #expect(message.contains(part), "\(text): \(message)")
     }
@@ -115,13 +115,13 @@ import Testing
         #expect(world.fault("truepredicate sort(items.@cuont)").contains("did you mean 'count'?"))
     }
 
-    @Test func `subqueries look at backlinks too`() throws {
+    @Test func `subqueries support backlinks`() throws {
         #expect(
             try world.rows("subquery(@links.Person.buddy, $p, $p.rank == 3).@count == 1") == [0])
         #expect(try world.rows("subquery(admirers, $p, $p.rank > 3).@count == 0") == [0, 1, 2, 3])
     }
 
-    @Test func `properties may be called like words of the language`() throws {
+    @Test func `properties can have the names of keywords`() throws {
         let other = try QueryWorld(classes: [
             ClassSchema(
                 "Odd",

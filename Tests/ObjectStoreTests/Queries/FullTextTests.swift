@@ -50,7 +50,7 @@ import Testing
         try titles(notes().filtered("body text $1", [.string(text)]))
     }
 
-    @Test func `refuses what cannot be searched, with a caret`() throws {
+    @Test func `marks properties that cannot be searched with a caret`() throws {
         func message(_ text: String, _ arguments: Value...) -> String {
             storeError(.invalidQuery) { _ = try notes().filtered(text, arguments) }?.message ?? ""
         }
@@ -71,7 +71,9 @@ import Testing
         #expect(schema?.message.contains("cannot have a full-text index") == true)
     }
 
-    @Test func `finds words whatever their case and diacritics, rules out, and completes`() throws {
+    @Test func `finds words without case and diacritics, excludes words, and matches prefixes`()
+        throws
+    {
         try add(["Red dog", "blue dog", "réd car", nil, "", "The reddish DOG"])
         #expect(try found("red") == [0, 2])
         #expect(try found("DOG -blue") == [0, 5])
@@ -86,7 +88,7 @@ import Testing
         #expect(explained.contains("2 words in the full-text index for: body text 'red dog'"))
     }
 
-    @Test func `a search through a link asks the index of the linked texts`() throws {
+    @Test func `a search through a link uses the index of the linked texts`() throws {
         try add((0..<2000).map { $0 % 900 == 1 ? "a rare word" : "common words only" })
         let all = try notes().keys().array
         let parents = [1, 2, 901].map { all[$0] }

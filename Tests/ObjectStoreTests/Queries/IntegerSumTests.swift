@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: 1...20)
-    func `the sum of ints is exact in every order and by every route`(seed: UInt64) throws {
+    func `the sum of ints is exact in every order and implementation`(seed: UInt64) throws {
         var random = SplitMix(seed: seed)
         let numbers = Self.numbers(Int.random(in: 1...12, using: &random), using: &random)
         let exact = Self.sum(numbers)
@@ -168,7 +168,7 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func `ints beside decimals are added exactly, beyond 64 bits too`() throws {
+    @Test func `ints and decimals are added exactly, also beyond 64 bits`() throws {
         let values: [Value] = [
             .int(.max), .decimal(try #require(DecimalValue("0.25"))), .int(.max), .int(.max),
         ]

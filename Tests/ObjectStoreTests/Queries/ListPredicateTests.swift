@@ -88,7 +88,7 @@ import Testing
         #expect(try world.rows("items.@count > numbers.@count + 1") == [1, 2])
     }
 
-    @Test func `aggregates lists; nothing compares with the extremes of none`() throws {
+    @Test func `aggregates lists; the extremes of an empty list match no comparison`() throws {
         #expect(try world.count("numbers.@min == -12345") == 1)
         #expect(try world.count("numbers.@min < 1000") == 2)
         #expect(try world.count("numbers.@sum == 0") == 1)
@@ -101,7 +101,7 @@ import Testing
         #expect(try world.rows("items.@avg.price == 5.5") == [1])
     }
 
-    @Test func `counts what a subquery finds`() throws {
+    @Test func `counts the matches of a subquery`() throws {
         #expect(try world.rows("subquery(items, $x, $x.price == 5.5).@count > 0") == [0, 1])
         #expect(try world.rows("subquery(items, $x, $x.price > 9).@count == 2") == [2])
         #expect(

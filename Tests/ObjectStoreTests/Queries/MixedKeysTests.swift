@@ -35,7 +35,7 @@ import Testing
         try results.keys().map { $0.rawValue }
     }
 
-    @Test func `distinct takes paths into mixed values, through links, and counts`() throws {
+    @Test func `distinct supports paths into mixed values, through links, and counts`() throws {
         #expect(try ids(boxes().distinct(["any.n"])) == [0, 1, 3, 6])
         #expect(try ids(boxes().distinct(["any.name"])) == [0, 2])
         #expect(try ids(boxes().distinct(["any[1]"])) == [0, 5])
@@ -48,7 +48,7 @@ import Testing
             ])
     }
 
-    @Test func `distinct says what is wrong with a path`() throws {
+    @Test func `distinct reports the error of a path`() throws {
         for path in [
             "any[*]", "many", "any.", "any.@sizzle", "many.@values", "any[0]", "nothing.n", "",
         ] {
@@ -108,7 +108,7 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func `kept queries see classes that are defined later`() throws {
+    @Test func `existing queries include classes that are defined later`() throws {
         let found = try boxes().filtered("any.weight > 3 sort(any.weight desc)")
         let sorted = try boxes().sorted([("any.weight", false)])
         let distinct = try boxes().distinct(["any.weight"])
@@ -141,7 +141,7 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func `kept queries continue when a class that they could lead to is gone`() throws {
+    @Test func `existing queries continue when a reachable class is removed`() throws {
         let found = try boxes().filtered("any.name == 'ball'")
         #expect(try ids(found) == [0, 1])
         var heard: [CollectionChange.Kind] = []

@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test
-    func `a name behind a link in a mixed value is a property of any class that has it`()
+    func `after a link in a mixed value, a name is a property of any class that has it`()
         throws
     {
         #expect(try ids("any.name == 'ball'") == [1, 2, 7])
@@ -95,10 +95,7 @@ import Testing
         #expect(try ids("any['name'] == 'ball'") == [2])
     }
 
-    @Test
-    func `elements of lists and maps inside are meant by a star, @values or a quantifier`()
-        throws
-    {
+    @Test func `a wildcard, @values or a quantifier selects nested elements`() throws {
         #expect(try ids("any[*] == 2") == [3] && ids("any any == 2") == [3])
         #expect(try ids("any any.sizes > 2") == [0] && ids("any.@values == 'red'") == [0])
         #expect(try ids("2 in any") == [3] && ids("'red' in any.tags") == [1])
@@ -108,7 +105,7 @@ import Testing
         #expect(try ids("any.@keys beginswith 'col'") == [0] && ids("any.@keys.@count == 4") == [0])
     }
 
-    @Test func `counts and aggregates look inside`() throws {
+    @Test func `counts and aggregates include nested values`() throws {
         #expect(try ids("any.@count == 3") == [3] && ids("any.sizes[size] == 3") == [0])
         #expect(try ids("any.@size == 4") == [0, 4] && ids("any.@count == 2") == [8])
         #expect(try ids("any.sizes.@sum == 6") == [0] && ids("any.sizes.@max > 2") == [0])
@@ -117,7 +114,7 @@ import Testing
         #expect(try ids("any + 1 == 4.5") == [5] && ids("any.price * 2 == 10") == [1])
     }
 
-    @Test func `a list inside is compared as a whole`() throws {
+    @Test func `a nested list is compared as a whole`() throws {
         #expect(try ids("any.sizes == {1, 2, 3}") == [0] && ids("{1, 2.0, 3} == any.sizes") == [0])
         #expect(try ids("any.sizes == $1", [.list([.int(1), .int(2)])]) == [])
         // A list of values of a linked object, and a list in a map.
@@ -131,7 +128,7 @@ import Testing
         #expect(fault("any.sizes != {1, 2, 3}").contains("write 'not (… == {…})'"))
     }
 
-    @Test func `@type tells values and links apart`() throws {
+    @Test func `@type distinguishes values and links`() throws {
         #expect(try ids("any.@type == 'double'") == [5] && ids("any.@type == 'numeric'") == [5])
         #expect(try ids("any.@type in {'list', 'string'}") == [3, 4])
         #expect(try ids("any.@type == 'object'") == [1, 7] && ids("any.@type == 'Toy'") == [1])
@@ -152,7 +149,7 @@ import Testing
         #expect(fault("id.@type == 'int'").contains("'@type' is for mixed values"))
     }
 
-    @Test func `what is not valid inside a mixed value is shown`() {
+    @Test func `errors inside a mixed value are reported`() {
         #expect(fault("any[0] == 1").contains("counted from 1"))
         #expect(fault("any.@foo == 1").contains("is not valid inside a mixed value"))
         #expect(fault("any.@count.x == 1").contains("'@count' must be the end of a path"))
@@ -167,7 +164,7 @@ import Testing
             (try? ids("any" + String(repeating: "['note']", count: 4000) + " == 1")) == [])
     }
 
-    @Test func `links inside mixed values are followed back by name`() throws {
+    @Test func `backlinks by name follow links inside mixed values`() throws {
         func toys(_ predicate: String) throws -> Int {
             try store.objects("Toy").filtered(predicate).count()
         }
@@ -185,7 +182,7 @@ import Testing
         #expect(try ids("any.price > 4") == [])
     }
 
-    @Test func `sorting and aggregates of results go into mixed values`() throws {
+    @Test func `sorting and aggregates of results support paths into mixed values`() throws {
         let boxes = try store.objects("Box")
         let order = try boxes.sorted([("any.name", false), ("id", true)]).keys().map(\.rawValue)
         #expect(order == [1, 2, 7, 0, 3, 4, 5, 6, 8])
@@ -196,7 +193,7 @@ import Testing
         #expect(try boxes.maximum("any.sizes[2]") == .int(2))
     }
 
-    @Test func `observers of a path through links in mixed values follow the objects behind them`()
+    @Test func `observers of a path through links in mixed values track the linked objects`()
         throws
     {
         var heard: [[Int]] = []

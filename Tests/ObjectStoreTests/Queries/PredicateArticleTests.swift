@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `every example matches the dogs that it names`() throws {
+    @Test func `every example matches the documented dogs`() throws {
         let world = try QueryWorld(classes: Self.classes)
         try fill(world)
         let article =

@@ -26,7 +26,7 @@ import Testing
         "age between {$1, $2}", "owner == $1", "truepredicate distinct(owner.name)",
         "toys[$1].price > 2", "@links.Dog.owner.age > $1", "-$1 < age",
     ])
-    func `what is right, or may be with the right values, has no fault`(text: String) {
+    func `valid predicates, and those that values can make valid, have no errors`(text: String) {
         let found = fault(text)
         #expect(found == nil || text.contains("@links"), "\(found?.message ?? "")")
     }
@@ -38,7 +38,7 @@ import Testing
         ("age > 3 sort(nmae)", "did you mean 'name'?", 13..<17),
         ("age + size > $1", "has no property 'size'", 6..<10),
     ])
-    func `what no values can make right is found with its place`(
+    func `invalid predicates have errors with positions`(
         text: String, message: String, range: Range<Int>
     ) throws {
         let found = try #require(fault(text))
@@ -53,7 +53,7 @@ import Testing
         #expect(fault?.message.contains("did you mean 'name'?") == true)
     }
 
-    @Test func `a planned schema is checked like any other`() {
+    @Test func `predicates are checked against a planned schema`() {
         _ = storeError(.invalidSchema) {
             _ = try Schema.planned([ClassSchema("Dog", [Property("o", .object, target: "Missing")])]
             )

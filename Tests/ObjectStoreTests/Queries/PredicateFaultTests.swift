@@ -9,7 +9,7 @@ import Testing
         world = try QueryWorld()
     }
 
-    @Test func `points at an unknown property and names the nearest`() {
+    @Test func `marks an unknown property and suggests a similar one`() {
         #expect(
             world.fault("age > 3 and nmae == 'Rex'") == """
                 'Person' has no property 'nmae'; did you mean 'name'?
@@ -24,7 +24,7 @@ import Testing
                 """)
     }
 
-    @Test func `finds type mismatches before anything runs`() {
+    @Test func `reports type mismatches before the query runs`() {
         #expect(
             world.fault("name == 5") == """
                 'Person.name' (string?) cannot be compared with an int
@@ -55,7 +55,7 @@ import Testing
         #expect(world.fault("name <[c] 'x'").hasPrefix("'<' has no options such as [c]"))
     }
 
-    @Test func `counts arguments`() {
+    @Test func `checks the number of arguments`() {
         #expect(
             world.fault("age == $2", .int(1)) == """
                 there is no argument $2: 1 was given
@@ -66,7 +66,7 @@ import Testing
         #expect(world.fault("age == $").contains("the first argument is $1"))
     }
 
-    @Test func `wants two constants between`() {
+    @Test func `requires two constants for between`() {
         for text in [
             "age between 3", "age between {1}", "age between {1, 2, 3}", "age between {1, height}",
             "name between {'a', 'b'}", "active between {true, false}", "age between {'a', 'b'}",
@@ -113,7 +113,7 @@ import Testing
         ("age.foo == 3", "not a link"), ("numbers.foo == 3", "not a link"),
         ("2021-13-01 < born", "not a date"),
     ])
-    func `says what is wrong`(text: String, part: String) {
+    func `reports the cause of an error`(text: String, part: String) {
         let message = world.fault(text)
         #expect(message.contains(part), "\(text): \(message)")
         #expect(message.contains("\n  "))
@@ -126,7 +126,7 @@ import Testing
         ("name is not null", "'!= nil'"), ("SELF.name = 'x'", "without 'SELF.'"),
         ("name = Rex", "write text in quotes: 'Rex'"), ("name = nam", "did you mean 'name'?"),
     ])
-    func `gives one piece of advice for a habit of another language`(text: String, advice: String) {
+    func `suggests the syntax for operators of other languages`(text: String, advice: String) {
         let message = world.fault(text).prefix { $0 != "\n" }
         #expect(message.contains(advice), "\(text): \(message)")
         #expect(message.split(separator: "; ").count == 2, "\(text): \(message)")
@@ -149,7 +149,7 @@ import Testing
         #expect(world.fault(chain) == "no error")
     }
 
-    @Test func `limits how far a path goes instead of exhausting the stack`() throws {
+    @Test func `limits the length of a path instead of exhausting the stack`() throws {
         for (first, step) in [("", "buddy."), ("any ", "admirers.")] {
             for count in [99, 100, 100_000] {
                 let text = first + String(repeating: step, count: count) + "age > 3"
@@ -163,7 +163,7 @@ import Testing
         #expect(throws: StoreError.self) { try people.minimum(far) }
     }
 
-    @Test func `cuts a long text to what surrounds the fault`() {
+    @Test func `shortens a long text to the part around the error`() {
         let filler = Array(repeating: "age > 3", count: 1000).joined(separator: " and ")
         let message = world.fault(filler + " and nmae == 'x' and " + filler)
         #expect(message.count < 300)
@@ -173,7 +173,7 @@ import Testing
         #expect(String(lines[1].dropFirst(caret)).hasPrefix("nmae"))
     }
 
-    @Test func `random text never does worse than an error`() {
+    @Test func `random text causes at most an error`() {
         var generator = SplitMix(seed: 7)
         let words = [
             "age", "name", "items", ".", "price", "@count", "@sum", "any", "all", "not", "and",

@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
-    func `a damaged predicate is an error that points into the text`(seed: UInt64) {
+    func `a damaged predicate is an error with a position in the text`(seed: UInt64) {
         var generator = SplitMix(seed: seed)
         for _ in 0..<2500 {
             var bytes = Array(Self.valid.randomElement(using: &generator)!.utf8)
@@ -73,13 +73,13 @@ import Testing
         }
     }
 
-    @Test func `the untouched predicates are valid`() throws {
+    @Test func `the unchanged predicates are valid`() throws {
         for text in Self.valid {
             _ = try world.all().filtered(text, [.int(1), .double(2)]).keys()
         }
     }
 
-    @Test func `numbers of any size are read or refused`() {
+    @Test func `numbers of any size are parsed or rejected`() {
         for number in [
             "9223372036854775807", "-9223372036854775808", "9223372036854775808", "1e999",
             "-1e999", "0x7fffffffffffffff", "0xffffffffffffffff", "1e-999",

@@ -17,7 +17,7 @@ import Testing
         try world.addPeople(ages.map { ["age": $0.map(Value.int) ?? .null] })
     }
 
-    @Test func `compares in all spellings`() throws {
+    @Test func `supports all spellings of comparisons`() throws {
         try addAges([1, 2, 3])
         for text in ["age = 2", "age == 2", "2 == age"] {
             #expect(try world.rows(text) == [1], "\(text)")
@@ -37,7 +37,7 @@ import Testing
         #expect(try world.rows("falsepredicate").isEmpty)
     }
 
-    @Test func `reads literals`() throws {
+    @Test func `parses literals`() throws {
         try addNames(["it's", "a\"b", "tab\t", "é", "🙂"])
         #expect(try world.rows("name == 'it\\'s'") == [0])
         #expect(try world.rows("name == \"it's\"") == [0])
@@ -47,7 +47,7 @@ import Testing
         #expect(try world.rows("name == '\\ud83d\\ude42'") == [4])
     }
 
-    @Test func `takes arguments by position, again and in any order`() throws {
+    @Test func `uses arguments by position, repeatedly and in any order`() throws {
         try addAges([1, 2, 3, 4])
         #expect(try world.rows("age > $2 and age < $1", .int(4), .int(1)) == [1, 2])
         #expect(try world.rows("age == $1 or age == $01 + 1", .int(2)) == [1, 2])
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `a nil link on the way makes the value nil`() throws {
+    @Test func `a nil link in the path makes the value nil`() throws {
         try world.store.write {
             let first = try world.store.create(
                 "Person",
@@ -169,7 +169,7 @@ import Testing
         #expect(try world.rows("name like[cd] 'ABC'") == [0, 3])
     }
 
-    @Test func `searches names`() throws {
+    @Test func `searches with text operators`() throws {
         try addNames(["Billy", "Bob", "Joe", "Jake", "Joel", "Unicorn🦄", nil])
         #expect(try world.count("name contains 'oe'") == 2)
         #expect(try world.count("name beginswith 'J'") == 3)
@@ -224,7 +224,7 @@ import Testing
         #expect(try world.rows("code != $1", .uuid(uuid)) == [1])
     }
 
-    @Test func `calculates with numbers`() throws {
+    @Test func `evaluates arithmetic`() throws {
         try world.addPeople([
             ["age": .int(2), "height": .double(1.5)], ["age": .int(3)], ["age": .int(.max)],
         ])
@@ -236,7 +236,7 @@ import Testing
         #expect(try world.rows("age + 1 > 9e18") == [2])
     }
 
-    @Test func `a bool is a condition of its own`() throws {
+    @Test func `a bool is a condition`() throws {
         try world.addPeople([["active": .bool(true)], ["active": .bool(false)], [:]])
         #expect(try world.rows("active") == [0])
         #expect(try world.rows("not active") == [1, 2])

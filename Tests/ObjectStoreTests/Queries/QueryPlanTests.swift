@@ -33,7 +33,7 @@ import Testing
         try world.all().filtered(text, arguments).explain().split(separator: "\n").map(String.init)
     }
 
-    @Test func `the condition that leaves the fewest rows for its cost goes first`() throws {
+    @Test func `the most selective condition for its cost is evaluated first`() throws {
         try addMany()
         let lines = try explain("name contains 'e' and age > 10 and height == 3.0")
         #expect(lines[0].hasPrefix("scans 9,000 objects of 'Person' in 19 clusters"))
@@ -47,7 +47,7 @@ import Testing
         line.split(separator: "about ").last.map { String($0.dropLast()) } ?? ""
     }
 
-    @Test func `conditions behind one link are answered once for all objects there`() throws {
+    @Test func `conditions on linked objects are evaluated once`() throws {
         try addMany()
         let text = "buddy.age > 50 and buddy.name beginswith 'name 7' and age < 90"
         let lines = try explain(text)
@@ -72,7 +72,7 @@ import Testing
         #expect(try world.rows("buddy.buddy.height == 3") == found)
     }
 
-    @Test func `an index is asked where it names few rows`() throws {
+    @Test func `an index is used if it has few matching rows`() throws {
         try addMany()
         #expect(
             try explain("id == 77 and age > 3").prefix(3) == [
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `an index sees the changes of the open write`() throws {
+    @Test func `an index includes the changes of the open write`() throws {
         try addMany(3000)
         try world.store.write {
             let person = try world.all().object(at: 5)
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func `long lists are kept as bits or in a hash table`() throws {
+    @Test func `long lists become bits or a hash table`() throws {
         try addMany()
         let numbers: [Int64] = Array(0..<5000)
         let dense: [Value] = numbers.map { .int($0 * 2) }
@@ -152,7 +152,7 @@ import Testing
             try world.rows("code in $1", .list(wanted)) == Array(stride(from: 0, to: 600, by: 2)))
     }
 
-    @Test func `the first of many need not all be found`() throws {
+    @Test func `a limit does not require all matches`() throws {
         try addMany()
         for (text, limit) in [
             ("buddy.age > 50", 1), ("buddy.age > 50", 700), ("buddy.age == 99", 80),

@@ -188,7 +188,7 @@ import Testing
     }
 
     @Test(arguments: 1...3 as ClosedRange<UInt64>)
-    func `random paths agree with the plainest walk`(seed: UInt64) throws {
+    func `random paths agree with a simple evaluation`(seed: UInt64) throws {
         let store = try Store.temporary([
             ClassSchema(
                 "Dog",

@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
-    func `agrees with the plainest evaluation`(seed: UInt64) throws {
+    func `agrees with a simple evaluation`(seed: UInt64) throws {
         var generator = SplitMix(seed: seed)
         let world = try RandomWorld(&generator, count: 70)
         var query = RandomQuery(world, seed: seed &+ 1000)
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(arguments: RandomSeeds.groups)
-    func `Small stores of any seed agree with the plainest evaluation`(
+    func `Small stores of any seed agree with a simple evaluation`(
         seeds: Range<UInt64>
     ) throws {
         for seed in seeds {
@@ -87,7 +87,7 @@ import Testing
     }
 
     /// Enough clusters that the planner samples and orders conditions, and evaluates conditions on linked objects once.
-    @Test func `agrees with the plainest evaluation over many clusters`() throws {
+    @Test func `agrees with a simple evaluation over many clusters`() throws {
         var generator = SplitMix(seed: 77)
         let world = try RandomWorld(&generator, count: 8200)
         var query = RandomQuery(world, seed: 78)

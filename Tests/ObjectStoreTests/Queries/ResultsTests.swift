@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func `a nil link on the way counts as nil, first when ascending`() throws {
+    @Test func `a nil link in the path counts as nil, first when ascending`() throws {
         try addAges([3, 1, 2])
         let people = try (0..<3).map { try world.all().object(at: $0) }
         try world.store.write {
@@ -47,13 +47,13 @@ import Testing
         #expect(try world.positions(sorted(("buddy.age", false))) == [0, 2, 1])
     }
 
-    @Test func `ties keep the order before`() throws {
+    @Test func `equal values keep the previous order`() throws {
         try addAges([2, 3, 0, 1, 2, 3, 0, 1])
         #expect(try world.positions(sorted(("age", true))) == [2, 6, 3, 7, 0, 4, 1, 5])
         #expect(try world.positions(sorted(("age", false))) == [1, 5, 0, 4, 3, 7, 2, 6])
     }
 
-    @Test func `the first key decides, and a later sort before an earlier one`() throws {
+    @Test func `the first key decides, and a later sort precedes an earlier one`() throws {
         try world.addPeople([
             ["age": .int(1), "name": .string("b")], ["age": .int(2), "name": .string("a")],
             ["age": .int(1), "name": .string("a")], ["age": .int(2), "name": .string("b")],
@@ -91,7 +91,7 @@ import Testing
         #expect(try world.all().distinct(["age"]).distinct(["height"]).count() == 3)
     }
 
-    @Test func `limits apply where they stand`() throws {
+    @Test func `limits apply at their position`() throws {
         try addAges([2, 3, 0, 1, 2, 3, 0, 1])
         #expect(try world.all().limited(to: 0).count() == 0)
         #expect(try world.all().limited(to: 100).count() == 8)
@@ -103,7 +103,7 @@ import Testing
         #expect(throws: StoreError.self) { try world.all().limited(to: -1) }
     }
 
-    @Test func `reads sort, distinct and limit after a predicate`() throws {
+    @Test func `parses sort, distinct and limit after a predicate`() throws {
         try addAges([2, 3, 0, 1, 2, 3, 0, 1])
         #expect(try world.rows("truepredicate sort(age asc, rank desc) limit(3)") == [6, 2, 7])
         #expect(try world.rows("age > 0 SORT(age DESC) DISTINCT(age) LIMIT(2)") == [1, 0])
@@ -116,7 +116,7 @@ import Testing
         #expect(try world.positions(results) == [2, 4, 3])
     }
 
-    @Test func `sorted and limited agree with sorted, at any size`() throws {
+    @Test func `sorted and limited results are the first sorted ones, at any size`() throws {
         var generator = SplitMix(seed: 3)
         try world.addPeople(
             (0..<3000).map { _ in
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func `sees the changes of the open write`() throws {
+    @Test func `results include the changes of the open write`() throws {
         let results = try world.all().filtered("active == true")
         #expect(try results.count() == 0)
         try world.store.beginWrite()
@@ -190,7 +190,7 @@ import Testing
         #expect(try results.count() == 0)
     }
 
-    @Test func `a loop runs over the membership it began with`() throws {
+    @Test func `a loop visits the initial members`() throws {
         try addAges(Array(repeating: 0, count: 40))
         let results = try world.all().filtered("age == 0")
         var visited = 0
@@ -205,7 +205,7 @@ import Testing
         #expect(try results.count() == 0)
     }
 
-    @Test func `aggregates pass over nil`() throws {
+    @Test func `aggregates skip nil`() throws {
         try world.addPeople([
             [:], ["age": .int(0), "height": .double(0)], ["age": .int(2), "height": .double(2)],
         ])
@@ -228,7 +228,8 @@ import Testing
         #expect(throws: StoreError.self) { try world.all().average("born") }
     }
 
-    @Test func `first and last of nothing are nil, an index past the end is an error`() throws {
+    @Test func `first and last of empty results are nil, an index past the end is an error`() throws
+    {
         #expect(try world.all().first() == nil)
         #expect(try world.all().last() == nil)
         try addAges([1, 2])

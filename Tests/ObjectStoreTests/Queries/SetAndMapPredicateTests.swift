@@ -42,7 +42,7 @@ import Testing
         try world.positions(world.all("Box").filtered(text, arguments))
     }
 
-    @Test func `asks maps for keys, values and the value under a key`() throws {
+    @Test func `tests keys, values and the value of a key of maps`() throws {
         #expect(try rows("notes['a'] == 'x'") == [0])
         #expect(try rows("notes[$1] == 'z'", .string("é.'")) == [1])
         #expect(try rows("notes['b'] == nil") == [0, 2])
@@ -63,7 +63,7 @@ import Testing
         #expect(try rows("@links.Box.boxes.id == 0") == [1, 2])
     }
 
-    @Test func `sets are asked as lists are, and compared without an order`() throws {
+    @Test func `sets are queried like lists, and compared without an order`() throws {
         #expect(try rows("any numbers == 2") == [0, 1])
         #expect(try rows("all numbers > 1") == [1, 2])
         #expect(try rows("numbers == {1, 2, 3}") == [0])
@@ -83,7 +83,7 @@ import Testing
         ("notes.@kyes == 'x'", "did you mean 'keys'?"), ("id.@values == 1", "needs a map"),
         ("all notes['a'] == 'x'", "needs a list"),
     ])
-    func `refuses what sets and maps do not have`(text: String, part: String) {
+    func `refuses invalid operations on sets and maps`(text: String, part: String) {
         let message = world.fault(text, of: "Box")
         #expect(message.contains(part), "\(text): \(message)")
         #expect(message.contains("^"))

@@ -167,7 +167,7 @@ import Testing
     }
 
     @Test(arguments: 1...40)
-    func `incremental aggregates are those of reading everything`(seed: UInt64) throws {
+    func `incremental aggregates equal recomputed ones`(seed: UInt64) throws {
         var random = SplitMix(seed: seed)
         let world = try ObservedWorld(objects: Int.random(in: 0...30, using: &random))
         try world.store.write {
@@ -205,7 +205,7 @@ import Testing
         #expect(world.errors.errors.isEmpty, "\(world.errors.errors)")
     }
 
-    @Test func `exact sums forget what has left`() {
+    @Test func `exact sums do not depend on removed values`() {
         var random = SplitMix(seed: 7)
         var sum = ExactSum()
         let numbers = (0..<400).map { index -> Double in
@@ -229,7 +229,7 @@ import Testing
         #expect(sum.value == 0.6)
     }
 
-    @Test func `a minimum survives the loss of its whole reserve`() throws {
+    @Test func `a minimum is correct after the loss of all its candidates`() throws {
         let store = try Store.temporary([
             ClassSchema("A", [Property("n", .int, defaultValue: .int(0))])
         ])

@@ -74,7 +74,7 @@ import Testing
         #expect(subscriptions.count == 0)
     }
 
-    @Test func `a read outside of the host's scopes is not followed`() throws {
+    @Test func `a read outside of the host's scopes is not tracked`() throws {
         let rex = try store.write { try add("Rex") }
         _ = try rex.value("age")
         #expect(subscriptions.count == 0 && reads.reads == 0)
@@ -86,7 +86,7 @@ import Testing
         #expect(subscriptions.count == 1 && reads.reads == 10)
     }
 
-    @Test func `lists, counts, look-ups and the existence of objects are followed`() throws {
+    @Test func `lists, counts, lookups and the existence of objects are tracked`() throws {
         let rex = try store.write { try add("Rex") }
         try track { _ = try rex.list("tags").count() }
         #expect(try write { try rex.list("tags").append([.string("good")]) } == 1)
@@ -102,7 +102,7 @@ import Testing
         #expect(try write { try store.delete(rex) } == 1)
     }
 
-    @Test func `many objects of a property are followed as a whole`() throws {
+    @Test func `many objects of a property are tracked as a whole`() throws {
         let dogs = try store.write { try (0..<1_500).map { try add("Dog \($0)") } }
         try track { for dog in dogs { _ = try dog.value("age") } }
         #expect(subscriptions.count == 1_001)
@@ -110,7 +110,7 @@ import Testing
         #expect(try write { try dogs[1_400].set("age", .int(5)) } == 0)
     }
 
-    @Test func `reads that nothing waits for are removed`() throws {
+    @Test func `unused subscriptions are removed`() throws {
         let dogs = try store.write { try (0..<600).map { try add("Dog \($0)") } }
         reads.isWaiting = false
         try track { for dog in dogs { _ = try dog.value("age") } }

@@ -33,7 +33,7 @@ import Testing
         #expect(error?.message.contains("cannot hold nil links; write Dog<>") == true)
     }
 
-    @Test func `a set cannot hold embedded objects`() throws {
+    @Test func `a set cannot contain embedded objects`() throws {
         let address = ClassSchema("Address", [Property("city", .string)], isEmbedded: true)
         let error = storeError(.invalidSchema) {
             _ = try Store.temporary([
@@ -49,12 +49,12 @@ import Testing
         ("int<> primary", "is a primary key of type int<>"), ("int{} indexed", "cannot be indexed"),
         ("Cat<>", "class 'Cat', which is not declared"), ("Dgo{}", "did you mean 'Dog'"),
     ])
-    func `what a set or a map cannot be is refused`(text: String, part: String) throws {
+    func `invalid set and map declarations are refused`(text: String, part: String) throws {
         let error = storeError(.invalidSchema) { _ = try store([parse(text)]) }
         #expect(error?.message.contains(part) == true, "\(error?.message ?? "")")
     }
 
-    @Test func `a backlinks property may follow sets and maps, but only of links to its class`()
+    @Test func `a backlinks property can follow sets and maps of links to its class`()
         throws
     {
         let origin = Property.Origin(className: "Owner", property: "p")
@@ -69,7 +69,7 @@ import Testing
         #expect(error?.message.contains("which is int<>; it must link to Dog") == true)
     }
 
-    @Test func `defaults of collections are the same after the file was opened again`() throws {
+    @Test func `defaults of collections are the same after the file is reopened`() throws {
         let folder = TemporaryFolder()
         let classes = [
             ClassSchema(
@@ -101,7 +101,7 @@ import Testing
         #expect(try owner.value("s") == .list([.string("x"), .string("y")]))
     }
 
-    @Test func `a list does not become a set, nor a set a map, without a new schema version`()
+    @Test func `changing the kind of a collection requires a new schema version`()
         throws
     {
         let folder = TemporaryFolder()

@@ -69,7 +69,7 @@ import Testing
         #expect(try store.verify().isEmpty)
     }
 
-    @Test func `A property that is removed and added again uses up a column`() throws {
+    @Test func `Removing and adding a property uses a new column`() throws {
         let store = try Store.temporary([wide(StoreLimits.properties)])
         // A table has 16,383 columns, of which 383 are for properties that replace others.
         func replaced(_ range: Range<Int>) -> ClassSchema {
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: [1 << 20, 8 << 20])
-    func `A file grows to its maximum size, and stays as it was beyond`(size: Int) throws {
+    func `A file grows to its maximum size, and is unchanged beyond`(size: Int) throws {
         let folder = TemporaryFolder()
         let path = folder.file("a.moonpool")
         var configuration = StoreConfiguration(
@@ -243,7 +243,7 @@ import Testing
         #expect(try store.verify().isEmpty)
     }
 
-    @Test func `Mixed values nest 100 lists and maps`() throws {
+    @Test func `Mixed values can nest 100 lists and maps`() throws {
         let store = try Store.temporary([
             ClassSchema(
                 "A",
@@ -299,7 +299,7 @@ import Testing
         #expect(try store.verify().isEmpty)
     }
 
-    @Test func `Objects nest 100 levels in one value, and embedded ones in each other`() throws {
+    @Test func `Objects can nest 100 levels in one value and as embedded objects`() throws {
         for isEmbedded in [false, true] {
             let store = try Store.temporary([
                 ClassSchema("Root", [Property("node", .object, target: "Node")]),
@@ -383,7 +383,7 @@ import Testing
             }?.message.contains("more than 1,000 paths") == true)
     }
 
-    @Test func `The article states the limits that are checked`() throws {
+    @Test func `The article states the checked limits`() throws {
         let numbers = [
             "properties of a class, backlinks included": StoreLimits.properties,
             "properties that a class has had in total": ColumnID.limit - 1,

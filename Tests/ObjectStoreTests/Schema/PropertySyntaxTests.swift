@@ -27,14 +27,14 @@ import Testing
         ("backlink Person.dogs", "did you mean 'backlinks Person.dogs'?"),
         ("mixed?", "may always be nil"), ("mixed?<>", "write \"mixed<>\""),
     ])
-    func `says what it does not understand`(text: String, part: String) {
+    func `reports unknown syntax`(text: String, part: String) {
         let error = #expect(throws: StoreError.self) { try parse(text) }
         #expect(error?.code == .invalidSchema)
         #expect(error?.message.contains(part) == true, "\(error?.message ?? "")")
         #expect(error?.message.contains("'Dog.p'") == true)
     }
 
-    @Test func `the nearest name is a probable one`() {
+    @Test func `the suggested name is similar`() {
         #expect(NearestName.find("nmae", among: ["name", "age"]) == "name")
         #expect(NearestName.find("Naem", among: ["name", "age"]) == "name")
         #expect(NearestName.find("weight", among: ["name", "age"]) == nil)

@@ -25,13 +25,13 @@ import Testing
         #expect(try again.schema.require("Dog").properties.map(\.name) == ["id", "name"])
     }
 
-    @Test func `a lower version than stored is refused with both numbers`() throws {
+    @Test func `a version lower than the stored one is refused with both numbers`() throws {
         try open([dog], version: 5).close()
         let error = storeError(.versionTooLow) { _ = try open([dog], version: 3) }
         #expect(error?.message.contains("5") == true && error?.message.contains("3") == true)
     }
 
-    @Test func `every difference that needs a new version is named at once`() throws {
+    @Test func `all differences that need a new version are reported together`() throws {
         try open([dog]).close()
         let changed = ClassSchema(
             "Dog",
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func `define adds to a live store and refuses to lose anything`() throws {
+    @Test func `define adds to a live store and refuses data loss`() throws {
         let store = try open(nil)
         try store.define([dog])
         let rex = try store.write { try store.create("Dog", .list([.int(1), .string("Rex")])) }
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func `another store of the file learns of defined classes`() throws {
+    @Test func `another store of the file gets defined classes`() throws {
         let pair = try StorePair([dog])
         try pair.store.define([
             ClassSchema("Dog", dog.properties + [Property("age", .int)]),
@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    @Test func `one error reports all faults of a schema`() throws {
+    @Test func `one error reports all errors of a schema`() throws {
         let error = storeError(.invalidSchema) {
             _ = try open([
                 ClassSchema(

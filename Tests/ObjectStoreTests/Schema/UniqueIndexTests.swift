@@ -25,7 +25,7 @@ import Testing
         try store.write { try store.create("Seat", .list([.int(id), row, .string(place)])) }
     }
 
-    @Test func `two objects with the same values are refused at the end of the write`() throws {
+    @Test func `duplicate values are an error at the end of the write`() throws {
         let store = try open([seat()])
         try add(1, .int(1), "a", store)
         try add(2, .int(1), "b", store)
@@ -78,7 +78,7 @@ import Testing
         #expect(try store.objects("Seat").count() == 3000)
     }
 
-    @Test func `the promise survives reopening, and is a difference of schemas`() throws {
+    @Test func `a unique index survives reopening, and is a difference of schemas`() throws {
         try add(1, .int(1), "a", open([seat()]))
         let store = try open(nil)
         #expect(store.schema.find("Seat")?.indexes.first?.isUnique == true)
@@ -92,7 +92,7 @@ import Testing
             ])
     }
 
-    @Test func `an index becomes unique only if no two objects share their values`() throws {
+    @Test func `an index becomes unique only without duplicate values`() throws {
         do {
             let store = try open([seat(isUnique: false)])
             try add(1, .int(1), "a", store)

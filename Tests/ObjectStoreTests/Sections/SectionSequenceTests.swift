@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `thousands of sections come, grow, shrink and go as in one array`(ascending: Bool) throws {
+    func `thousands of sections behave like one array`(ascending: Bool) throws {
         let rules = try rules(ascending: ascending)
         var random = SplitMix(seed: 11)
         var plain = Plain(ascending: ascending)

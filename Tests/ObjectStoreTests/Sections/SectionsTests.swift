@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `refuses paths that give no order, and positions outside`() throws {
+    @Test func `refuses paths without an order, and positions out of range`() throws {
         for path in ["owner", "photo", "friends", "friends.name", ""] {
             _ = storeError(.invalidQuery) { _ = try dogs().grouped(by: path) }
         }
@@ -62,7 +62,9 @@ import Testing
         _ = storeError(.typeMismatch) { _ = try sections.index(ofKey: .list([])) }
     }
 
-    @Test func `sections are in the order of their keys, objects in that of the results`() throws {
+    @Test func `sections are in the order of their keys, objects in the order of the results`()
+        throws
+    {
         try add([("b", "pug"), ("a", "mutt"), ("c", nil), ("d", "pug")])
         let sections = try dogs().sorted([("name", false)]).grouped(by: "breed")
         let shape = try shape(sections)
@@ -77,7 +79,7 @@ import Testing
         #expect(try sections.objects(withKey: .string("mutt")).count() == 1)
     }
 
-    @Test func `sections follow the data, links and limits included`() throws {
+    @Test func `sections follow the data, including links and limits`() throws {
         try add([("a", "x"), ("b", "x"), ("c", "y")])
         let sections = try dogs().grouped(by: "breed")
         let (_, first) = try sections.section(at: 0)
@@ -97,7 +99,7 @@ import Testing
         #expect(try owners.keys() == [.null, .string("Ann")])
     }
 
-    @Test func `NaN is one section before all other numbers, and the two zeros are one`() throws {
+    @Test func `NaN is one section before all other numbers, and the two zeros share one`() throws {
         try store.write {
             for weight in [Double.nan, 0.0, -0.0, 2.5, .nan] {
                 try store.create(
@@ -147,7 +149,8 @@ import Testing
         }
     }
 
-    @Test func `an observer receives a row that changes its section and keeps its place`() throws {
+    @Test func `an observer receives a row that changes its section and keeps its position`() throws
+    {
         try add([("a", "x"), ("b", "x"), ("c", "y")])
         let sections = try dogs().grouped(by: "breed")
         var changes: [SectionedChange] = []
@@ -168,7 +171,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `the last call of sections of a list whose owner is deleted`() throws {
+    @Test func `deleting the owner of a list causes the last call of its sections`() throws {
         try add([("a", "x"), ("b", "y")])
         try store.write {
             let all = try dogs()
@@ -188,7 +191,7 @@ import Testing
     }
 
     @Test(arguments: 1...8)
-    func `reported changes lead from each state to the next`(seed: Int) throws {
+    func `reported changes convert each state to the next`(seed: Int) throws {
         var random = SplitMix(seed: UInt64(seed))
         func pick(_ count: UInt64) -> Int { Int(random.next() % count) }
         func values() -> [String: Value] {

@@ -5,7 +5,7 @@ import Testing
 @Suite struct ClosingTests {
     private static let classes = [ClassSchema("A", [Property("n", .int)])]
 
-    @Test func `a closed store releases its file though handles and tokens live on`() throws {
+    @Test func `closing a store releases its file, even with existing handles and tokens`() throws {
         let folder = TemporaryFolder()
         let path = folder.file("a.moonpool")
         let configuration = StoreConfiguration(.file(path), schema: Self.classes)
@@ -25,7 +25,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `one of two stores may close while the other continues`() throws {
+    @Test func `one of two stores can close while the other continues`() throws {
         let pair = try StorePair(Self.classes)
         pair.store.close()
         try pair.other.write { try pair.other.create("A", .list([.int(1)])) }

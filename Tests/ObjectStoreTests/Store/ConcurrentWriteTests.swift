@@ -47,7 +47,7 @@ import Testing
         #expect(try store.objects("Entry").maximum("id") == .int(199))
     }
 
-    @Test func `a store on another thread is an error and no race`() async throws {
+    @Test func `using a store on another thread is an error`() async throws {
         final class Box: @unchecked Sendable {
             // Unchecked because the test passes a store to the wrong thread.
             let store: Store
@@ -114,7 +114,7 @@ import Testing
         store.close()
     }
 
-    @Test func `a store sees its own commits and not those after them`() throws {
+    @Test func `a store reads its own commits and not later ones`() throws {
         let pair = try StorePair(Self.classes)
         try pair.store.write { try pair.store.create("Entry", .list([.int(1), .int(0)])) }
         try pair.other.write { try pair.other.create("Entry", .list([.int(2), .int(1)])) }
@@ -123,7 +123,7 @@ import Testing
         #expect(try pair.store.objects("Entry").count() == 2)
     }
 
-    @Test func `an empty commit is a version that only the store's observers receive`() throws {
+    @Test func `an empty commit is a version, and only notifies observers of the store`() throws {
         let pair = try StorePair(Self.classes)
         var calls = 0
         let token = try pair.store.observe { _, _ in calls += 1 }
@@ -138,7 +138,7 @@ import Testing
         rows.invalidate()
     }
 
-    @Test func `a file that is open cannot be opened with another schema of its version`()
+    @Test func `an open file refuses another schema of the same version`()
         throws
     {
         let pair = try StorePair(Self.classes)

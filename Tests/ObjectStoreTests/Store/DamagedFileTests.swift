@@ -154,7 +154,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(60)))
-    func `every changed byte of a copy is found by a check, and nothing done with it crashes`()
+    func `a check detects every changed byte of a copy, and no operation crashes`()
         throws
     {
         let path = folder.file("all.moonpool")
@@ -184,7 +184,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(60)))
-    func `a changed byte of a store that was used for long crashes nothing`() throws {
+    func `a changed byte of a store with a long history crashes no operation`() throws {
         let path = folder.file("all.moonpool")
         try fill(path, commits: 60)
         let base = bytes(path)
@@ -226,7 +226,7 @@ import Testing
         #expect(count > 0)
     }
 
-    @Test func `a file cut short at any page is damaged or as it was`() throws {
+    @Test func `a file that is truncated at any page is damaged or unchanged`() throws {
         let path = folder.file("all.moonpool")
         try fill(path, commits: 5)
         let base = bytes(path)

@@ -54,7 +54,7 @@ import Testing
         return store
     }
 
-    @Test func `a backup is complete, has the same version, and can be written`() throws {
+    @Test func `a backup is complete, has the same version, and is writable`() throws {
         let store = try open(path)
         for batch in 0..<5 { try fill(store, Int64(batch * 100 + 1)...Int64(batch * 100 + 100)) }
         for parity in 0..<2 {
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `a backup never takes the place of a file without being told`() throws {
+    @Test func `a backup replaces a file only on request`() throws {
         let store = try open(path)
         try fill(store, 1...10)
         let copy = folder.file("copy")
@@ -102,8 +102,7 @@ import Testing
         _ = storeError(.invalidArgument) { try store.backup(to: folder.file("no/such/folder")) }
     }
 
-    @Test func `a backup removes the copies that killed processes have left, and no others`() throws
-    {
+    @Test func `a backup removes only the copies that killed processes have left`() throws {
         let store = try open(path)
         try fill(store, 1...10)
         let left = ["copy.copy-abcdefghijklmnop", "copy.copy-2222222222222222"].map(folder.file)
@@ -126,7 +125,7 @@ import Testing
     /// An open new file.
     private func makeFile(_ path: String) -> Int32 { Glibc.open(path, O_RDWR | O_CREAT, 0o644) }
 
-    @Test func `a backup inside a write has what was committed`() throws {
+    @Test func `a backup inside a write contains the committed data`() throws {
         let store = try open(path)
         try fill(store, 1...10)
         try store.beginWrite()
@@ -136,14 +135,14 @@ import Testing
         try check(folder.file("copy"), count: 10)
     }
 
-    @Test func `a store in memory can be backed up`() throws {
+    @Test func `an in-memory store can be backed up`() throws {
         let store = try Store.temporary(Self.classes)
         try fill(store, 1...10)
         try store.backup(to: folder.file("copy"))
         try check(folder.file("copy"), count: 10)
     }
 
-    @Test func `a backup that cannot be is an error that names the file`() throws {
+    @Test func `a failed backup is an error with the file's name`() throws {
         let missing = folder.file("missing")
         let error = storeError(.invalidArgument) {
             try StoreFiles.backup(missing, to: folder.file("copy"))
@@ -227,7 +226,7 @@ import Testing
         _ = storeError(.readOnly) { try reader.define(Self.classes) }
     }
 
-    @Test func `a read-only store of a missing file is an error and makes none`() throws {
+    @Test func `a read-only store of a missing file is an error and creates no file`() throws {
         let missing = folder.file("missing.moonpool")
         let error = storeError(.invalidArgument) { _ = try open(missing, isReadOnly: true) }
         #expect(error?.message.contains("there is no store") == true)
@@ -235,7 +234,7 @@ import Testing
         #expect(size(missing + "-lock") == -1)
     }
 
-    @Test func `stores in memory are shared by name while one is open`() throws {
+    @Test func `in-memory stores are shared by name while one is open`() throws {
         let name = UUIDValue.random().description
         let configuration = StoreConfiguration(.memory(name), schema: Self.classes)
         let first = try Store(configuration, scheduler: ManualScheduler())

@@ -109,7 +109,7 @@ import Testing
         #expect(try store.freeze(rex).value("age") == .int(1))
     }
 
-    @Test func `thawing leads to the version that the store shows`() throws {
+    @Test func `thawing returns an object of the store's version`() throws {
         let rex = try dog(1, age: 1)
         let frozen = try store.freeze(rex)
         #expect(try store.thaw(rex) == rex)
@@ -124,7 +124,7 @@ import Testing
         #expect(try store.thaw(frozen) == nil)
     }
 
-    @Test func `what an older store does not know thaws to nothing`() throws {
+    @Test func `an object that is newer than the store thaws to nil`() throws {
         let rex = try dog(1)
         let frozen = try store.freeze(rex)
         #expect(try stores.other.thaw(frozen) == nil)

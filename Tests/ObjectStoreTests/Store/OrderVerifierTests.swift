@@ -29,13 +29,13 @@ import Testing
             ]))
     }
 
-    @Test func `sets and maps that were made by their own means are in order`() throws {
+    @Test func `sets and maps that stores have written are in order`() throws {
         let store = try Store.temporary(Self.classes)
         try store.write { for _ in 0..<3 { _ = try bag(store) } }
         #expect(try store.verify() == [])
     }
 
-    @Test func `elements that are out of order are named with their object`() throws {
+    @Test func `elements out of order are reported with their object`() throws {
         let store = try Store.temporary(Self.classes)
         let bags = try store.write { try (0..<3).map { _ in try bag(store) } }
         let column = try #require(bags[1].classSchema.property(named: "numbers")).column

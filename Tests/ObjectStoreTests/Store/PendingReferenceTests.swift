@@ -26,7 +26,7 @@ import Testing
 
     private func kinds() throws -> [VersionPin.Kind] { try store.pins().map(\.kind) }
 
-    @Test func `a reference to what a write has made resolves after the commit`() throws {
+    @Test func `a reference to a new object resolves after the commit`() throws {
         try store.beginWrite()
         let dog = try create(1)
         let object = try store.reference(to: .object(dog))
@@ -56,7 +56,7 @@ import Testing
         _ = storeError(.invalidArgument) { _ = try other.resolve(object) }
     }
 
-    @Test func `a reference to what a cancelled write has made resolves to nothing`() throws {
+    @Test func `a reference to an object of a canceled write resolves to nil`() throws {
         try store.beginWrite()
         let references = try [
             store.reference(to: .object(create(1))),
@@ -76,7 +76,7 @@ import Testing
         #expect(try other.resolve(last) == nil)
     }
 
-    @Test func `results over a collection that the write has made have no reference`() throws {
+    @Test func `results of a new collection have no reference`() throws {
         let old = try store.write { try create(1) }
         try store.beginWrite()
         let dog = try create(2)
@@ -94,7 +94,7 @@ import Testing
         _ = try store.reference(to: .results(Results(friends)))
     }
 
-    @Test func `a reference to results keeps their version until it is resolved or gone`()
+    @Test func `a reference to results keeps their version until it is resolved or released`()
         throws
     {
         let dog = try store.write { try create(1) }

@@ -19,7 +19,7 @@ import Testing
         try store.write { try store.create("Dog") }
     }
 
-    @Test func `a write beyond the limit of live versions names the holder of the oldest`() throws {
+    @Test func `a write beyond the limit of live versions reports the pin of the oldest`() throws {
         let folder = TemporaryFolder()
         let store = try open(folder, limit: 3)
         var held: [StoreView] = []
@@ -38,7 +38,7 @@ import Testing
         for _ in 0..<10 { try commit(store) }
     }
 
-    @Test func `a store that does not move on counts, in this process`() throws {
+    @Test func `a store at an old version counts as a pin in this process`() throws {
         let folder = TemporaryFolder()
         let store = try open(folder, limit: 3, "writer.lua:1")
         let other = try open(folder, "reader.lua:7")
@@ -51,7 +51,7 @@ import Testing
         for _ in 0..<5 { try commit(store) }
     }
 
-    @Test func `pins name the holder of a version, the time, and the space it keeps`() throws {
+    @Test func `pins contain the holder of a version, the time, and the retained space`() throws {
         let folder = TemporaryFolder()
         let store = try open(folder, "zoo.lua:1")
         #expect(try store.pins() == [])
@@ -79,7 +79,7 @@ import Testing
         #expect(try store.pins() == [])
     }
 
-    @Test func `a frozen version that is closed is held no longer`() throws {
+    @Test func `closing a frozen version releases its pin`() throws {
         let folder = TemporaryFolder()
         let store = try open(folder)
         let frozen = try store.frozenView()

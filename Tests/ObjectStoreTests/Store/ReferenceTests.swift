@@ -75,7 +75,8 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `a list and a set are live where they arrive, and edits come back`() throws {
+    @Test func `a list and a set are live on the other thread, and edits are visible here`() throws
+    {
         let dog = try #require(try near.objects("Dog").first())
         let friends = try dog.list("friends")
         guard case .list(let list)? = try far.resolve(near.reference(to: .list(friends))),
@@ -94,7 +95,7 @@ import Testing
     }
 
     @Test
-    func `when the owner was deleted the collection is gone, and its results are empty`()
+    func `after the owner is deleted, the collection is nil and its results are empty`()
         throws
     {
         let dog = try #require(try near.objects("Dog").first())

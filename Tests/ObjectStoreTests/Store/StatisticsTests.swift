@@ -62,7 +62,7 @@ import Testing
         #expect(statistics.pins.isEmpty)
     }
 
-    @Test func `a long value counts as one, and the newest rows as waiting`() throws {
+    @Test func `a long value counts once, and the newest rows count as inline tail`() throws {
         let store = try Store.temporary([ClassSchema("Note", [Property("text", .string)])])
         try store.write {
             _ = try store.create(
@@ -85,7 +85,7 @@ import Testing
         #expect(try store.statistics().classes[0].objects == 11)
     }
 
-    @Test func `the holder of an old version is named`() throws {
+    @Test func `statistics contain the holder of an old version`() throws {
         let store = try Store.temporary(Self.classes)
         try fill(store, 10)
         let frozen = try store.frozenView()
@@ -99,7 +99,7 @@ import Testing
         try store.write { _ = try store.create("Empty", .dictionary(["n": .int(1)])) }
     }
 
-    @Test func `a closed store has none`() throws {
+    @Test func `a closed store has no statistics`() throws {
         let store = try Store.temporary(Self.classes)
         store.close()
         _ = storeError(.closed) { _ = try store.statistics() }

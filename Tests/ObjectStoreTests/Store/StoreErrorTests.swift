@@ -10,7 +10,7 @@ import Testing
         #expect(error.message(for: .script) == "index 6 is outside the 5 results")
     }
 
-    @Test func `advice names the functions of the reader's language`() throws {
+    @Test func `advice contains functions of the caller's language`() throws {
         let store = try Store.temporary([ClassSchema("Dog", [])])
         defer { store.close() }
         let error = try #require(storeError(.notInWrite) { try store.create("Dog") })
@@ -20,7 +20,7 @@ import Testing
                 "; wrap the change in store:write(function() … end)"))
     }
 
-    @Test func `a place precedes the message for both`() {
+    @Test func `the location precedes the message in both languages`() {
         let error = StoreError.outside(0, of: "the list").at("row 3")
         #expect(error.message == "row 3: index 0 is outside the list")
         #expect(error.message(for: .script) == "row 3: index 1 is outside the list")

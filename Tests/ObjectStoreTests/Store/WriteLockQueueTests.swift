@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `queued writes wait without keeping the thread, and run in order`(isCommit: Bool)
+    func `queued writes wait without blocking the thread, and run in order`(isCommit: Bool)
         throws
     {
         let store = try open(scheduler)
@@ -93,7 +93,7 @@ import Testing
         #expect(try store.objects("Entry").count() == 1)
     }
 
-    @Test func `a store that is closed gives its turn up`() throws {
+    @Test func `closing a store releases its turn`() throws {
         let store = try open(scheduler)
         let writer = Writer(folder.file("a.moonpool"), isCommit: true)
         var codes: [StoreError.Code?] = []
@@ -110,7 +110,7 @@ import Testing
         #expect(try again.verify() == [])
     }
 
-    @Test func `a write that waits can be ended by the host`() throws {
+    @Test func `the host can end a waiting write`() throws {
         struct Enough: Error {}
         var looks = 0
         let writer: Writer

@@ -63,7 +63,7 @@ import Testing
         #expect(try rex.value("name") == .string("Rex"))
     }
 
-    @Test func `an error in the body rolls back and arrives unchanged`() throws {
+    @Test func `an error in the body rolls back and is rethrown unchanged`() throws {
         struct Failure: Error, Equatable { let number: Int }
         let store = try store()
         #expect(throws: Failure(number: 7)) {
@@ -77,7 +77,7 @@ import Testing
         try store.write {}
     }
 
-    @Test func `a body may cancel or commit by itself`() throws {
+    @Test func `a body can cancel or commit`() throws {
         let store = try store()
         try store.write {
             try store.create("Dog", .dictionary(["id": .int(1)]))
@@ -91,7 +91,7 @@ import Testing
         #expect(try count(store) == 1)
     }
 
-    @Test func `roll-back undoes inserts, deletes, values and links`() throws {
+    @Test func `rollback reverts inserts, deletes, values and links`() throws {
         let store = try store()
         let (rex, max) = try store.write {
             let rex = try store.create("Dog", .dictionary(["id": .int(1), "name": .string("Rex")]))
@@ -142,7 +142,7 @@ import Testing
         #expect(try count(third) == 0)
     }
 
-    @Test func `refresh is true exactly when the version moves`() throws {
+    @Test func `refresh returns true exactly if the version changes`() throws {
         let pair = try StorePair(Self.classes)
         #expect(try !pair.store.refresh())
         try pair.other.write {}
@@ -151,14 +151,14 @@ import Testing
         #expect(pair.store.version == pair.other.version)
     }
 
-    @Test func `refresh inside an own write is false and changes nothing`() throws {
+    @Test func `refresh inside a write returns false and changes nothing`() throws {
         let store = try store()
         try store.beginWrite()
         #expect(try !store.refresh())
         try store.cancelWrite()
     }
 
-    @Test func `autorefresh moves the store on a turn, and not without it`() throws {
+    @Test func `only autorefresh advances the store in a turn`() throws {
         let pair = try StorePair(Self.classes)
         try pair.other.write { try pair.other.create("Dog", .dictionary(["id": .int(1)])) }
         #expect(try count(pair.store) == 0)
@@ -183,7 +183,7 @@ import Testing
         try pair.store.cancelWrite()
     }
 
-    @Test func `a closed store refuses everything and says so`() throws {
+    @Test func `every operation on a closed store throws 'closed'`() throws {
         let store = try store()
         let rex = try store.write { try store.create("Dog", .dictionary(["id": .int(1)])) }
         store.close()
@@ -210,7 +210,7 @@ import Testing
         #expect(try store.object("Dog", primaryKey: .int(7)) != nil)
     }
 
-    @Test func `an iteration keeps the elements of its beginning across a refresh`()
+    @Test func `an iteration keeps its initial elements across a refresh`()
         throws
     {
         let stores = try StorePair(Self.classes)
@@ -232,7 +232,7 @@ import Testing
         #expect(validity == Array(repeating: false, count: 40))
     }
 
-    @Test func `deleting twice, and what is of another store, are errors`() throws {
+    @Test func `deleting twice and deleting objects of another store are errors`() throws {
         let (store, other) = (try store(), try Store.temporary(Self.classes))
         let rex = try store.write { try store.create("Dog", .dictionary(["id": .int(1)])) }
         let stranger = try other.write { try other.create("Dog", .dictionary(["id": .int(1)])) }
@@ -245,7 +245,7 @@ import Testing
         #expect(stranger.isValid)
     }
 
-    @Test func `what a write deletes is gone from results and lists at once`() throws {
+    @Test func `deleted objects disappear from results and lists immediately`() throws {
         let store = try store()
         try store.write {
             let rex = try store.create("Dog", .dictionary(["id": .int(1)]))

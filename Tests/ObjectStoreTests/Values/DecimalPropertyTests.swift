@@ -28,7 +28,7 @@ import Testing
         try store.objects("Item").filtered(predicate, arguments).keys().map(\.rawValue)
     }
 
-    @Test func `values keep their places through commits and reopening`() throws {
+    @Test func `values keep their decimal places through commits and reopening`() throws {
         let folder = TemporaryFolder()
         let configuration = StoreConfiguration(
             .file(folder.file("d.moonpool")), schema: Self.classes)
@@ -62,7 +62,7 @@ import Testing
         store.close()
     }
 
-    @Test func `a decimal property added to a class with objects is a plain 0, or nil`() throws {
+    @Test func `a decimal property that is added to a class with objects is 0 or nil`() throws {
         let store = try Store.temporary([ClassSchema("A", [Property("id", .int, isPrimary: true)])])
         let object = try store.write { try store.create("A", .list([.int(1)])) }
         try store.define([
@@ -80,7 +80,7 @@ import Testing
         #expect(try object.value("old") == .null && object.value("any") == .null)
     }
 
-    @Test func `numbers become decimals as they are written, and decimals numbers where they fit`()
+    @Test func `numbers become decimals as written, and decimals become numbers if exact`()
         throws
     {
         try store.write {
@@ -187,7 +187,7 @@ import Testing
         #expect(try all.distinct(["price"]).count() == 6)
     }
 
-    @Test func `a decimal or a mixed value cannot be a primary key or be indexed`() {
+    @Test func `decimals and mixed values can neither be primary keys nor be indexed`() {
         for type in [PropertyType.decimal, .mixed] {
             _ = storeError(.invalidSchema) {
                 _ = try Store.temporary([ClassSchema("A", [Property("id", type, isPrimary: true)])])

@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(arguments: ["", "0", "00000000-0000-0000-0000-00000000000g", "{}", "00000000000000000"])
-    func `refuses what is no UUID`(text: String) {
+    func `refuses invalid UUIDs`(text: String) {
         #expect(UUIDValue(text) == nil)
     }
 

@@ -52,7 +52,7 @@ struct MixedMaker {
 }
 
 @Suite struct MixedCodingTests {
-    @Test func `any value comes back from its bytes as it was`() {
+    @Test func `decoding the bytes of any value gives the same value`() {
         var maker = MixedMaker(seed: 1)
         maker.references = [ObjectReference(table: TableID(3), key: ObjectKey(1 << 40))]
         for _ in 0..<3000 {
@@ -68,7 +68,7 @@ struct MixedMaker {
         for value in special { #expect(MixedCoding.decode(MixedCoding.encode(value)) == value) }
     }
 
-    @Test func `damaged bytes give a value or nil and never more than they hold`() {
+    @Test func `damaged bytes give a value or nil and are never read beyond their end`() {
         var maker = MixedMaker(seed: 2)
         for _ in 0..<3000 {
             var bytes = MixedCoding.encode(maker.value())
@@ -87,7 +87,7 @@ struct MixedMaker {
                 == .null)
     }
 
-    @Test func `sort codes order like the values, across all types`() {
+    @Test func `sort codes have the order of the values, across all types`() {
         var maker = MixedMaker(seed: 3)
         maker.references = (0..<3).map { ObjectReference(table: TableID($0), key: ObjectKey(5)) }
         let values = (0..<150).map { _ in maker.value(depth: 2) }
@@ -103,7 +103,7 @@ struct MixedMaker {
         }
     }
 
-    @Test func `numbers are equal by value whatever their type, other values only to their like`() {
+    @Test func `numbers are equal by value across types, other values only within their type`() {
         let one: [Value] = [.int(1), .float(1), .double(1), .decimal(DecimalValue("1.00")!)]
         for left in one { for right in one { #expect(ValueOrder.isEqual(left, right)) } }
         #expect(ValueOrder.order(.decimal(DecimalValue("0.1")!), .double(0.1)) == -1)

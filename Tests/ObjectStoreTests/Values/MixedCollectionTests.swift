@@ -17,7 +17,7 @@ import Testing
         ])
     }
 
-    @Test func `links in maps and sets of mixed values go with their objects`() throws {
+    @Test func `links in maps and sets of mixed values are removed with their objects`() throws {
         let dogs = try store.write {
             try (0..<2).map { try store.create("Dog", .list([.int(Int64($0))])) }
         }
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test
-    func `nested collections in maps are changed in place and outlive the value's other changes`()
+    func `nested collections in maps change in place and survive other changes of the value`()
         throws
     {
         let box = try store.write {

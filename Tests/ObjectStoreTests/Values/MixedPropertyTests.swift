@@ -25,8 +25,7 @@ import Testing
     }
 
     @Test
-    func
-        `every type is stored and read back, in values and in lists, and after the file was closed`()
+    func `every type is stored in values and lists, and read after reopening the file`()
         throws
     {
         let folder = TemporaryFolder()
@@ -83,7 +82,7 @@ import Testing
         #expect(try object.value("any") == .null)
     }
 
-    @Test func `collections inside each other have a limit, and what is beyond changes nothing`()
+    @Test func `the depth of nested collections is limited, and exceeding it changes nothing`()
         throws
     {
         func nested(_ depth: Int) -> Value {
@@ -103,7 +102,7 @@ import Testing
         #expect(try object.value("any") == nested(100))
     }
 
-    @Test func `deleting a target makes links inside mixed values nil, wherever they stand`()
+    @Test func `deleting a target makes links inside mixed values nil, at any depth`()
         throws
     {
         let dogs = try store.write {
@@ -138,7 +137,7 @@ import Testing
         #expect(try store.objects("Dog").count() == 0 && store.objects("Box").count() == 0)
     }
 
-    @Test func `random links, changes and deletions leave no link to what is gone`() throws {
+    @Test func `random links, changes and deletions leave no link to a deleted object`() throws {
         var maker = MixedMaker(seed: 5)
         for _ in 0..<30 {
             try store.write {
@@ -179,7 +178,7 @@ import Testing
         }
     }
 
-    @Test func `a link to a deleted object is refused, also deep inside`() throws {
+    @Test func `a link to a deleted object is refused at any depth`() throws {
         let dog = try store.write { try store.create("Dog", .list([.int(1)])) }
         try store.write { try store.delete(dog) }
         for value in [
@@ -193,7 +192,7 @@ import Testing
         #expect(try store.objects("Box").count() == 0)
     }
 
-    @Test func `an upsert of what differs compares whole values`() throws {
+    @Test func `an upsert of changed values compares whole values`() throws {
         let value = Value.dictionary(["a": .list([.int(1), .string("x")])])
         let scheduler = ManualScheduler()
         let store = try Store.temporary(Self.classes, scheduler: scheduler)
@@ -278,7 +277,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `sorting by a mixed property puts types in their order, nil first`() throws {
+    @Test func `sorting by a mixed property orders by type, nil first`() throws {
         let values: [Value] = [
             .string("b"), .int(3), .null, .list([]), .double(2.5), .bool(true), .string("a"),
             .decimal(DecimalValue("2.75")!), .date(Timestamp(microseconds: 0)), .null,
@@ -293,7 +292,7 @@ import Testing
                 == [2, 9, 5])
     }
 
-    @Test func `distinct takes equal numbers of different types for one value`() throws {
+    @Test func `distinct treats equal numbers of different types as one value`() throws {
         let values: [Value] = [
             .int(1), .double(1), .string("1"), .decimal(DecimalValue("1.00")!), .null, .null,
             .list([.int(1)]), .list([.double(1)]),
@@ -302,7 +301,7 @@ import Testing
         #expect(try store.objects("Box").distinct(["any"]).keys().map(\.rawValue) == [0, 2, 4, 6])
     }
 
-    @Test func `aggregates of a mixed property take its numbers`() throws {
+    @Test func `aggregates of a mixed property use its numbers`() throws {
         let values: [Value] = [.int(1), .double(2.5), .string("9"), .null, .bool(true)]
         try store.write { for (id, value) in values.enumerated() { _ = try box(id, value) } }
         let all = try store.objects("Box")
@@ -315,7 +314,7 @@ import Testing
 }
 
 @Suite struct MixedObserverTests {
-    @Test func `links in mixed values count for observers of results, also deep inside`()
+    @Test func `observers of results track links in mixed values at any depth`()
         throws
     {
         let scheduler = ManualScheduler()

@@ -16,11 +16,11 @@ import Testing
         "", "2026", "2026-13-01", "2026-02-29", "2026-02-28T24:00", "2026-02-28T10:00:61Z",
         "2026-02-28T10:00Zx", "2026-02-28 10", "x026-01-01", "2026-01-01T10:00:00.Z",
     ])
-    func `refuses what is no moment`(text: String) {
+    func `refuses invalid dates`(text: String) {
         #expect(Timestamp(text) == nil)
     }
 
-    @Test func `prints what it reads, to the microsecond`() {
+    @Test func `prints parsed dates, to the microsecond`() {
         var generator = SplitMix(seed: 7)
         for _ in 0..<2000 {
             let moment = Timestamp(
@@ -53,7 +53,7 @@ import Testing
         #expect(Timestamp(seconds: 1.25)?.microseconds == 1_250_000)
     }
 
-    @Test func `The usual text of a date is parsed as any other text of it`() {
+    @Test func `The fast parser of dates agrees with the general one`() {
         var generator = SplitMix(seed: 11)
         for _ in 0..<5000 {
             var microseconds = Int64.random(
