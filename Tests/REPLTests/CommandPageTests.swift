@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `every command has a name and a sentence of its own`() {
+    @Test func `every command has a unique name and description`() {
         #expect(Set(MetaCommand.all.map(\.name)).count == MetaCommand.all.count)
         #expect(Set(MetaCommand.all.map(\.summary)).count == MetaCommand.all.count)
         for command in MetaCommand.all {

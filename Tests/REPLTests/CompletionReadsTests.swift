@@ -49,7 +49,7 @@ import Testing
     ]
 
     @Test(arguments: [10, 10_000])
-    func `no page of the store is touched and no Lua runs, however many objects there are`(
+    func `completion reads no page of the store and runs no Lua code`(
         objects: Int
     ) throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())").path
@@ -83,7 +83,7 @@ import Testing
         #expect(control.lua > 0)
     }
 
-    @Test func `of a table of millions only some keys are looked at`() throws {
+    @Test func `completion reads only some keys of a large table`() throws {
         let session = try TestSession()
         _ = try session.run(
             "big = { alpha = 1 } for i = 1, 300000 do big['k' .. i] = i end methods = { go = print, ga = 1 }"

@@ -9,7 +9,9 @@ import Testing
         "1 + 1", "= 1 + 1", "x = 1", "print('a')", "for i = 1, 3 do end", "", "-- nothing",
         "return 5", "local x <const> = 1", ".help", " .quit now", "'a', 'b'", "function f() end",
         "do\nend",
-    ]) func `is complete`(_ entry: String) { #expect(compiler.status(of: entry) == .complete) }
+    ]) func `complete entries are accepted`(_ entry: String) {
+        #expect(compiler.status(of: entry) == .complete)
+    }
 
     @Test(arguments: [
         "for i = 1, 3 do", "x =", "f(", "function f()", "[[ long", "1 +", "= 1 +", "if x then",
@@ -19,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: ["x y", "1 = 2", "end", ")", "= x = 1", "goto nowhere", "'open"])
-    func `is wrong`(_ entry: String) {
+    func `invalid entries are errors`(_ entry: String) {
         guard case .wrong = compiler.status(of: entry) else {
             Issue.record("\(compiler.status(of: entry))")
             return

@@ -5,7 +5,7 @@ import Testing
 
 /// `.locals`, `.up` and `.down` after an error.
 @Suite struct ErrorFrameTests {
-    @Test func `the variables of each frame of an error can be seen`() throws {
+    @Test func `the variables of each frame of an error are shown`() throws {
         let session = try TestSession()
         #expect(try session.run(".locals").hasPrefix("there was no error"))
         _ = try session.run(
@@ -49,7 +49,7 @@ import Testing
         "local f = coroutine.wrap(function() local inside = 1 error('in a coroutine') end) f() f = nil",
         "local a <close> = setmetatable({}, { __close = function() error('closing') end }) error('body')",
         "local x = store:write(function() local dog = 1 error('rolled back') end)",
-    ]) func `no error keeps the session from continuing`(_ entry: String) throws {
+    ]) func `the session continues after every error`(_ entry: String) throws {
         let session = try TestSession()
         #expect(!(try session.run(entry)).isEmpty)
         #expect(!(try session.run(".locals")).isEmpty)

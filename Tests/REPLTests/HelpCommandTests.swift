@@ -5,7 +5,7 @@ import Testing
 
 /// `.help` and `help`.
 @Suite struct HelpCommandTests {
-    @Test func `names, functions and values have help with examples`() throws {
+    @Test func `names, functions and values have help with an example`() throws {
         let session = try TestSession()
         let page = try session.run(".help store.create")
         #expect(page.hasPrefix("store:create(class: string"))
@@ -42,7 +42,7 @@ import Testing
         #expect(try session.run("help({})").hasPrefix("a table; "))
     }
 
-    @Test func `an object shows its class as well, and near names are offered`() throws {
+    @Test func `help on an object shows its class, and similar names are suggested`() throws {
         let session = try TestSession()
         _ = try session.run("store:define { Dog = { name = 'string' } }")
         _ = try session.run(
@@ -58,7 +58,7 @@ import Testing
         #expect(try session.run("help('\\255')").isEmpty == false)
     }
 
-    @Test func `what only the prompt has is in the catalogue, and its example shows something`()
+    @Test func `functions of the prompt are in the catalogue, and their examples have output`()
         throws
     {
         let session = try TestSession()
@@ -80,7 +80,7 @@ import Testing
         #expect(try session.run(".help inspect").contains("moonpool.inspect(value: any"))
     }
 
-    @Test func `inspect shows in a session what the prompt would, as wide as the window`() throws {
+    @Test func `inspect has the output of the prompt, in the width of the window`() throws {
         let session = try TestSession(columns: 40)
         #expect(try session.run("print(moonpool.inspect { 1, 'x' })") == "{ 1, \"x\" }")
         let lines = try session.run(
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `every name of the API completes behind .help`() throws {
+    @Test func `every name of the API completes after .help`() throws {
         let session = try TestSession()
         let found = try session.with {
             Completer(session: $0).complete(".help observe_v")?.candidates ?? []

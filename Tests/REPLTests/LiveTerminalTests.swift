@@ -57,7 +57,7 @@ private typealias Key = PseudoTerminal.Key
         #expect(try session.end() == 0)
     }
 
-    @Test func `an error in a handler shows the calls that led there, also when it was stopped`()
+    @Test func `an error in a handler shows its call stack, also after a stop`()
         throws
     {
         let session = try TerminalSession(columns: 90)
@@ -91,7 +91,8 @@ private typealias Key = PseudoTerminal.Key
         #expect(try session.end() == 0)
     }
 
-    @Test func `the prompt follows what handlers and timers write, also below a half typed line`()
+    @Test
+    func `the prompt follows the writes of handlers and timers, also below an unfinished line`()
         throws
     {
         let session = try TerminalSession(columns: 90)
@@ -181,7 +182,8 @@ private typealias Key = PseudoTerminal.Key
         #expect(try session.end() == 0)
     }
 
-    @Test func `an observer without a name is found by its place, and shown while it runs`() throws
+    @Test func `an observer without a name is found by its location, and shown while it runs`()
+        throws
     {
         let session = try TestSession(columns: 200)
         _ = try session.run(Self.kennel)
@@ -230,7 +232,7 @@ private typealias Key = PseudoTerminal.Key
         #expect(lines.contains { $0.contains("a name") && $0.contains("…") }, "\(lines)")
     }
 
-    @Test func `a long answer goes to the pager, a short one does not`() throws {
+    @Test func `a long result opens the pager, a short one does not`() throws {
         let session = try TerminalSession(
             environment: ["PAGER": "echo paged; cat >/dev/null; echo"])
         defer { session.remove() }
@@ -267,7 +269,7 @@ private typealias Key = PseudoTerminal.Key
         #expect(try failing.end() == 0)
     }
 
-    @Test func `a recorded session runs again and tells differences`() throws {
+    @Test func `a recorded session runs again and shows differences`() throws {
         let session = try TerminalSession(columns: 90)
         defer { session.remove() }
         let file = session.folder.path + "/session.txt"
@@ -306,7 +308,7 @@ private typealias Key = PseudoTerminal.Key
         #expect(changed.screen.text.contains("expected:"))
     }
 
-    @Test func `a result goes to a program`() throws {
+    @Test func `a result is piped to a program`() throws {
         let session = try TerminalSession()
         defer { session.remove() }
         try session.run(".mode jsonl")
@@ -319,7 +321,7 @@ private typealias Key = PseudoTerminal.Key
         #expect(try session.end() == 0)
     }
 
-    @Test func `output of a worker is labeled with its name and leaves the typed line alone`()
+    @Test func `output of a worker is labeled with its name and does not change the typed line`()
         throws
     {
         let session = try TerminalSession(columns: 90)

@@ -20,7 +20,7 @@ struct Entries {
 }
 
 @Suite struct LocalsTests {
-    @Test func `a local is there in the next entries`() throws {
+    @Test func `a local is available in later entries`() throws {
         let entries = Entries()
         try entries.run("local x, y = 1, 'two'")
         #expect(try entries.run("x, y") == [1, "two"])
@@ -66,7 +66,7 @@ struct Entries {
         #expect(try entries.value("hidden") == .nil)
     }
 
-    @Test func `what was declared before an error stays`() throws {
+    @Test func `locals that were declared before an error stay`() throws {
         let entries = Entries()
         #expect(throws: LuaError.self) {
             try entries.run("local a = 1\nlocal b = 2\nerror('x')\n")
@@ -91,7 +91,7 @@ struct Entries {
         #expect(try entries.run("a, b") == [1, 2])
     }
 
-    @Test func `what would be closed at the end of an entry stays open`() throws {
+    @Test func `variables with <close> stay open after an entry`() throws {
         let entries = Entries()
         try entries.run(
             "closed = false; local h <close> = setmetatable({}, { __close = function() closed = true end })"
@@ -100,7 +100,7 @@ struct Entries {
         #expect(try entries.value("type(h)") == "table")
     }
 
-    @Test func `an entry may return`() throws {
+    @Test func `an entry can return`() throws {
         let entries = Entries()
         #expect(try entries.run("local x = 4 return x, x + 1") == [4, 5])
         #expect(try entries.value("x") == 4)
@@ -115,7 +115,7 @@ struct Entries {
         #expect(entries.state.globals["made"] == .nil)
     }
 
-    @Test func `labels and comments do not get in the way`() throws {
+    @Test func `labels and comments have no effect on locals`() throws {
         let entries = Entries()
         try entries.run("local i = 0 ::top:: i = i + 1 if i < 3 then goto top end -- counted")
         #expect(try entries.value("i") == 3)
@@ -124,7 +124,7 @@ struct Entries {
         try entries.run("do goto done end local skipped = 1 ::done::")
     }
 
-    @Test func `hundreds of locals are no more than Lua allows`() throws {
+    @Test func `hundreds of locals do not exceed Lua's limit`() throws {
         let entries = Entries()
         for number in 1...300 { try entries.run("local v\(number) = \(number)") }
         #expect(try entries.run("v1, v150, v300") == [1, 150, 300])
@@ -137,12 +137,12 @@ struct Entries {
         #expect(error?.message == "entry 2:3: attempt to index a nil value (upvalue 't')")
     }
 
-    @Test func `an entry gets no more arguments than a chunk`() throws {
+    @Test func `an entry has no arguments`() throws {
         let entries = Entries()
         #expect(try entries.value("select('#', ...)") == 0)
     }
 
-    @Test func `random programs leave what they leave as one chunk`() throws {
+    @Test func `random programs have the same effect as entries and as one chunk`() throws {
         var random = SeededGenerator(seed: 7)
         for _ in 0..<200 {
             let statements = (0..<8).map { _ in Self.statement(&random) }

@@ -31,7 +31,7 @@ private typealias Key = PseudoTerminal.Key
         #expect(try session.with { $0.matchHint(for: text) } == hint)
     }
 
-    @Test func `Counts that would take long are left out`() {
+    @Test func `Slow counts are omitted`() {
         var budget = CountingBudget()
         #expect(budget.allows(100_000) && !budget.allows(10_000_000))
         budget.note(100_000, .milliseconds(1))
@@ -40,7 +40,7 @@ private typealias Key = PseudoTerminal.Key
         #expect(!budget.allows(100_000) && budget.allows(10_000))
     }
 
-    @Test func `The count follows the typed text and leaves no trace`() throws {
+    @Test func `The count follows the typed text and disappears`() throws {
         let session = try TerminalSession(columns: 80, environment: ["NO_COLOR": ""])
         defer { session.remove() }
         for line in Self.kennel.split(separator: "\n") { try session.run(String(line)) }
@@ -87,7 +87,8 @@ private typealias Key = PseudoTerminal.Key
         #expect(listing.contains("age   int"))
     }
 
-    @Test func `The history names the script and the process of each version, also of others`()
+    @Test
+    func `The history shows the script and the process of each version, also of other processes`()
         throws
     {
         let first = try TerminalSession(columns: 100)

@@ -3,7 +3,7 @@ import Testing
 @testable import REPL
 
 @Suite struct NameHintTests {
-    @Test func `a misspelt name is asked back`() throws {
+    @Test func `a misspelled name gets a suggestion`() throws {
         let session = try TestSession()
         #expect(try session.run("stroe:objects 'Dog'").contains("did you mean 'store'?"))
         #expect(try session.run("pirnt('x')").contains("did you mean 'print'?"))
@@ -17,7 +17,7 @@ import Testing
         #expect(try session.run("string.fromat('x')").contains("did you mean 'format'?"))
     }
 
-    @Test func `a name that is like no other is left alone`() throws {
+    @Test func `a name without similar names gets no suggestion`() throws {
         let session = try TestSession()
         #expect(try session.run("zzzzzz") == "nil")
         #expect(try session.run("string.zzzzzz") == "nil")
@@ -27,7 +27,7 @@ import Testing
         #expect(!(try session.run("zzzzzz.x")).contains("did you mean"))
     }
 
-    @Test func `guessing runs no code of the script`() throws {
+    @Test func `suggestions run no code of the script`() throws {
         let session = try TestSession()
         _ = try session.run(
             "touched = 0 trap = setmetatable({ opened = 1 }, { __index = function() touched = touched + 1 end })"

@@ -39,7 +39,7 @@ private typealias Key = PseudoTerminal.Key
         #expect(try session.end() == 0)
     }
 
-    @Test func `A watched query colors what changed, and the prompt is as before`() throws {
+    @Test func `A watched query colors changes, and the prompt is unchanged afterwards`() throws {
         let session = try TerminalSession(columns: 80, environment: ["NO_COLOR": ""])
         defer { session.remove() }
         session.terminal.type(Self.kennel + "\r")
@@ -89,7 +89,7 @@ private typealias Key = PseudoTerminal.Key
         #expect(try session.run("1 + 1").contains("2"))
     }
 
-    @Test func `A terminal that cannot move its cursor gets each panel once`() throws {
+    @Test func `A terminal that cannot move its cursor shows each panel once`() throws {
         let session = try TerminalSession(columns: 80, environment: ["TERM": "dumb"])
         defer { session.remove() }
         session.terminal.type(Self.kennel + "\n.watch Dog\n.history\n1 + 41\n")
@@ -99,7 +99,7 @@ private typealias Key = PseudoTerminal.Key
         #expect(!session.terminal.transcript.contains(0x1B))
     }
 
-    @Test func `What a live expression shows comes above the typed line`() throws {
+    @Test func `The value of a live expression is shown above the typed line`() throws {
         let session = try TerminalSession(columns: 80)
         defer { session.remove() }
         try session.run(Self.kennel)

@@ -80,7 +80,7 @@ import Testing
         #expect(try session.run(".once \(path)/none/a.svg").hasPrefix("cannot write"))
     }
 
-    @Test func `.once to a text file takes the output of one command`() throws {
+    @Test func `.once to a text file writes the output of one command`() throws {
         defer { remove() }
         let session = try session(columns: 80)
         _ = try session.run(".once \(folder.path)/classes.txt")
@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test(arguments: [["TERM": "dumb"], ["NO_COLOR": "1"]])
-    func `charts need no colors`(_ environment: [String: String]) throws {
+    func `charts do not need colors`(_ environment: [String: String]) throws {
         let terminal = try TerminalSession(columns: 80, rows: 50, environment: environment)
         defer { terminal.remove() }
         try terminal.run("store:define { Dog = { id = 'int primary', age = 'int' } }")

@@ -35,7 +35,7 @@ private typealias Key = PseudoTerminal.Key
         #expect(log.count > 100 && !log.contains(0x1B) && !log.contains(0x01))
     }
 
-    @Test func `A terminal without a cursor gets neither colors nor panels`() throws {
+    @Test func `A terminal without cursor movement shows neither colors nor panels`() throws {
         let session = try TerminalSession(environment: ["TERM": "dumb", "NO_COLOR": ""])
         defer { session.remove() }
         session.terminal.type("{ a = 'text' }\r.history\r.watch 2 + 2\r")

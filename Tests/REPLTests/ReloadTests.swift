@@ -39,7 +39,7 @@ import Testing
         try session.with { $0.context.storeModule.activeTokens.count }
     }
 
-    @Test func `a changed module is run again, its observers in place of the old`() throws {
+    @Test func `a changed module is run again, and its observers replace the old ones`() throws {
         defer { remove() }
         try write(kennel("'one'"))
         _ = try session.run("m = require 'kennel' store:refresh()")
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: ["x = = 1", "error('no')", "nothing.x = 1"])
-    func `a broken file keeps the old observers`(_ mistake: String) throws {
+    func `a file with an error keeps the old observers`(_ mistake: String) throws {
         defer { remove() }
         try write(kennel("'one'"))
         _ = try session.run("m = require 'kennel' store:refresh()")
@@ -131,7 +131,7 @@ import Testing
         #expect(try session.run("word") == "\"second\"")
     }
 
-    @Test func `what is required comes before what requires it`() throws {
+    @Test func `required modules are reloaded before the requiring ones`() throws {
         defer { remove() }
         try write("return { name = function() return 'b1' end }", to: "b.lua")
         try write("local b = require('b')\nreturn { text = b.name() }", to: "a.lua")
@@ -146,7 +146,7 @@ import Testing
         #expect(try session.run(".reload") == "reloaded a\nreloaded b")
     }
 
-    @Test func `with reload on, files are reloaded as they are written`() throws {
+    @Test func `with reload on, files are reloaded when they are written`() throws {
         defer { remove() }
         try write(kennel("'one'"))
         _ = try session.run("m = require 'kennel' store:refresh()")

@@ -81,7 +81,7 @@ import Testing
         #expect(try session.run("7") == "value\n7")
     }
 
-    @Test func `shows what no format has as the prompt does`() throws {
+    @Test func `shows values without a format like the prompt`() throws {
         let session = try session("jsonl")
         #expect(try session.run("print").hasPrefix("function"))
         #expect(try session.run("store").hasPrefix("store"))
@@ -92,7 +92,7 @@ import Testing
         #expect(try session.run("(function() local t = {} t.t = t return t end)()") != "")
     }
 
-    @Test func `a long answer can be stopped`() throws {
+    @Test func `a long result can be stopped`() throws {
         let session = try session("jsonl")
         let text = try session.runAndInterrupt(
             "(function() local t = {} for i = 1, 300000 do t[i] = { a = i } end return t end)()")
@@ -101,7 +101,7 @@ import Testing
         #expect(try session.run("1") == "1")
     }
 
-    @Test func `once and output write to files`() throws {
+    @Test func `.once and .output write to files`() throws {
         let session = try session("csv")
         let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).csv").path
         defer { try? FileManager.default.removeItem(atPath: path) }

@@ -45,7 +45,7 @@ import Testing
                 """))
     }
 
-    @Test func `A saved session prints what the prompt printed`() throws {
+    @Test func `A saved session prints the output of the prompt`() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -25,7 +25,7 @@ import Testing
         #expect(try session.run("'one\\ntwo'") == "[[\none\ntwo]]")
     }
 
-    @Test func `says what is wrong and where`() throws {
+    @Test func `reports errors with their location`() throws {
         let session = try TestSession()
         #expect(
             try session.run("nothing.x")
@@ -136,7 +136,7 @@ import Testing
         _ = try session.run(".rollback")
     }
 
-    @Test func `the prompt tells name, version, write and observers`() throws {
+    @Test func `the prompt shows name, version, write and observers`() throws {
         let session = try TestSession()
         _ = try session.run(Self.dogs)
         _ = try session.run("store = moonpool.open { in_memory = 'kennel' }")
@@ -151,7 +151,7 @@ import Testing
         #expect(try session.prompt().hasSuffix("> "))
     }
 
-    @Test func `what an interrupted entry has written is taken back`() throws {
+    @Test func `the writes of an interrupted entry are rolled back`() throws {
         let session = try TestSession()
         _ = try session.run(Self.dogs)
         let text = try session.runAndInterrupt(
@@ -187,7 +187,7 @@ import Testing
         #expect(text.contains("> 2 |   if change.type == \"update\" then error(\"no\") end"))
     }
 
-    @Test func `commands answer, and mistakes in them are reported`() throws {
+    @Test func `commands print results, and their errors are reported`() throws {
         let session = try TestSession()
         #expect(try session.run(".classes").hasPrefix("no classes yet"))
         _ = try session.run(Self.dogs)
@@ -252,7 +252,7 @@ import Testing
         #expect(try session.run("1").hasPrefix("1\n"))
     }
 
-    @Test func `completes names, members, classes and key paths, and runs nothing`() throws {
+    @Test func `completes names, members, classes and key paths without running code`() throws {
         let session = try TestSession()
         _ = try session.run(Self.dogs)
         _ = try session.run(
@@ -318,7 +318,7 @@ import Testing
         #expect(try session.complete("dofile \"/etc/pass").contains("passwd"))
     }
 
-    @Test func `loads a file as if it were typed`() throws {
+    @Test func `loads a file like typed entries`() throws {
         let session = try TestSession()
         let path = "/tmp/\(UInt64.random(in: 0 ... .max)).lua"
         _ = try session.run(

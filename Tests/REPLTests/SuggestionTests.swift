@@ -29,7 +29,7 @@ private typealias Key = PseudoTerminal.Key
         }
     }
 
-    @Test func `A suggestion that is not accepted leaves no trace`() throws {
+    @Test func `A suggestion that is not accepted disappears`() throws {
         let session = try start()
         defer { session.remove() }
         session.terminal.type("print")

@@ -35,8 +35,9 @@ final class TerminalSession {
         try terminal.wait(for: "the prompt", until: isAtPrompt)
     }
 
-    /// Whether the program waits for keys at a prompt. While an entry runs, the terminal is in its ordinary mode, in
-    /// which Ctrl-C and Ctrl-D do not reach the editor.
+    /// Whether the program waits for keys at a prompt.
+    ///
+    /// While an entry runs, the terminal is in its ordinary mode, in which Ctrl-C and Ctrl-D do not reach the editor.
     private func isAtPrompt(_ screen: TerminalScreen) -> Bool {
         screen.lines.last?.hasSuffix(">") == true && screen.column > 0
             && (!hasEditor || terminal.hasReadKeys)
@@ -105,7 +106,7 @@ final class TerminalSession {
         #expect(try session.end() == 0)
     }
 
-    @Test func `what timers print appears above the typed line`() throws {
+    @Test func `the output of timers appears above the typed line`() throws {
         let session = try TerminalSession(columns: 40)
         defer { session.remove() }
         try session.run(
@@ -150,7 +151,7 @@ final class TerminalSession {
         #expect(try session.end() == 0)
     }
 
-    @Test func `Ctrl-C clears a line, leaves an entry, stops a timer that hangs`() throws {
+    @Test func `Ctrl-C clears a line, cancels an entry, and stops a hanging timer`() throws {
         let session = try TerminalSession()
         defer { session.remove() }
         session.terminal.type("half a line")
@@ -173,7 +174,7 @@ final class TerminalSession {
         #expect(try session.end() == 0)
     }
 
-    @Test func `a window that changes its size keeps the typed line`() throws {
+    @Test func `resizing the window keeps the typed line`() throws {
         let session = try TerminalSession(columns: 60)
         defer { session.remove() }
         session.terminal.type("'a line of more than forty letters, surely'")
@@ -189,7 +190,10 @@ final class TerminalSession {
         #expect(try session.end() == 0)
     }
 
-    @Test func `entries come back in the next session, and the start-up file runs first`() throws {
+    @Test
+    func `the history contains the entries of the last session, and the start-up file runs first`()
+        throws
+    {
         let first = try TerminalSession()
         defer { first.remove() }
         try first.run("greeting = 'hello'")
@@ -250,7 +254,7 @@ final class TerminalSession {
         #expect(try session.terminal.exitCode() == 0)
     }
 
-    @Test func `the arrow up takes typed lines back, and the entry is one item of the history`()
+    @Test func `the arrow up edits typed lines again, and the entry is one item of the history`()
         throws
     {
         let session = try TerminalSession()
@@ -315,7 +319,8 @@ final class TerminalSession {
         #expect(try session.terminal.exitCode() == 130)
     }
 
-    @Test(arguments: [SIGTERM, SIGHUP]) func `a busy loop does not outlive`(_ signal: Int32) throws
+    @Test(arguments: [SIGTERM, SIGHUP]) func `a busy loop ends with its terminal`(_ signal: Int32)
+        throws
     {
         let session = try TerminalSession()
         defer { session.remove() }

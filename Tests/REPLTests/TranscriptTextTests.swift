@@ -3,7 +3,7 @@ import Testing
 @testable import REPL
 
 @Suite struct TranscriptTextTests {
-    @Test func `reads entries, what they show, and the width`() {
+    @Test func `parses entries, their output, and the width`() {
         let text = TranscriptText(
             """
             -- A session of moonpool in 100 columns; `moonpool transcript FILE` runs it again.
@@ -30,14 +30,14 @@ import Testing
     @Test(arguments: [
         "> 1 | x", "a > b", "x = 3> 2", "moonpool", "", ">> more", "v4> x", "> x", "zoo 4> x",
         "moonpool>x",
-    ]) func `takes no other line for an entry`(_ line: String) {
+    ]) func `accepts no other line as an entry`(_ line: String) {
         #expect(TranscriptText(line).steps.isEmpty)
     }
 
     @Test(arguments: [
         "plain", "moonpool> x", "   >> x", "\\back", "> 1 | x", "zoo v2> x", "tab\tx",
     ])
-    func `what was shown comes back as it was`(_ line: String) {
+    func `the parsed output equals the shown output`(_ line: String) {
         let text = TranscriptText("moonpool> x\n" + TranscriptText.text(ofShown: line) + "\nend")
         #expect(text.steps.count == 1)
         #expect(text.steps.first?.expected == [TranscriptText.trimmed(line), "end"])

@@ -9,7 +9,7 @@ import Testing
     }
 
     @Test(arguments: [60, 80, 120])
-    func `typing the entry of each step leads to the end of the tutorial`(columns: Int) throws {
+    func `typing the entry of each step completes the tutorial`(columns: Int) throws {
         #expect(Tutorial.steps.count == 10)
         let session = try TestSession(columns: columns)
         var shown = try session.run(".tutorial")

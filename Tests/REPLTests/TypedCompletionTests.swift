@@ -24,7 +24,7 @@ import Testing
         ("dogs:where(\"not go", ["good"]), ("dogs:where(\"(id > 3 or na", ["name"]),
         ("dogs:where(\"name == 'na", []), ("dogs:where(\"name == 'x' o", ["or"]),
         (".watch Dog where name beg", ["beginswith"]), (".watch Dog where name == 'na", []),
-    ]) func `predicates`(_ typed: String, _ expected: [String]) throws {
+    ]) func `predicates are completed`(_ typed: String, _ expected: [String]) throws {
         #expect(try session().complete(typed) == expected)
     }
 
@@ -36,7 +36,7 @@ import Testing
         ("store:define { Toy = { name = \"string\" }, Cat = { toy = \"To", ["Toy"]),
         ("store:define { Cat = { dogs = \"backlinks Person", ["Person.dogs"]),
         ("moonpool.open { path = \"x\", schema = { Cat = { at = \"da", ["data", "date"]),
-    ]) func `types of a schema`(_ typed: String, _ expected: [String]) throws {
+    ]) func `types of a schema are completed`(_ typed: String, _ expected: [String]) throws {
         #expect(try session().complete(typed) == expected)
     }
 
@@ -46,7 +46,7 @@ import Testing
         ("dogs:observe(print, { name = 'x', na", []),
         ("dogs:plot('id', 'id', { li", ["lines"]), ("moonpool.open { durab", ["durability"]),
         ("store:import('x.csv', { ups", ["upsert"]),
-    ]) func `names of options`(_ typed: String, _ expected: [String]) throws {
+    ]) func `names of options are completed`(_ typed: String, _ expected: [String]) throws {
         #expect(try session().complete(typed) == expected)
     }
 }

@@ -23,7 +23,7 @@ private typealias Key = PseudoTerminal.Key
         #expect(try session.end() == 0)
     }
 
-    @Test func `an entry of several lines comes back whole in the next session, also by Ctrl-R`()
+    @Test func `an entry of several lines is recalled in the next session, also with Ctrl-R`()
         throws
     {
         let first = try TerminalSession()
@@ -54,7 +54,7 @@ private typealias Key = PseudoTerminal.Key
         #expect(try second.end() == 0)
     }
 
-    @Test func `wide characters keep their places when the window changes its size`() throws {
+    @Test func `wide characters keep their positions when the window is resized`() throws {
         let session = try TerminalSession(columns: 60, environment: ["NO_COLOR": ""])
         defer { session.remove() }
         let text = "'日本語のとても長い行をここに書きます and its end'"
@@ -78,7 +78,7 @@ private typealias Key = PseudoTerminal.Key
         #expect(try session.end() == 0)
     }
 
-    @Test func `a module that breaks keeps its observers until it is whole again`() throws {
+    @Test func `a module with an error keeps its observers until it is corrected`() throws {
         let session = try TerminalSession(columns: 100, rows: 40)
         defer { session.remove() }
         let file = session.folder.appending(path: "watching.lua")

@@ -47,7 +47,7 @@ import Testing
             try print("(function() local s = {1} return {s, s} end)()") == "{ { 1 }, { 1 } }")
     }
 
-    @Test func `breaks what does not fit`() throws {
+    @Test func `breaks lines that do not fit`() throws {
         let text = try print(
             "{ name = 'a rather long string', list = {1, 2, 3}, other = { deep = 'another string' } }",
             PrintLimits(columns: 40))
@@ -61,7 +61,7 @@ import Testing
                 """)
     }
 
-    @Test func `keeps within its limits and says so`() throws {
+    @Test func `respects its limits and marks omitted parts`() throws {
         let limits = PrintLimits(depth: 2, items: 3, string: 5, columns: 60)
         #expect(try print("{1, 2, 3, 4, 5}", limits) == "{ 1, 2, 3, … 2 more }")
         #expect(try print("{{{1}}}", limits) == "{ { { … 1 item } } }")
@@ -71,7 +71,7 @@ import Testing
         #expect(big == "{ 1, 2, 3, … 999,997 more }")
     }
 
-    @Test func `a table that is shown in others again and again does not fill the memory`() throws {
+    @Test func `a table that occurs in many others does not exhaust the memory`() throws {
         let limits = PrintLimits(depth: 90, items: 1_000, bytes: 100_000)
         let nested = """
             (function() local t = {1} for _ = 1, 60 do local u = {} for i = 1, 100 do u[i] = t end t = u end return t end)()
@@ -83,7 +83,7 @@ import Testing
         #expect(try print(texts, many).utf8.count < 1_200_000)
     }
 
-    @Test func `random tables come back as they were`() throws {
+    @Test func `printing and parsing random tables gives equal tables`() throws {
         var random = SeededGenerator(seed: 11)
         for _ in 0..<200 {
             let source = Self.table(&random, depth: 3)

@@ -76,7 +76,7 @@ import Testing
         #expect(try session.run("store.version, store.is_frozen") == "5\nfalse")
     }
 
-    @Test func `Undo brings back the last state, or that of a version as one commit`() throws {
+    @Test func `Undo restores the last state, or a version as one commit`() throws {
         let session = try kennel()
         _ = try session.run("for i = 1, 3 do store:write(function() rex.age = rex.age + 1 end) end")
         #expect(try session.run(".undo 4") == "restored the state of version 4 as version 9")
@@ -109,7 +109,7 @@ import Testing
         #expect(lines[4].contains("1 object, the call took"))
     }
 
-    @Test func `The reason of a missing call names what must change`() throws {
+    @Test func `The reason of a missing call lists the required changes`() throws {
         let session = try kennel()
         _ = try session.run(
             "token = store:objects('Dog'):where('age > 5 and name != \"x\"'):observe(function() end, { name = 'old', keypaths = 'age' }) store:refresh()"
@@ -173,7 +173,7 @@ import Testing
         #expect(try session.run(".watch 1 + 1").contains("\n2\n"))
     }
 
-    @Test func `Each property takes a line in line mode`() throws {
+    @Test func `Each property has a line in line mode`() throws {
         let session = try kennel()
         _ = try session.run(".mode line")
         #expect(
@@ -191,7 +191,9 @@ import Testing
         #expect(try session.run("5") == "value = 5")
     }
 
-    @Test func `exit and quit leave unless they are variables, and help needs no dot`() throws {
+    @Test func `exit and quit end the session unless they are variables, and help needs no dot`()
+        throws
+    {
         for word in [".exit", "exit", "quit", "exit()", ".quit"] {
             let session = try TestSession()
             _ = try session.run(word)
