@@ -6,7 +6,7 @@ import Testing
 @Suite struct AnnotationTests {
     let text = LuaLSAnnotations.api
 
-    @Test func `the file is Lua that compiles, and declares every type and function`() throws {
+    @Test func `the file is valid Lua, and declares every type and function`() throws {
         let state = LuaState()
         defer { state.close() }
         _ = try state.load(text, name: "=moonpool.lua")
@@ -37,11 +37,11 @@ import Testing
         "---@return self\nfunction Object:freeze() end",
         "---@param ... any\nfunction MixedList:append(...) end",
     ])
-    func `types are those of the language server`(line: String) {
+    func `types are types of the language server`(line: String) {
         #expect(text.contains(line), "\(line)")
     }
 
-    @Test func `no type of the API is left without its full name`() {
+    @Test func `every type of the API has its full name`() {
         for line in text.split(separator: "\n")
         where line.hasPrefix("---@param") || line.hasPrefix("---@return") {
             for type in Catalogue.types

@@ -9,9 +9,7 @@ import Testing
 /// The form of the catalogue, and its agreement with the API that scripts use.
 @Suite struct CatalogueTests {
     @Test
-    func
-        `every entry has a sentence, signatures that can be read, and an example where it is called`()
-    {
+    func `every entry has a summary, valid signatures, and an example if it is callable`() {
         for entry in Catalogue.entries {
             let name = "\(entry.owners[0].name).\(entry.name)"
             #expect(
@@ -199,7 +197,7 @@ import Testing
         ("set.union", 1), ("json.encode", 1), ("moonpool.json.encode", 1), ("nothing", 0), ("", 0),
         (".", 0), (":::", 0), ("store", 1),
     ])
-    func `names are found with and without what they belong to`(text: String, count: Int) {
+    func `names are found with and without their type`(text: String, count: Int) {
         let found = Catalogue.find(text).count
         #expect(found == count, "\(text)")
     }

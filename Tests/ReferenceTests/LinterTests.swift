@@ -59,7 +59,7 @@ import Testing
             "1:17: open has no option 'pth'; did you mean 'path'?"
         ),
     ])
-    func `unknown names are found with the nearest one`(script: String, expected: String) {
+    func `unknown names are reported with a similar one`(script: String, expected: String) {
         #expect(Self.lint(script) == [expected])
     }
 
@@ -132,13 +132,13 @@ import Testing
             "1:35: 'Dog.age' (int?) cannot be compared with a string"
         ),
     ])
-    func `what the API and the schema do not have is found where the receiver is certain`(
+    func `unknown members are reported if the receiver's type is certain`(
         script: String, expected: String
     ) {
         #expect(Self.lint(script, onZoo: true) == [expected])
     }
 
-    @Test func `a schema that is written out is checked itself`() {
+    @Test func `a literal schema is checked`() {
         #expect(
             Self.lint("moonpool.open { in_memory = 'x', schema = { Dog = { age = 'itn' } } }") == [
                 "1:60: 'Dog.age': 'itn' is not a type; did you mean 'int'?"
@@ -172,7 +172,7 @@ import Testing
         "moonpool.on_error = function(err, token) print(err, token) end",
         "print(moonpool.observe, moonpool.where)",
     ])
-    func `idioms of Lua are no mistakes`(script: String) {
+    func `idioms of Lua are not reported`(script: String) {
         #expect(Self.lint(script) == [])
     }
 
@@ -191,12 +191,12 @@ import Testing
         "for _, s in ipairs(store:objects('Dog'):group_by('age')) do print(s.key, #s.objects) end",
         "local other = moonpool.open { in_memory = 'o', schema = make() } local function make() end",
     ])
-    func `what is not certain, and what is right, is left alone`(script: String) {
+    func `uncertain and valid code is not reported`(script: String) {
         let found = Self.lint(script, onZoo: true).filter { !$0.contains("'make'") }
         #expect(found == [])
     }
 
-    @Test func `a store's schema is used for scripts that open that file or one that is computed`()
+    @Test func `a store's schema is used for scripts that open its file or a computed path`()
         throws
     {
         let schema = try Schema.planned([ClassSchema("Dog", [Property("name", .string)])])
@@ -213,7 +213,7 @@ import Testing
 
     // MARK: - Invalid input
 
-    @Test func `nonsense and deep nesting end in findings, never in a crash`() {
+    @Test func `invalid and deeply nested code causes findings, never a crash`() {
         let deep = [
             String(repeating: "(", count: 100_000), String(repeating: "{", count: 100_000),
             "local x = " + String(repeating: "1+", count: 100_000) + "1",

@@ -45,7 +45,7 @@ import Testing
         return try .planned(classes)
     }
 
-    @Test func `the Lua form shows the short form, and the long one where there is more to say`()
+    @Test func `the Lua format uses the short form, and the long one if needed`()
         throws
     {
         let text = SchemaDocument(try Self.zoo()).text(as: .lua)
@@ -126,7 +126,7 @@ import Testing
         #expect(one.contains("\"Dog\" [shape = box, style = dashed];"))
     }
 
-    @Test func `JSON says everything about a property`() throws {
+    @Test func `JSON contains everything about a property`() throws {
         let text = SchemaDocument(try Self.zoo()).text(as: .json)
         #expect(
             text.hasPrefix(#"{"schema_version":0,"classes":[{"name":"Address","embedded":true"#))
@@ -155,7 +155,7 @@ import Testing
         ] { #expect(text.contains(line + "\n"), "\(line)") }
     }
 
-    @Test func `names that mean something to LuaLS are quoted, or left out`() throws {
+    @Test func `names with a meaning in LuaLS are quoted or omitted`() throws {
         let schema = try Self.schema([
             "userdata": ["x": "int"],
             "Odd": ["private": "int", "while": "bool", "self": "Odd", "länge": "date?{}"],
@@ -169,7 +169,7 @@ import Testing
         #expect(!text.contains("---@class userdata"))
     }
 
-    @Test func `classes and properties with letters of other scripts survive`() throws {
+    @Test func `classes and properties can have letters of other scripts`() throws {
         let schema = try Self.schema(["Größe": ["länge": "int"]])
         #expect(
             SchemaDocument(schema).text(as: .lua).contains(
