@@ -17,7 +17,7 @@ import Transfer
     }
 
     @Test(arguments: 0..<4)
-    func `a replay of all commits makes a store with the same export`(seed: Int) throws {
+    func `a replay of all commits creates a store with the same export`(seed: Int) throws {
         let world = ReplicationWorld()
         let source = try world.open(
             "source", ReplicationWorld.schema(RandomCommits.schema), scheduler: TestThread())
@@ -36,8 +36,7 @@ import Transfer
     }
 
     @Test(arguments: 0..<4)
-    func `a replay that begins with a snapshot makes a store with the same export`(seed: Int) throws
-    {
+    func `a replay from a snapshot creates a store with the same export`(seed: Int) throws {
         let world = ReplicationWorld()
         let source = try world.open(
             "source", ReplicationWorld.schema(RandomCommits.schema), scheduler: TestThread())

@@ -53,7 +53,7 @@ import Transfer
     }
 
     @Test(arguments: 0..<4, [false, true])
-    func `a copy shows each version that the source had, and the file is not changed`(
+    func `a copy shows each version of the source, and the file is unchanged`(
         seed: Int, withUndo: Bool
     ) throws {
         let world = ReplicationWorld()
@@ -93,7 +93,7 @@ import Transfer
         source.close()
     }
 
-    @Test func `commits up to a change of the schema are one, and those after it are not`() throws {
+    @Test func `commits up to a schema change are combined, and later ones are not`() throws {
         let world = ReplicationWorld()
         let source = try world.open("source", ReplicationWorld.schema(["Dog": ["n": "int"]]))
         let reader = CommitReader(source)

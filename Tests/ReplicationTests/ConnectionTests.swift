@@ -41,7 +41,7 @@ struct ConnectionTests {
     // MARK: TLS
 
     @Test(.enabled(if: Certificates.canMake))
-    func `a server with a certificate of a trusted authority is accepted, and no other`() throws {
+    func `only a server with a certificate of a trusted authority is accepted`() throws {
         let certificates = try Certificates()
         let server = try NatsServer(
             "tls { cert_file: \"\(certificates.server)\", key_file: \"\(certificates.serverKey)\" }"
@@ -60,7 +60,7 @@ struct ConnectionTests {
     }
 
     @Test(.enabled(if: Certificates.canMake))
-    func `a server that asks for a certificate accepts that of its authority`() throws {
+    func `a server that requires a certificate accepts one of its authority`() throws {
         let certificates = try Certificates()
         let server = try NatsServer(
             """
@@ -79,7 +79,7 @@ struct ConnectionTests {
         #expect(missing.contains("cannot connect to") || missing.contains("failed"), "\(missing)")
     }
 
-    @Test func `files that cannot be read are errors that name them`() throws {
+    @Test func `an unreadable file is an error with its name`() throws {
         let server = try NatsServer()
         let missing = "/nowhere/ca.pem"
         #expect(message { try copy(server.address) { $0.authority = missing } }.contains(missing))
@@ -134,7 +134,7 @@ struct ConnectionTests {
         #expect(message { try copy(server.address) }.hasPrefix(refusal))
     }
 
-    @Test func `a wrong password ends a publisher that would retry other failures`() throws {
+    @Test func `a wrong password ends a publisher that retries other failures`() throws {
         let server = try NatsServer("authorization { user: ann, password: secret }")
         let world = ReplicationWorld()
         try store(world)

@@ -51,7 +51,7 @@ struct PostgresPublisherTests {
     }
 
     @Test(arguments: 0..<3)
-    func `tables that are published step by step have the rows of an export`(seed: Int) throws {
+    func `tables that are published in steps have the rows of an export`(seed: Int) throws {
         let database = try PostgresWorld()
         let world = ReplicationWorld()
         let store = try world.open("a", ReplicationWorld.schema(RandomCommits.schema))
@@ -74,7 +74,7 @@ struct PostgresPublisherTests {
         try expectExport(of: store, in: database)
     }
 
-    @Test func `a publisher that runs meanwhile writes each commit`() throws {
+    @Test func `a running publisher writes each commit`() throws {
         let database = try PostgresWorld()
         let world = ReplicationWorld()
         let store = try world.open("a", ReplicationWorld.schema(RandomCommits.schema))
@@ -88,7 +88,7 @@ struct PostgresPublisherTests {
         try expectExport(of: store, in: database)
     }
 
-    @Test func `history that is no longer kept and a new schema write all objects again`() throws {
+    @Test func `a deleted history or a new schema writes all objects again`() throws {
         let database = try PostgresWorld()
         let world = ReplicationWorld()
         let store = try world.open(
@@ -107,7 +107,7 @@ struct PostgresPublisherTests {
         try expectExport(of: store, in: database)
     }
 
-    @Test func `tables, stores and copies that do not belong together are refused`() throws {
+    @Test func `tables, stores and copies of different origin are refused`() throws {
         let database = try PostgresWorld("CREATE TABLE \"Dog\" (id integer)")
         let world = ReplicationWorld()
         let store = try world.open("a", ReplicationWorld.schema(["Dog": ["id": "int primary"]]))

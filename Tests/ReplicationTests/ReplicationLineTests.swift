@@ -59,7 +59,7 @@ import Transfer
                 == ReplicationWorld.export(source, world.folder + "/a"))
     }
 
-    @Test func `renamed, new and removed properties and classes travel`() throws {
+    @Test func `renamed, new and removed properties and classes are replicated`() throws {
         let world = ReplicationWorld()
         let source = try world.open(
             "source",
@@ -103,7 +103,7 @@ import Transfer
                 == ReplicationWorld.export(source, world.folder + "/a"))
     }
 
-    @Test func `keys that were left out and keys that return are the same in a copy`() throws {
+    @Test func `skipped and reused keys are the same in a copy`() throws {
         let world = ReplicationWorld()
         let source = try world.open("source", ReplicationWorld.schema(["Dog": ["n": "int"]]))
         let copy = try world.open("copy")

@@ -30,7 +30,7 @@ struct ReplicationTests {
         for id in ids { try add(id, store) }
     }
 
-    @Test func `a follower has what the publisher has, whatever is restarted`() throws {
+    @Test func `a follower equals its publisher after restarts`() throws {
         let server = try NatsServer()
         let world = ReplicationWorld()
         try make(world, 3)
@@ -90,7 +90,7 @@ struct ReplicationTests {
         #expect(try world.export("c") == world.export("b"))
     }
 
-    @Test func `a copied file is refused, and another store too`() throws {
+    @Test func `a copied file and another store are refused`() throws {
         let server = try NatsServer()
         let world = ReplicationWorld()
         try make(world, 2)
@@ -108,7 +108,7 @@ struct ReplicationTests {
                 "has the commits of another store"))
     }
 
-    @Test func `each commit is a message, also those that the publisher finds when it returns`()
+    @Test func `each commit is a message, even if the publisher was not running`()
         throws
     {
         let server = try NatsServer()
@@ -149,7 +149,7 @@ struct ReplicationTests {
         #expect(try world.export("b") == world.export("a"))
     }
 
-    @Test func `history that is no longer kept is replaced by a snapshot`() throws {
+    @Test func `a snapshot replaces a deleted history`() throws {
         let server = try NatsServer()
         let world = ReplicationWorld()
         try make(world, 2)
@@ -188,7 +188,7 @@ struct ReplicationTests {
         try #require(text.contains("\"success\":true"), "\(text)")
     }
 
-    @Test func `a follower takes the newest snapshot of a stream that has lost messages`() throws {
+    @Test func `a follower loads the newest snapshot of a stream that has lost messages`() throws {
         let server = try NatsServer()
         let world = ReplicationWorld()
         try make(world, 2)
@@ -222,7 +222,7 @@ struct ReplicationTests {
         #expect(try world.export("b") == world.export("a"))
     }
 
-    @Test func `random commits arrive, however they are published`() throws {
+    @Test func `random commits arrive with every way of publishing`() throws {
         let server = try NatsServer()
         let world = ReplicationWorld()
         let store = try world.open("a", ReplicationWorld.schema(RandomCommits.schema))
