@@ -22,7 +22,9 @@ import Testing
         try FollowedStore(StoreConfiguration(.file(path)), on: loop)
     }
 
-    /// Commits to the store's file. No process is signaled, because no other process has the file open.
+    /// Commits to the store's file.
+    ///
+    /// No process is signaled, because no other process has the file open.
     private func commit(beside store: Store) throws {
         let writer = try Snapshot(store.view.snapshot.file)
         _ = try writer.beginWrite()
@@ -46,7 +48,7 @@ import Testing
         waitpid(process, &status, 0)
     }
 
-    @Test func `looks by itself where the system watches no files`() throws {
+    @Test func `polls if the system cannot watch files`() throws {
         // Keeps the file open, so that its lock file is not created again.
         let other = try follow()
         defer { other.close() }
@@ -59,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `does not keep the loop alive, and ends`() throws {
+    @Test func `does not keep the loop alive, and can be ended`() throws {
         let followed = try follow()
         #expect(!loop.isAlive)
         followed.close()

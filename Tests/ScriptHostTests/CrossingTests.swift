@@ -55,7 +55,7 @@ import Testing
         #expect(script.log == ["6", "true", "integer float", "4", "true", "here"])
     }
 
-    @Test func `takes dates, identifiers, decimals, data and null`() throws {
+    @Test func `copies dates, identifiers, decimals, data and null`() throws {
         let script = try run(
             """
             local w = moonpool.worker("w", function(date, uuid, id, decimal, data, null)
@@ -76,7 +76,7 @@ import Testing
             ])
     }
 
-    @Test func `takes what an observer of an object was given for the plain table that it is`()
+    @Test func `copies the change of an object's observer as a plain table`()
         throws
     {
         let script = try run(
@@ -98,7 +98,7 @@ import Testing
         #expect(script.log == ["change Max name Rex Max", "6"])
     }
 
-    @Test func `refuses what cannot cross, naming its path`() throws {
+    @Test func `refuses values that cannot be sent, with their path`() throws {
         let script = try run(
             """
             local w = moonpool.worker("w", function() moonpool.on_message(print) end)
@@ -133,8 +133,7 @@ import Testing
             ])
     }
 
-    @Test func `gives objects, collections and stores as those of the receiver's own store`() throws
-    {
+    @Test func `resolves objects, collections and stores in the receiver's own store`() throws {
         let script = try run(
             """
             local w = moonpool.worker("w", function(t)
@@ -164,7 +163,7 @@ import Testing
             ])
     }
 
-    @Test func `gives nil for what was deleted meanwhile, and refuses what is gone already`()
+    @Test func `resolves an object that is deleted meanwhile to nil, and refuses a deleted one`()
         throws
     {
         let script = try run(
@@ -190,7 +189,7 @@ import Testing
             ])
     }
 
-    @Test func `refuses what the open write has made, until it is committed`() throws {
+    @Test func `refuses objects of an open write until it is committed`() throws {
         let script = try run(
             """
             local w = moonpool.worker("w", function()
@@ -208,7 +207,7 @@ import Testing
         #expect(script.log == ["already_in_write", "already_in_write", "Rex", "New"])
     }
 
-    @Test func `a reference made by hand in a write waits for its end`() throws {
+    @Test func `an explicit reference of a write is usable after its end`() throws {
         let script = try run(
             """
             local w = moonpool.worker("w", function(store)
@@ -239,7 +238,7 @@ import Testing
         #expect(script.log == ["already_in_write", "already_in_write", "New", "nil"])
     }
 
-    @Test func `moves the receiver on to what was committed before the message`() throws {
+    @Test func `advances the receiver to the commits before the message`() throws {
         let script = try run(
             """
             local w = moonpool.worker("w", function(store)
@@ -254,7 +253,7 @@ import Testing
         #expect(script.log == (10...20).map { "N\($0)" })
     }
 
-    @Test func `gives frozen things as they are`() throws {
+    @Test func `passes frozen values unchanged`() throws {
         let script = try run(
             """
             local frozen, list, results = rex:freeze(), rex.toys:freeze(), store:objects("Toy"):freeze()
@@ -306,7 +305,7 @@ import Testing
         #expect(script.log == ["\(sum * 5 * 8)"])
     }
 
-    @Test func `resolves references made by hand once, in the same file`() throws {
+    @Test func `resolves explicit references once, in the same file`() throws {
         let script = try run(
             """
             local other = moonpool.open { in_memory = "crossing other", schema = schema }
@@ -333,7 +332,7 @@ import Testing
             ])
     }
 
-    @Test func `keeps a store in memory alive for what is under way`() throws {
+    @Test func `keeps an in-memory store alive for messages in transit`() throws {
         let script = try run(
             """
             moonpool.on_message(function(dog) log(dog.name) end)
@@ -345,7 +344,7 @@ import Testing
         #expect(script.log == ["Traveller"])
     }
 
-    @Test func `opens a file for the receiver, by whatever path the sender has it`() throws {
+    @Test func `opens a file for the receiver with any path of the sender`() throws {
         let folder = try Folder()
         let script = try run(
             """

@@ -16,7 +16,7 @@ import Testing
         "moonpool.wait_until(function() return false end)",
         "local t <close> = setmetatable({}, {__close = function() while true do end end}) while true do end",
     ])
-    func `stops the main part wherever it is, with code 130`(code: String) throws {
+    func `stops the main part in any state, with code 130`(code: String) throws {
         let script = try ScriptFixture("log 'ready' \(code) log 'never'")
         #expect(script.logs("ready"))
         // The code may not have reached its loop yet, so a request that finds no running code is repeated.
@@ -63,7 +63,7 @@ import Testing
         #expect(!script.log.contains("never"))
     }
 
-    @Test func `uses nothing of a query that was stopped`() throws {
+    @Test func `discards the results of a stopped query`() throws {
         let script = try ScriptFixture(
             Self.nodes + """
                 local long = all:where "l.l.l.l.l.l.l.l.@count > 0"
@@ -93,7 +93,7 @@ import Testing
         #expect(script.finish() == 130)
     }
 
-    @Test func `stops only what runs in an interactive one`() throws {
+    @Test func `stops only the running code of an interactive script`() throws {
         let script = try ScriptFixture("log 'ready'", isInteractive: true)
         #expect(script.logs("ready"))
         let outcome = Flag()
@@ -120,7 +120,7 @@ import Testing
         "w:join()", "moonpool.sleep(3600)", "moonpool.wait_until(function() return false end)",
         "local uv = require 'luv' uv.new_timer():start(3600000, 0, log) uv.run()",
     ])
-    func `a wait that a stop has ended does not return, however late the signal comes`(
+    func `a stopped wait does not return, even with a late signal`(
         wait: String
     ) throws {
         let script = try ScriptFixture(

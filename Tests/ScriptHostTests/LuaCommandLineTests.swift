@@ -6,7 +6,7 @@ import Testing
         try LuaCommandLine(["moonpool"] + words)
     }
 
-    @Test func `takes the first word that is not an option as the script`() throws {
+    @Test func `uses the first word that is not an option as the script`() throws {
         let line = try read("-W", "a.lua", "-e", "x")
         #expect(line.source == .file("a.lua"))
         #expect(line.arguments == ["-e", "x"])
@@ -25,7 +25,7 @@ import Testing
         #expect(line.hasChunks)
     }
 
-    @Test func `tells standard input from a file called dash`() throws {
+    @Test func `distinguishes standard input from a file called dash`() throws {
         #expect(try read("-", "a").source == .standardInput)
         #expect(try read("--", "-").source == .file("-"))
         #expect(try read("--").source == .none)
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: [["-e"], ["-l"], ["-e", "-l"], ["-l", "-"]])
-    func `misses the argument of an option`(words: [String]) {
+    func `reports a missing argument of an option`(words: [String]) {
         let error = #expect(throws: LuaCommandLine.UsageError.self) {
             try LuaCommandLine(["moonpool"] + words)
         }

@@ -31,7 +31,7 @@ struct LuvTests {
         #expect(script.log.sorted() == ["luv 1", "luv 2", "luv 3", "own"])
     }
 
-    @Test func `talks to a server on loopback`() throws {
+    @Test func `communicates with a server on loopback`() throws {
         let script = try ScriptFixture(
             """
             local uv = require "luv"
@@ -70,7 +70,7 @@ struct LuvTests {
         #expect(script.reports.first?.traceback?.contains("script:3") == true)
     }
 
-    @Test func `gives errors to on_error, with the code of ours`() throws {
+    @Test func `passes errors to on_error, with Moonpool's codes`() throws {
         let script = try ScriptFixture(
             """
             moonpool.on_error = function(err) log(type(err) == "userdata" and err.code or err) end
@@ -84,7 +84,7 @@ struct LuvTests {
         #expect(script.log.sorted() == ["invalid_argument", "text"])
     }
 
-    @Test func `runs the script's own loop in uv run, until nothing of luv is active or uv stop`()
+    @Test func `uv run runs the script's own loop, until no handle is active or uv stop`()
         throws
     {
         let script = try ScriptFixture(
@@ -104,7 +104,7 @@ struct LuvTests {
         #expect(script.log == ["own", "luv", "false", "true"])
     }
 
-    @Test func `sleeps in a callback while the script's timers run`() throws {
+    @Test func `a callback can sleep while the script's timers run`() throws {
         let script = try ScriptFixture(
             """
             local uv = require "luv"
@@ -191,7 +191,7 @@ struct LuvTests {
         #expect(script.log == ["36"])
     }
 
-    @Test func `keeps its time while the script was idle`() throws {
+    @Test func `updates its time after the script was idle`() throws {
         let script = try ScriptFixture(
             """
             local uv = require "luv"
@@ -206,7 +206,7 @@ struct LuvTests {
 }
 
 @Suite struct MissingLuvTests {
-    @Test func `is reported as in lua, with the name of the package`() throws {
+    @Test func `a missing luv is reported as in lua, with the name of the package`() throws {
         let script = try ScriptFixture(
             """
             package.cpath, package.path = "/nowhere/?.so", "/nowhere/?.lua"

@@ -71,7 +71,7 @@ import Testing
         #expect(script.log == ["false", "written", "pong"])
     }
 
-    @Test func `misses no change that is made after observe has returned`() throws {
+    @Test func `receives every change after observe has returned`() throws {
         let script = try run(
             """
             for i = 1, 20 do
@@ -86,7 +86,7 @@ import Testing
         #expect(script.log == (1...20).map { "\(100 + $0)" })
     }
 
-    @Test func `a token stays on its thread, and ends what may not have begun`()
+    @Test func `a token stays on its thread, and can end an observation that has not begun`()
         throws
     {
         let script = try run(
@@ -137,7 +137,7 @@ import Testing
         #expect(script.log.count == 5)
     }
 
-    @Test func `tells figures and the reason of the last call`() throws {
+    @Test func `returns statistics and the reason of the last call`() throws {
         let script = try run(
             """
             local token = rex:observe(function(change) moonpool.post_to_parent("called") end, { on = w })
@@ -153,7 +153,7 @@ import Testing
         #expect(script.log.filter { $0 != "called" } == ["0", "nil", "1", "age Rex", "script:12"])
     }
 
-    @Test func `ends with its token, its object, its worker`() throws {
+    @Test func `ends with its token, its object or its worker`() throws {
         let script = try run(
             """
             local function observe() return rex:observe(function() end, { on = w }) end
@@ -172,7 +172,7 @@ import Testing
         #expect(script.log == ["false", "false"])
     }
 
-    @Test func `hears for the last time when what it observes is deleted, as others do`() throws {
+    @Test func `receives the last call when its object is deleted, like other observers`() throws {
         let script = try run(
             """
             local observed = store:write(function()
@@ -219,7 +219,7 @@ import Testing
         #expect(script.log == ["true", "seen"])
     }
 
-    @Test func `refuses what is wrong at once`() throws {
+    @Test func `refuses invalid arguments immediately`() throws {
         let script = try run(
             """
             local n = 0
@@ -278,7 +278,7 @@ import Testing
         #expect(script.log == ["pong", "observer of script"])
     }
 
-    @Test func `cannot be left out of a write of another thread`() throws {
+    @Test func `a write of another thread cannot skip a remote observer`() throws {
         let script = try run(
             """
             local token = rex:observe(function() end, { on = w })
@@ -292,7 +292,7 @@ import Testing
         #expect(script.log == ["invalid_argument"])
     }
 
-    @Test func `may write from the worker while the script observes what it does`() throws {
+    @Test func `can write on the worker while the script observes the changes`() throws {
         let script = try run(
             """
             local token = store:objects("Dog"):where("name == 'Rex'"):observe(function(change)

@@ -18,7 +18,7 @@ import Testing
         "os.getenv", "os.remove", "os.rename", "os.tmpname", "os.setlocale",
         "require 'moonpool'.run", "_ENV.io",
     ])
-    func `a sandboxed script has no way out of its state`(_ name: String) throws {
+    func `a sandboxed script cannot leave its state`(_ name: String) throws {
         #expect(try run("log(tostring(\(name)))").log == ["nil"])
     }
 
@@ -42,7 +42,7 @@ import Testing
         ("select(2, pcall(string.rep, 'x', 1 << 62))", "string"),
         ("(function() local t = {} for i = 1, 1e9 do t[i] = i end end)", "function"),
     ])
-    func `what is left of Lua gives nothing away`(_ code: String, type: String) throws {
+    func `the remaining Lua functions give no access`(_ code: String, type: String) throws {
         #expect(try run("log(type((\(code))))").log == [type])
     }
 
@@ -57,14 +57,14 @@ import Testing
         "moonpool.open { in_memory = 'x' }:import '/etc/passwd'",
         "moonpool.open { in_memory = 'x', schema = { A = { a = 'int' } } }:objects 'A':export '/tmp/x.csv'",
     ])
-    func `no function of a sandboxed script touches a file`(_ code: String) throws {
+    func `no function of a sandboxed script accesses a file`(_ code: String) throws {
         let script = try run(
             "local ok, e = pcall(function() \(code) end) log(e.code) log(e.message)")
         #expect(script.log.first == "invalid_argument")
         #expect(script.log.last?.contains("this script is not allowed to use the file") == true)
     }
 
-    @Test func `allowed folders can be used, and no link leads out of them`() throws {
+    @Test func `allowed folders can be used, without links out of them`() throws {
         let folder = try Folder()
         let inside = folder.path + "/in"
         try folder.make("in")
@@ -84,7 +84,7 @@ import Testing
         #expect(script.log == ["1", "false", "false", "false", "true"])
     }
 
-    @Test func `a folder for reading is read, also by require, and not written`() throws {
+    @Test func `a read-only folder can be read, also by require, and not written`() throws {
         let folder = try Folder()
         try folder.write("return { answer = 42 }", to: "helper.lua")
         let script = try run(
@@ -96,7 +96,8 @@ import Testing
         #expect(script.log == ["42", "read_only"])
     }
 
-    @Test func `require tries all folders, and runs no beginning of a module that is too long`()
+    @Test
+    func `require searches all folders, and does not run a part of a module that is too long`()
         throws
     {
         let (first, second) = (try Folder(), try Folder())
@@ -120,7 +121,7 @@ import Testing
             ])
     }
 
-    @Test func `stores in memory are each script's own`() throws {
+    @Test func `each script has its own in-memory stores`() throws {
         let code = """
             local s = moonpool.open { in_memory = 'shared', schema = { A = { a = 'int' } } }
             s:write(function() s:create('A', { a = 1 }) end)
@@ -130,7 +131,7 @@ import Testing
         #expect(try run(code).log == ["1"])
     }
 
-    @Test func `a script that may only read cannot write to a file, but to memory`() throws {
+    @Test func `a read-only script cannot write to a file, but to memory`() throws {
         let folder = try Folder()
         let path = folder.path + "/a.moonpool"
         let write = "s:write(function() s:create('A', { a = 1 }) end)"
@@ -163,7 +164,7 @@ import Testing
         "moonpool.wait_until(function() return false end)",
         "moonpool.after(0, function() while true do end end)",
     ])
-    func `a script over its time ends with code 124`(_ code: String) throws {
+    func `a script that exceeds its time limit ends with code 124`(_ code: String) throws {
         let script = try ScriptFixture(
             code, rights: .sandboxed, limits: ScriptLimits(time: .milliseconds(50)))
         #expect(script.finish() == 124)
@@ -174,7 +175,9 @@ import Testing
         "local x <close> = setmetatable({}, {__close = function() while true do end end})",
         "moonpool.after(0, function() setmetatable({}, {__gc = function() while true do end end}) collectgarbage() end)",
     ])
-    func `a finalizer over its time ends the script with code 124`(_ code: String) throws {
+    func `a finalizer that exceeds its time limit ends the script with code 124`(_ code: String)
+        throws
+    {
         let script = try ScriptFixture(code, limits: ScriptLimits(time: .milliseconds(50)))
         #expect(script.finish() == 124)
     }
@@ -196,7 +199,8 @@ import Testing
         "while true do pcall(moonpool.sleep, 1000) end",
         "moonpool.every(0, function() moonpool.sleep(0.001) end)",
     ])
-    func `a script over its total time ends with code 124, whatever it does`(_ code: String) throws
+    func `a script that exceeds its total time ends with code 124 in any state`(_ code: String)
+        throws
     {
         let script = try ScriptFixture(
             code, limits: ScriptLimits(time: .seconds(3600), totalTime: .milliseconds(50)))
@@ -246,7 +250,7 @@ import Testing
         script.script.finish()
     }
 
-    @Test func `a script with all libraries cannot take an instruction limit off`() throws {
+    @Test func `a script with all libraries cannot remove an instruction limit`() throws {
         let script = try ScriptFixture(
             "log(tostring(debug.sethook)) while true do end",
             limits: ScriptLimits(instructions: 100_000))

@@ -54,7 +54,9 @@ final class ScriptFixture: Sendable {
         running.withLock { $0 = script }
     }
 
-    /// Waits for a line of the log. Returns false after a minute.
+    /// Waits for a line of the log.
+    ///
+    /// Returns false after a minute.
     func logs(_ line: String) -> Bool { eventually { log.contains(line) } }
 
     /// Waits for the end, at most a minute, and returns the exit code.
@@ -66,7 +68,9 @@ final class ScriptFixture: Sendable {
     }
 }
 
-/// Waits until the condition is true. Returns false after a minute.
+/// Waits until the condition is true.
+///
+/// Returns false after a minute.
 func eventually(_ condition: () -> Bool) -> Bool {
     let clock = SystemClock()
     let deadline = clock.now() + .seconds(60)

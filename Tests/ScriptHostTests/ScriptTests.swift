@@ -12,13 +12,13 @@ import Testing
 #endif
 
 @Suite struct ScriptTests {
-    @Test func `ends with code 0 when its main part is done and nothing is left`() throws {
+    @Test func `ends with code 0 after its main part without tokens and timers`() throws {
         let script = try ScriptFixture("log(1)")
         #expect(script.finish() == 0)
         #expect(script.log == ["1"])
     }
 
-    @Test func `any number of threads may wait for its end`() throws {
+    @Test func `any number of threads can wait for its end`() throws {
         let script = try Script(ScriptConfiguration(name: "waited")) { _ in 0 }
         let keepingAlive = try Script(ScriptConfiguration(name: "busy")) { context in
             try context.state.load("moonpool.sleep(3600)", name: "=busy").call([])
@@ -67,7 +67,7 @@ import Testing
         #expect(script.log == ["true", "1", "2", "3", "false"])
     }
 
-    @Test func `calls timers by the clock it was given`() throws {
+    @Test func `calls timers by its configured clock`() throws {
         let clock = ManualClock()
         let script = try ScriptFixture(
             """
@@ -97,7 +97,7 @@ import Testing
         #expect(script.log == ["timer", "awake"])
     }
 
-    @Test func `waits until a condition holds, or the time is over`() throws {
+    @Test func `waits until a condition is true or the time limit is reached`() throws {
         let script = try ScriptFixture(
             """
             local done = false
@@ -123,7 +123,7 @@ import Testing
         ("moonpool.after(0, function() os.exit(5) end) moonpool.every(3600, log)", 5),
         ("moonpool.after(0, function() os.exit(6) end) moonpool.sleep(3600) log 'never'", 6),
     ])
-    func `ends at once with the status of os.exit`(source: String, status: Int32) throws {
+    func `ends immediately with the status of os.exit`(source: String, status: Int32) throws {
         let script = try ScriptFixture(source)
         #expect(script.finish() == status)
         #expect(!script.log.contains("never"))
@@ -144,7 +144,7 @@ import Testing
         #expect(script.reports.first?.traceback?.hasPrefix("stack traceback:") == true)
     }
 
-    @Test func `gives errors of timers to moonpool.on_error instead`() throws {
+    @Test func `passes errors of timers to moonpool.on_error`() throws {
         let script = try ScriptFixture(
             """
             moonpool.on_error = function(err, token) log(err) log(token) end
@@ -181,7 +181,7 @@ import Testing
     }
 
     @Test(arguments: ["moonpool.after(-1, log)", "moonpool.after(0/0, log)", "moonpool.sleep('1')"])
-    func `refuses times that are none`(call: String) throws {
+    func `refuses invalid times`(call: String) throws {
         let script = try ScriptFixture(
             "local ok, err = pcall(function() \(call) end) log(ok) log(err.code)")
         #expect(script.finish() == 0)

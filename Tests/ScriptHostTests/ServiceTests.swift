@@ -51,7 +51,7 @@ struct ServiceTests {
         #expect(script.finish() == 0)
     }
 
-    @Test func `the reply is what the handler returns`() throws {
+    @Test func `the reply is the result of the handler`() throws {
         let server = try NatsServer()
         let script = try serve(
             server,
@@ -73,8 +73,7 @@ struct ServiceTests {
         end(script)
     }
 
-    @Test func `a handler writes to its store, and its errors travel back with their codes`() throws
-    {
+    @Test func `a handler writes to its store, and its errors are sent with their codes`() throws {
         let server = try NatsServer()
         let script = try serve(
             server,
@@ -157,7 +156,7 @@ struct ServiceTests {
         #expect(script.finish() == 0)
     }
 
-    @Test func `a subject without a service and a server that is away are errors`() throws {
+    @Test func `a subject without a service and an unreachable server are errors`() throws {
         let server = try NatsServer()
         let log = try ask(
             server,
@@ -189,7 +188,7 @@ struct ServiceTests {
         #expect(try ask(server, "log(fail(1):match('^%w+'))") == ["unavailable"])
     }
 
-    @Test func `a service that stops refuses the requests that wait`() throws {
+    @Test func `a stopping service refuses waiting requests`() throws {
         let server = try NatsServer()
         let script = try serve(
             server,
@@ -215,7 +214,7 @@ struct ServiceTests {
         #expect(script.finish() == 0)
     }
 
-    @Test func `two services of a subject share its requests`() throws {
+    @Test func `two services of a subject divide its requests`() throws {
         let server = try NatsServer()
         let scripts = try (1...2).map { try serve(server, "log \"one\" return \($0)") }
         let log = try ask(
@@ -235,7 +234,7 @@ struct ServiceTests {
         for script in scripts { end(script) }
     }
 
-    @Test func `a service and its requesters connect again to a server that was away`() throws {
+    @Test func `a service and its requesters connect again to a restarted server`() throws {
         let server = try NatsServer()
         let script = try serve(server, "return request.body + 1")
         let asking = try ScriptFixture(
@@ -297,7 +296,7 @@ struct ServiceTests {
         end(script)
     }
 
-    @Test func `a request that waits is interrupted`() throws {
+    @Test func `an interrupt ends a waiting request`() throws {
         let server = try NatsServer()
         let script = try serve(server, "moonpool.wait_until(function() end) return 1")
         let asking = try ScriptFixture(
@@ -331,7 +330,7 @@ struct ServiceTests {
         ("request", "{ url = 'nats://h', subject = 'a', bodi = 1 }", "unknown option 'bodi'"),
         ("request", "{ url = 'nats://h' }", "option 'subject' is missing"),
     ])
-    func `options that cannot work are refused at once`(
+    func `invalid options are refused immediately`(
         function: String, options: String, reason: String
     ) throws {
         let script = try ScriptFixture(

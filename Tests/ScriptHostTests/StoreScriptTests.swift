@@ -37,7 +37,7 @@ import Testing
         #expect(script.log == ["initial", "update"])
     }
 
-    @Test func `hears commits of another script`() throws {
+    @Test func `receives commits of another script`() throws {
         let reader = try ScriptFixture(
             open + """
                 token = store:objects("Dog"):observe(function(change)
@@ -57,7 +57,7 @@ import Testing
         #expect(reader.log == ["initial 0", "update 2"])
     }
 
-    @Test func `ends when its last token is garbage`() throws {
+    @Test func `ends when its last token is collected`() throws {
         let script = try ScriptFixture(
             open + """
                 moonpool.after(0, function()
@@ -82,7 +82,7 @@ import Testing
         #expect(script.reports.first?.message.hasSuffix("broken") == true)
     }
 
-    @Test func `gives errors of observers to moonpool.on_error with the token`() throws {
+    @Test func `passes errors of observers to moonpool.on_error with the token`() throws {
         let script = try ScriptFixture(
             open + """
                 moonpool.on_error = function(err, which) log(err) log(which == token) which:invalidate() end
@@ -92,7 +92,7 @@ import Testing
         #expect(script.log == ["broken", "true"])
     }
 
-    @Test func `rolls an interrupted write back`() throws {
+    @Test func `rolls back an interrupted write`() throws {
         let checkpointer = try ScriptFixture(open + "moonpool.every(3600, log) log 'ready'")
         #expect(checkpointer.logs("ready"))
         let script = try ScriptFixture(
@@ -112,7 +112,7 @@ import Testing
         #expect(checkpointer.finish() == 0)
     }
 
-    @Test func `commits nothing of a write whose code caught its interrupt`() throws {
+    @Test func `does not commit a write whose code has caught its interrupt`() throws {
         let script = try ScriptFixture(
             open + """
                 local succeeded = pcall(store.write, store, function()
@@ -128,7 +128,7 @@ import Testing
         #expect(script.log == ["writing", "false0"])
     }
 
-    @Test func `rolls an open write back at os.exit and calls no observer any more`() throws {
+    @Test func `rolls back an open write at os.exit and calls no more observers`() throws {
         let script = try ScriptFixture(
             open + """
                 token = store:objects("Dog"):observe(function() log "called" end)
@@ -141,7 +141,7 @@ import Testing
         #expect(script.log.filter { $0 == "called" }.count == 1)
     }
 
-    @Test func `leaves no descriptor and no thread behind`() async {
+    @Test func `releases all descriptors and threads`() async {
         await #expect(processExitsWith: .success) {
             func count(_ folder: String) -> Int {
                 guard let directory = opendir(folder) else { return -1 }
@@ -205,7 +205,7 @@ import Testing
         #expect(script.finish() == 0)
     }
 
-    @Test func `an observer that sleeps hears afterwards of what was committed meanwhile`() throws {
+    @Test func `a sleeping observer receives commits that occurred meanwhile afterwards`() throws {
         let script = try ScriptFixture(
             """
             local schema = { Dog = { id = "int primary" } }
@@ -237,7 +237,9 @@ import Testing
         #expect(script.log == ["1", "true"])
     }
 
-    @Test func `a paced observer whose key path goes is reported once, by its place`() throws {
+    @Test func `a delayed observer whose key path is removed is reported once, with its location`()
+        throws
+    {
         let script = try ScriptFixture(
             """
             local store = moonpool.open { in_memory = "paced", schema = { Dog = { id = "int primary", age = "int" } } }

@@ -37,14 +37,14 @@ import Testing
         )
     }
 
-    @Test func `a token that the last statement releases is not kept either`() throws {
+    @Test func `a token that the last statement releases is collected too`() throws {
         let script = try ScriptFixture(open + "dogs:observe(function() log 'called' end)")
         #expect(script.finish() == 0)
         #expect(script.log == [])
     }
 
     @Test(arguments: ["store", "dogs", "store:objects('Dog'):where 'id > 0'", "rex", "rex.friends"])
-    func `a dropped token ends with the first collection, whatever was called meanwhile`(
+    func `a released token ends with the first collection`(
         observed: String
     ) throws {
         let script = try ScriptFixture(
@@ -82,7 +82,7 @@ import Testing
         "local co = coroutine.wrap(function() local token = OBSERVE coroutine.yield() return token end) co()",
         "if true then local token = OBSERVE return end",
     ])
-    func `what is still reached when the chunk returns is observed further`(line: String) throws {
+    func `a token that is reachable when the chunk returns stays valid`(line: String) throws {
         let observe = """
             dogs:observe(function(change)
                 log(change.type)
@@ -104,7 +104,7 @@ import Testing
         #expect(script.log == ["initial", "update"])
     }
 
-    @Test func `a hook of the script's own is left alone`() throws {
+    @Test func `a hook of the script is unchanged`() throws {
         let script = try ScriptFixture(
             open + """
                 local lines = 0
@@ -118,7 +118,7 @@ import Testing
         #expect(script.log == ["true", "initial"])
     }
 
-    @Test func `results and errors of the chunk pass the watch unharmed`() throws {
+    @Test func `results and errors of the chunk are unchanged`() throws {
         let script = try ScriptFixture(
             open + """
                 local token = dogs:observe(function() end)
@@ -134,7 +134,8 @@ import Testing
         #expect(script.log == ["inner", "2", "10"])
     }
 
-    @Test func `debounce waits until nothing changes, throttle calls at once and then waits`()
+    @Test
+    func `debounce waits for a time without changes, throttle calls immediately and then waits`()
         throws
     {
         let script = try ScriptFixture(

@@ -18,7 +18,7 @@ import Testing
             """
     }
 
-    @Test func `what a local of the main chunk observes is observed after the chunk`() throws {
+    @Test func `tokens in locals of the main chunk stay valid after the chunk`() throws {
         let script = try ScriptFixture(
             open + """
                 local token = store:objects("Dog"):observe(function(change)
@@ -34,7 +34,7 @@ import Testing
         #expect(script.log == ["initial", "update"])
     }
 
-    @Test func `a script ends when what it observes is gone`() throws {
+    @Test func `a script ends when its observed objects are deleted`() throws {
         let script = try ScriptFixture(
             open + """
                 local rex = add(1)
@@ -45,7 +45,7 @@ import Testing
         #expect(script.log == ["deleted"])
     }
 
-    @Test func `a script ends when its store is closed, also by an observer of it`() throws {
+    @Test func `a script ends when its store is closed, also by its observer`() throws {
         let script = try ScriptFixture(
             open + """
                 local first = store:objects("Dog"):observe(function(change)

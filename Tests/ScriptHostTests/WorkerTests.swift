@@ -12,7 +12,7 @@ import Testing
         private let work = ""
     #endif
 
-    @Test func `runs a function with arguments on a thread of its own and ends`() throws {
+    @Test func `runs a function with arguments on its own thread and ends`() throws {
         let script = try ScriptFixture(
             """
             local w = moonpool.worker("adder", function(a, b) moonpool.post_to_parent(a + b) end, 2, 3)
@@ -53,7 +53,7 @@ import Testing
         #expect(script.log == ["true", "true", "true", "10", "20", "30"])
     }
 
-    @Test func `handles what was posted before a stop`() throws {
+    @Test func `handles messages that were posted before a stop`() throws {
         let script = try ScriptFixture(
             """
             local w = moonpool.worker("late", function()
@@ -148,7 +148,7 @@ import Testing
         #expect(script.log == ["first 1", "own 2", "own 3"])
     }
 
-    @Test func `says at the end that messages found no handler`() throws {
+    @Test func `reports unhandled messages at its end`() throws {
         let script = try ScriptFixture(
             "moonpool.worker('chatty', function() moonpool.post_to_parent(1) end)")
         #expect(script.finish() == 0)
@@ -168,7 +168,7 @@ import Testing
         #expect(script.log == ["begin 1", "end 1", "begin 2", "end 2"])
     }
 
-    @Test func `refuses a function that captures a local and names it`() throws {
+    @Test func `refuses a function that captures a local, with its name`() throws {
         let script = try ScriptFixture(
             """
             local count = 0
@@ -196,7 +196,7 @@ import Testing
             ])
     }
 
-    @Test func `refuses bad names and bad code at once`() throws {
+    @Test func `refuses invalid names and code immediately`() throws {
         let script = try ScriptFixture(
             """
             for _, arguments in ipairs { {}, { 1 }, { "" }, { "a\\nb", function() end }, { "w" }, { "w", 42 } } do
@@ -208,7 +208,7 @@ import Testing
         #expect(script.log == Array(repeating: "invalid_argument", count: 6))
     }
 
-    @Test func `runs a file with arguments, and says at once what is wrong with it`() throws {
+    @Test func `runs a file with arguments, and reports its errors immediately`() throws {
         let folder = try Folder()
         try folder.write("moonpool.post_to_parent(select('#', ...), ...)", to: "job.lua")
         try folder.write("this is not Lua", to: "broken.lua")
@@ -260,7 +260,7 @@ import Testing
             ])
     }
 
-    @Test func `gives its errors to on_error, its own or that of the parent`() throws {
+    @Test func `passes its errors to on_error, its own or its parent's`() throws {
         let script = try ScriptFixture(
             """
             moonpool.on_error = function(err, token)
@@ -280,7 +280,7 @@ import Testing
             script.log == ["value", "nil", "invalid_argument", "nil", "own in timer"])
     }
 
-    @Test func `ends with its parent, whatever it does`() throws {
+    @Test func `ends with its parent in any state`() throws {
         let script = try ScriptFixture(
             """
             moonpool.worker("busy", function() while true do \(work) end end)
@@ -294,7 +294,7 @@ import Testing
         #expect(script.reports.isEmpty)
     }
 
-    @Test func `is stopped by an interrupt of the script`() throws {
+    @Test func `an interrupt of the script stops the worker`() throws {
         let script = try ScriptFixture(
             """
             moonpool.worker("busy", function() while true do \(work) end end)
@@ -305,7 +305,7 @@ import Testing
         #expect(script.finish() == 130)
     }
 
-    @Test func `can be stopped in the middle of its work after a time of grace`() throws {
+    @Test func `can be stopped during its work after a grace period`() throws {
         let script = try ScriptFixture(
             """
             local w = moonpool.worker("busy", function() while true do \(work) end end)
@@ -323,7 +323,7 @@ import Testing
         #expect(script.reports.isEmpty)
     }
 
-    @Test func `is stopped in time also by a script that does something else meanwhile`() throws {
+    @Test func `stops on time even if its script is busy`() throws {
         let script = try ScriptFixture(
             """
             local w = moonpool.worker("busy", function()
@@ -344,7 +344,7 @@ import Testing
         #expect(script.log == ["false", "true"])
     }
 
-    @Test func `is waited for while it is in a native function`() throws {
+    @Test func `its parent waits while the worker is in a native function`() throws {
         let script = try ScriptFixture(
             """
             local w = moonpool.worker("native", function()
@@ -363,7 +363,7 @@ import Testing
         #expect(script.log.last == "true")
     }
 
-    @Test func `refuses to be waited for inside a write transaction`() throws {
+    @Test func `waiting for a worker inside a write transaction is an error`() throws {
         let script = try ScriptFixture(
             """
             local store = moonpool.open { in_memory = "join in write", schema = { A = { n = "int" } } }
@@ -375,7 +375,7 @@ import Testing
         #expect(script.log == ["already_in_write"])
     }
 
-    @Test func `may start workers itself, which end with it`() throws {
+    @Test func `can start workers, which end with it`() throws {
         let script = try ScriptFixture(
             """
             moonpool.on_message(log)
@@ -400,7 +400,7 @@ import Testing
         #expect(script.reports.map(\.message) == ["deep"])
     }
 
-    @Test func `runs in hundreds`() throws {
+    @Test func `hundreds of workers run at the same time`() throws {
         let script = try ScriptFixture(
             """
             local sum, workers = 0, {}
@@ -415,7 +415,7 @@ import Testing
         #expect(script.log == ["20100"])
     }
 
-    @Test func `has no way to the parent where there is none, and cannot be sent itself`() throws {
+    @Test func `parent functions require a worker, and a worker cannot be sent`() throws {
         let script = try ScriptFixture(
             """
             log(select(2, pcall(moonpool.post_to_parent, 1)).code)
@@ -434,7 +434,7 @@ import Testing
             ])
     }
 
-    @Test func `looks for modules where its parent does, and knows require 'moonpool'`() throws {
+    @Test func `searches modules like its parent, and has require 'moonpool'`() throws {
         let folder = try Folder()
         try folder.write("return { answer = 42 }", to: "helper.lua")
         let script = try ScriptFixture(
@@ -450,7 +450,7 @@ import Testing
         #expect(script.log == ["42", "true"])
     }
 
-    @Test func `is not for confined scripts`() throws {
+    @Test func `a confined script cannot start workers`() throws {
         let script = try ScriptFixture(
             "log(select(2, pcall(moonpool.worker, 'w', function() end)).message)",
             rights: .sandboxed)
@@ -458,7 +458,7 @@ import Testing
         #expect(script.log == ["this script is not allowed to start workers"])
     }
 
-    @Test func `has the limits of its parent, and reports to it when it has reached one`() throws {
+    @Test func `has the limits of its parent, and reports a reached limit to it`() throws {
         let script = try ScriptFixture(
             """
             local w = moonpool.worker("w", function() while true do \(work) end end)
