@@ -8,7 +8,7 @@ import Testing
     let session: Session
     init() throws { session = try Session() }
 
-    @Test func `a list of objects tells positions and objects`() {
+    @Test func `a list of objects reports positions and objects`() {
         session.expect(
             """
             local ann = store:write(function() return store:create("Person", { name = "Ann" }) end)
@@ -37,7 +37,7 @@ import Testing
         #expect(session.holds == 0)
     }
 
-    @Test func `a list of plain values tells positions and values`() {
+    @Test func `a list of plain values reports positions and values`() {
         session.expect(
             """
             local rex, log = dog(), {}
@@ -60,7 +60,7 @@ import Testing
             """)
     }
 
-    @Test func `a set tells values and a map tells keys`() throws {
+    @Test func `a set reports values and a map reports keys`() throws {
         let session = try Session(
             """
             Bag = { id = "int primary", tags = "string<>", ages = "int{}", friends = "Bag{}" }
@@ -107,7 +107,9 @@ import Testing
                 toys = "Dog[]", best = "Dog{}" }
         """#,
     ])
-    func `a collection whose property is gone is reported once, and its token ends`(schema: String)
+    func `a collection whose property is removed is reported once, and its token ends`(
+        schema: String
+    )
         throws
     {
         let session = try Session(
@@ -189,7 +191,7 @@ import Testing
             """)
     }
 
-    @Test func `single values are reported one by one, collections as a whole`() {
+    @Test func `values are reported individually, collections as a whole`() {
         session.expect(
             """
             local rex, log = dog { age = 1 }, {}
@@ -207,7 +209,7 @@ import Testing
             """)
     }
 
-    @Test func `why and stats show what happened, what it depends on and what it costs`() {
+    @Test func `why and stats show the reason, the dependencies and the cost`() {
         session.expect(
             """
             local rex = dog { owner = { name = "Ann" } }
@@ -256,7 +258,7 @@ import Testing
             """)
     }
 
-    @Test func `wrong options say what is right`() {
+    @Test func `errors of options contain the solution`() {
         session.expect(
             """
             local dogs = store:objects "Dog"

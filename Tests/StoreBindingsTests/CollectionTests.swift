@@ -60,7 +60,7 @@ import Testing
             """)
     }
 
-    @Test func `wrong elements, keys and receivers are errors that say what is right`() throws {
+    @Test func `errors of elements, keys and receivers contain the solution`() throws {
         let session = try session()
         session.expect(
             """
@@ -223,7 +223,7 @@ import Testing
             """)
     }
 
-    @Test func `sets and maps of objects lose what is deleted`() throws {
+    @Test func `deleted objects are removed from sets and maps`() throws {
         let session = try session()
         session.expect(
             """
@@ -290,7 +290,8 @@ import Testing
             """)
     }
 
-    @Test func `collections may have defaults, which are checked and kept in the schema`() throws {
+    @Test func `collections can have defaults, which are checked and stored in the schema`() throws
+    {
         let session = try session()
         session.expect(
             """
@@ -314,7 +315,7 @@ import Testing
             """)
     }
 
-    @Test func `predicates over sets and maps look at their elements`() throws {
+    @Test func `predicates on sets and maps test their elements`() throws {
         let session = try session()
         session.expect(
             """
@@ -352,7 +353,7 @@ import Testing
         return session
     }
 
-    @Test func `what has no order, no sum or no such member is an error`() throws {
+    @Test func `a value without an order, a sum or a member is an error`() throws {
         let session = try session()
         session.expect(
             """
@@ -408,7 +409,7 @@ import Testing
             """)
     }
 
-    @Test func `where on plain values calls them SELF`() throws {
+    @Test func `where on plain values names them SELF`() throws {
         let session = try session()
         session.expect(
             """
@@ -465,7 +466,7 @@ import Testing
             """)
     }
 
-    @Test func `aggregates of values leave nil out`() throws {
+    @Test func `aggregates of values skip nil`() throws {
         let session = try session()
         session.expect(
             """

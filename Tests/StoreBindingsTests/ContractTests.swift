@@ -24,7 +24,7 @@ import Testing
             """)
     }
 
-    @Test func `An operation that changes nothing still needs a write transaction`() {
+    @Test func `An operation without a change needs a write transaction`() {
         session.expect(
             """
             local operations = {
@@ -100,7 +100,7 @@ import Testing
             """)
     }
 
-    @Test func `A path of stars contains the shorter ones`() {
+    @Test func `A path of wildcards includes the shorter paths`() {
         session.expect(
             """
             local function heard(path, f)
@@ -122,7 +122,7 @@ import Testing
             """)
     }
 
-    @Test func `A read-only store opens with any classes that its file can be read with`() throws {
+    @Test func `A read-only store opens with all classes that can read its file`() throws {
         let path = FileManager.default.temporaryDirectory.path + "/moonpool-contract-\(UUID())"
         defer { for suffix in ["", "-lock"] { unlink(path + suffix) } }
         session.state.globals["path"] = .text(path)
@@ -211,7 +211,7 @@ import Testing
             """)
     }
 
-    @Test func `A migration goes through new and removed classes`() {
+    @Test func `A migration visits new and removed classes`() {
         session.expect(
             """
             local calls = {}

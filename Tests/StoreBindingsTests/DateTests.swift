@@ -66,7 +66,7 @@ import Testing
             """)
     }
 
-    @Test func `Text assigned to a date is an error, whatever its digits`() {
+    @Test func `Text assigned to a date is an error, regardless of its digits`() {
         session.expect(
             """
             store:write(function()

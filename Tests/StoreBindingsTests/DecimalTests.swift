@@ -8,7 +8,7 @@ import Testing
         )
     }
 
-    @Test func `decimals are made of texts and numbers, print as written and calculate`() {
+    @Test func `decimals are created from texts and numbers, print exactly and calculate`() {
         session.expect(
             """
             local d = moonpool.decimal
@@ -37,7 +37,7 @@ import Testing
             """)
     }
 
-    @Test func `what is no decimal is refused with what would be right`() {
+    @Test func `an invalid decimal is an error with the solution`() {
         session.expect(
             """
             assert(message(moonpool.decimal, "12,30"):find("12.30", 1, true))
@@ -52,7 +52,7 @@ import Testing
             """)
     }
 
-    @Test func `properties, lists, queries and aggregates take and give decimals`() {
+    @Test func `properties, lists, queries and aggregates support decimals`() {
         session.expect(
             """
             local d = moonpool.decimal

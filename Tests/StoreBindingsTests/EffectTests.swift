@@ -6,7 +6,8 @@ import Testing
     let session: Session
     init() throws { session = try Session() }
 
-    @Test func `An effect runs again once per delivery when something that it read has changed`() {
+    @Test func `An effect runs again once per delivery after a change of a value that it has read`()
+    {
         session.expect(
             """
             local rex, max = dog(), dog { id = 2, name = "Max", age = 3 }
@@ -43,7 +44,7 @@ import Testing
         #expect(session.holds == 1)
     }
 
-    @Test func `An effect that reads nothing that can change ends at once`() {
+    @Test func `An effect that reads no changeable value ends immediately`() {
         session.expect(
             """
             local cleaned
@@ -124,7 +125,9 @@ import Testing
         ("rex:is_valid()", "rex.score = 8"),
         ("moonpool.untracked(function() return rex.name end), max.id", "rex.name = 'x'"),
     ])
-    func `What was not read does not run an effect`(expression: String, change: String) {
+    func `A change of a value that was not read does not run an effect`(
+        expression: String, change: String
+    ) {
         session.expect(
             """
             rex, max = dog { score = 1 }, dog { id = 2, name = "Max", score = 2 }
@@ -207,7 +210,7 @@ import Testing
             """)
     }
 
-    @Test func `A computed value that fails fails again until its inputs change`() {
+    @Test func `A computed value repeats its error until its inputs change`() {
         session.expect(
             """
             local rex = dog { age = 1 }
@@ -220,7 +223,8 @@ import Testing
             """)
     }
 
-    @Test func `Errors of the first run are raised, later ones are reported and the effect stays`()
+    @Test
+    func `Errors of the first run are raised, later ones are reported and the effect continues`()
         throws
     {
         session.expect(
@@ -249,7 +253,9 @@ import Testing
             """)
     }
 
-    @Test func `An effect may write, and effects that set each other off are stopped`() throws {
+    @Test func `An effect can write, and effects that trigger each other endlessly are stopped`()
+        throws
+    {
         session.expect(
             """
             rex = dog { age = 1 }

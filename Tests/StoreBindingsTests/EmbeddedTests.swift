@@ -15,7 +15,7 @@ import Testing
     }
 
     /// Exporting, copying and posting an object include all nested levels.
-    @Test func `objects are embedded in each other no deeper than those who read them go`() {
+    @Test func `the depth of embedded objects has the limit of exports and copies`() {
         session.expect(
             """
             local ann = store:write(function() return store:create("Person", { name = "Ann", home = { street = "0" } }) end)
@@ -48,7 +48,7 @@ import Testing
             """)
     }
 
-    @Test func `embedded objects are made by assigning values`() {
+    @Test func `assigning values creates embedded objects`() {
         session.expect(
             """
             local ann = store:write(function()
@@ -74,7 +74,7 @@ import Testing
             """)
     }
 
-    @Test func `the schema says what is embedded`() {
+    @Test func `the schema marks embedded classes`() {
         session.expect(
             """
             assert(store:schema("Home").embedded == true and store:schema("Person").embedded == nil)
@@ -90,7 +90,7 @@ import Testing
             """)
     }
 
-    @Test func `a list of embedded objects is observed as any list`() {
+    @Test func `a list of embedded objects can be observed`() {
         session.expect(
             """
             local ann = store:write(function()

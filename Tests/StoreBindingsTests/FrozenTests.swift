@@ -97,7 +97,7 @@ import Testing
             """)
     }
 
-    @Test func `handles of the same thing are equal`() {
+    @Test func `handles of the same object are equal`() {
         session.expect(
             """
             local rex = dog { id = 1, age = 3, owner = { name = "Ann" } }
@@ -114,7 +114,7 @@ import Testing
             """)
     }
 
-    @Test func `to_table copies to a depth and keeps circles`() {
+    @Test func `to_table copies up to a depth and keeps cycles`() {
         session.expect(
             """
             local rex = dog { id = 1, age = 3, owner = { name = "Ann" }, toys = { { "ball", 1.5 } } }
@@ -135,7 +135,7 @@ import Testing
             """)
     }
 
-    @Test func `pins tell the script's line`() {
+    @Test func `pins contain the script's line`() {
         session.expect(
             """
             assert(#store:pins() == 0)
@@ -149,7 +149,7 @@ import Testing
             """)
     }
 
-    @Test func `max_live_versions refuses a write that would keep more`() {
+    @Test func `max_live_versions refuses a write that would exceed it`() {
         session.expect(
             """
             local limited = moonpool.open { in_memory = "limited of " .. tostring(store), max_live_versions = 3, schema = { Dog = { id = "int primary" } } }

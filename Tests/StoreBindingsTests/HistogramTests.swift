@@ -24,7 +24,7 @@ import Testing
             """)
     }
 
-    @Test func `what has no histogram is refused`() {
+    @Test func `values without a histogram are refused`() {
         session.expect(
             """
             for _, name in ipairs { "tags", "nothing", "" } do
@@ -55,7 +55,7 @@ import Testing
             """)
     }
 
-    @Test func `many numbers fall into ranges of round numbers`() {
+    @Test func `many numbers are grouped into ranges with round bounds`() {
         session.expect(
             """
             for i = 0, 99 do add { age = i, weight = i / 10, name = "" } end
@@ -65,7 +65,7 @@ import Testing
             """)
     }
 
-    @Test func `the ends of the number line are no trouble`() {
+    @Test func `the smallest and largest numbers are valid`() {
         session.expect(
             """
             for i, n in ipairs { math.maxinteger, math.mininteger, 0, 1, -1 } do
@@ -89,7 +89,7 @@ import Testing
             """)
     }
 
-    @Test func `dates fall into spans that people count in`() {
+    @Test func `dates are grouped into calendar units`() {
         session.expect(
             """
             for day = 1, 28 do

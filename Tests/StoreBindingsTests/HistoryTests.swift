@@ -6,7 +6,7 @@ import Testing
 
     init() throws { session = try Session() }
 
-    @Test func `a store shows what it was at an earlier version`() {
+    @Test func `a store shows its content at an earlier version`() {
         session.expect(
             """
             local rex = dog { id = 1, age = 3, marks = { 1, 2 }, owner = { name = "Ann" } }
@@ -31,7 +31,7 @@ import Testing
             """)
     }
 
-    @Test func `undo and redo go back and forth, and observers receive them`() {
+    @Test func `undo and redo change the data, and observers receive the changes`() {
         session.expect(
             """
             local rex = dog { id = 1, age = 3 }
@@ -66,7 +66,7 @@ import Testing
             """)
     }
 
-    @Test func `everything back to the schema can be undone, and no more`() {
+    @Test func `all changes after the last schema change can be undone`() {
         session.expect(
             """
             for i = 1, 5 do dog { id = i } end
@@ -80,7 +80,7 @@ import Testing
             """)
     }
 
-    @Test func `diff names what came, went and changed, with values`() {
+    @Test func `diff returns added, removed and changed objects with values`() {
         session.expect(
             """
             local rex, max = dog { id = 1, age = 3 }, dog { id = 2 }
@@ -122,7 +122,7 @@ import Testing
             """)
     }
 
-    @Test func `history = 0 keeps nothing, and another number is another option`() {
+    @Test func `history = 0 keeps nothing, and another number is a different option`() {
         session.expect(
             """
             local s = moonpool.open { in_memory = "h0", history = 0, schema = { A = { x = "int" } } }
@@ -140,7 +140,7 @@ import Testing
 
     init() throws { session = try Session() }
 
-    @Test func `a recording drives the observers of another store`() {
+    @Test func `replaying a recording notifies the observers of another store`() {
         session.expect(
             """
             local path = os.tmpname()

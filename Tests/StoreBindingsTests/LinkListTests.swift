@@ -51,7 +51,10 @@ import Testing
             """)
     }
 
-    @Test func `what is no array of such objects is refused, and the list stays`() throws {
+    @Test
+    func `a value that is not an array of such objects is refused, and the list is unchanged`()
+        throws
+    {
         let session = try session()
         session.expect(
             """

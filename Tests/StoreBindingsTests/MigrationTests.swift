@@ -29,7 +29,7 @@ import Testing
             """)
     }
 
-    @Test func `each runs over old and new objects, links included`() {
+    @Test func `each visits old and new objects, including links`() {
         session.expect(
             """
             fill()
@@ -63,7 +63,7 @@ import Testing
             """)
     }
 
-    @Test func `only a migration renames`() {
+    @Test func `only a migration can rename`() {
         session.expect(
             """
             fill()
@@ -163,7 +163,7 @@ import Testing
             """)
     }
 
-    @Test func `define loses something only when it is forced or migrated`() {
+    @Test func `define loses data only if it is forced or migrated`() {
         session.expect(
             """
             local less = { Dog = { id = "int primary", name = "string" } }
@@ -194,8 +194,7 @@ import Testing
             """)
     }
 
-    @Test func `a class that is renamed or removed on a live store is so for what a script holds`()
-    {
+    @Test func `renaming or removing a class affects the values of a script`() {
         session.expect(
             """
             local toy, dog
@@ -227,7 +226,7 @@ import Testing
             """)
     }
 
-    @Test func `the same place with another schema version is refused while it is open`() {
+    @Test func `an open file refuses another schema version`() {
         session.expect(
             """
             fill()
@@ -254,7 +253,7 @@ import Testing
             """)
     }
 
-    @Test func `a file may be emptied instead`() {
+    @Test func `a file can be emptied instead`() {
         session.expect(
             """
             fill()

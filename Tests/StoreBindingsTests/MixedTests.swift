@@ -19,7 +19,7 @@ import Testing
             """)
     }
 
-    @Test func `a mixed property takes and gives values of every type`() {
+    @Test func `a mixed property stores values of every type`() {
         session.expect(
             """
             assert(rex.extra == nil)
@@ -40,7 +40,7 @@ import Testing
             """)
     }
 
-    @Test func `arrays become lists, tables with names maps, an empty table a list`() {
+    @Test func `arrays and empty tables become lists, tables with names become maps`() {
         session.expect(
             """
             put { id = 1, extra = { 1, "two", { three = { 4, moonpool.null } } } }
@@ -55,7 +55,7 @@ import Testing
             """)
     }
 
-    @Test func `what no mixed value can hold is refused and changes nothing`() {
+    @Test func `a value that a mixed value cannot contain is refused and changes nothing`() {
         session.expect(
             """
             put { id = 1, extra = { kept = true } }
@@ -134,7 +134,7 @@ import Testing
             """)
     }
 
-    @Test func `a handle whose place holds something else now says so`() {
+    @Test func `a handle of a replaced collection reports an error`() {
         session.expect(
             """
             put { id = 1, extra = { list = { 1 } } }
@@ -150,7 +150,7 @@ import Testing
             """)
     }
 
-    @Test func `frozen objects show mixed values as they were and refuse changes`() {
+    @Test func `frozen objects show old mixed values and refuse changes`() {
         session.expect(
             """
             put { id = 1, extra = { list = { 1 } } }
@@ -161,7 +161,7 @@ import Testing
             """)
     }
 
-    @Test func `copies are plain tables, and nested values can be assigned elsewhere`() {
+    @Test func `copies are plain tables, and nested values can be assigned to other properties`() {
         session.expect(
             """
             put { id = 1, extra = { list = { 1, { a = toy } } }, many = { { 1 } } }
@@ -196,7 +196,7 @@ import Testing
             """)
     }
 
-    @Test func `paths go into mixed values and through links in them`() {
+    @Test func `paths lead into mixed values and through links in them`() {
         session.expect(
             """
             put { id = 1, extra = { name = "Rex", scores = { 3, 4 }, toy = toy } }
@@ -217,7 +217,7 @@ import Testing
             """)
     }
 
-    @Test func `sections by a mixed property put equal numbers together`() {
+    @Test func `sections by a mixed property combine equal numbers`() {
         session.expect(
             """
             local values = { 1, 1.0, moonpool.decimal("1.00"), "1", 0/0, { 1 }, { 1.0 }, toy, true, 2.5, moonpool.decimal("2.50"), 0/0 }

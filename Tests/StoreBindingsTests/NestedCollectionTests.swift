@@ -60,7 +60,7 @@ import Testing
             """)
     }
 
-    @Test func `An observer of a nested list receives exact changes, wherever the list is`() {
+    @Test func `An observer of a nested list receives exact changes at any depth`() {
         session.expect(
             """
             for _, place in ipairs(places) do
@@ -93,7 +93,7 @@ import Testing
             """)
     }
 
-    @Test func `An observer of a nested map receives the keys that changed`() {
+    @Test func `An observer of a nested map receives the changed keys`() {
         session.expect(
             """
             for _, place in ipairs(places) do
@@ -156,7 +156,7 @@ import Testing
             """)
     }
 
-    @Test func `Changes of a nested list lead from its old content to its new one`() {
+    @Test func `Changes of a nested list convert its old content to its new content`() {
         session.expect(
             """
             for seed = 1, 12 do
@@ -322,7 +322,7 @@ import Testing
     }
 
     @Test
-    func `a script can read the type of a stored value, and so copy every object exactly`() {
+    func `a script can read the type of a stored value and copy every object exactly`() {
         session.expect(
             """
             local values = {

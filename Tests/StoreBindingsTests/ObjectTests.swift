@@ -4,7 +4,7 @@ import StoreBindings
 import Testing
 
 @Suite struct ObjectTests {
-    @Test func `every type goes in and comes out`() throws {
+    @Test func `values of every type are stored and read`() throws {
         let session = try Session()
         session.expect(
             """
@@ -27,7 +27,7 @@ import Testing
             """)
     }
 
-    @Test func `links, lists and backlinks lead to the same objects`() throws {
+    @Test func `links, lists and backlinks contain the same objects`() throws {
         let session = try Session()
         session.expect(
             """
@@ -61,7 +61,7 @@ import Testing
             """)
     }
 
-    @Test func `creation takes names, schema order, modes and unmanaged objects`() throws {
+    @Test func `creation accepts names, schema order, modes and unmanaged objects`() throws {
         let session = try Session()
         session.expect(
             """
@@ -83,7 +83,7 @@ import Testing
             """)
     }
 
-    @Test func `a fault in creating names the line that asked for it`() throws {
+    @Test func `an error of a creation contains the line of the call`() throws {
         let session = try Session()
         session.expect(
             """
@@ -100,7 +100,7 @@ import Testing
             """)
     }
 
-    @Test func `objects print, compare, copy and are walked in schema order`() throws {
+    @Test func `objects print, compare, copy and iterate in schema order`() throws {
         let session = try Session()
         session.expect(
             """
@@ -131,7 +131,7 @@ import Testing
             """)
     }
 
-    @Test func `a property hides a method, which stays reachable as a function`() throws {
+    @Test func `a property hides a method, which is still usable as a function`() throws {
         let session = try Session(
             "Dog = { id = 'int primary', update = 'string', class = 'string', observe = 'int' }")
         session.expect(
@@ -144,7 +144,7 @@ import Testing
             """)
     }
 
-    @Test func `frozen objects stay as they were`() throws {
+    @Test func `frozen objects do not change`() throws {
         let session = try Session()
         session.expect(
             """
@@ -168,7 +168,7 @@ import Testing
             """)
     }
 
-    @Test func `values that are partly named and partly not make no object`() throws {
+    @Test func `a mix of named and unnamed values creates no object`() throws {
         let session = try Session()
         session.expect(
             """
@@ -187,7 +187,7 @@ import Testing
             """)
     }
 
-    @Test func `a caught error leaves no linked object that was made on the way`() throws {
+    @Test func `a caught error leaves no linked object of the failed creation`() throws {
         let session = try Session()
         session.expect(
             """
@@ -211,7 +211,7 @@ import Testing
             """)
     }
 
-    @Test func `classes are defined on a live store, and objects follow`() throws {
+    @Test func `classes are defined on a live store, and objects have the new properties`() throws {
         let session = try Session()
         session.expect(
             """

@@ -7,7 +7,7 @@ import Testing
     let session: Session
     init() throws { session = try Session() }
 
-    @Test func `results tell the first state and then each change`() {
+    @Test func `observed results report the first state and then each change`() {
         session.expect(
             """
             local dogs, seen = store:objects("Dog"):where("score >= 0"), {}
@@ -45,7 +45,7 @@ import Testing
         #expect(session.holds == 0)
     }
 
-    @Test func `changes of objects and of sections print what they tell, and are plain tables`() {
+    @Test func `changes of objects and sections print their content, and are plain tables`() {
         session.expect(
             """
             local rex, seen = dog(), {}
@@ -121,7 +121,7 @@ import Testing
             """)
     }
 
-    @Test func `silent writes are not heard by their token`() {
+    @Test func `the observers of given tokens do not receive silent writes`() {
         session.expect(
             """
             local calls = { 0, 0 }
@@ -141,7 +141,7 @@ import Testing
     }
 
     @Test
-    func `a token that is collected or closed stops observing, also when its function knows it`() {
+    func `a collected or closed token stops observing, even if its function references it`() {
         session.expect(
             """
             calls = 0
@@ -164,7 +164,8 @@ import Testing
             """)
     }
 
-    @Test func `an error in an observer is reported with its name, and the observer stays`() throws
+    @Test func `an error in an observer is reported with its name, and the observer continues`()
+        throws
     {
         session.expect(
             """
@@ -181,7 +182,7 @@ import Testing
         session.reports = []
     }
 
-    @Test func `observing where it is not valid is an error`() {
+    @Test func `observing in an invalid context is an error`() {
         session.expect(
             """
             local rex, dogs = dog(), store:objects "Dog"
@@ -199,7 +200,7 @@ import Testing
             """)
     }
 
-    @Test func `key paths filter, and the collection survives in the change`() {
+    @Test func `key paths filter changes, and a change keeps its collection`() {
         session.expect(
             """
             local rex, calls = dog { owner = { name = "Ann" } }, 0

@@ -40,8 +40,9 @@ import Testing
             "attempt to perform arithmetic on a boolean value (decimal expected)"
         ),
     ])
-    func `a wrong operand of an operator is reported in Lua's words`(code: String, message: String)
-    {
+    func `an invalid operand of an operator is reported with Lua's message`(
+        code: String, message: String
+    ) {
         session.expect(
             """
             local ok, why = pcall(function() return \(code) end)

@@ -25,7 +25,7 @@ import Testing
             """)
     }
 
-    @Test func `what has no place on an axis is refused`() {
+    @Test func `values without a position on an axis are refused`() {
         session.expect(
             """
             for _, name in ipairs { "tags", "nothing", "", "owner" } do
@@ -63,7 +63,7 @@ import Testing
             """)
     }
 
-    @Test func `groups have a color and a name each`() {
+    @Test func `each group has a color and a name`() {
         session.expect(
             """
             local plot = dogs:plot("age", "weight", { by = "name", lines = true, title = "Dogs & co" })
@@ -73,7 +73,7 @@ import Testing
             """)
     }
 
-    @Test func `more groups than there are distinct colors are refused`() {
+    @Test func `more groups than distinct colors are refused`() {
         session.expect(
             """
             store:write(function()

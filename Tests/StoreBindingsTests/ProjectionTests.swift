@@ -73,7 +73,7 @@ import Testing
             """)
     }
 
-    @Test func `assignment writes properties of the object and refuses everything behind it`() {
+    @Test func `assignment changes properties of the object and refuses other paths`() {
         session.expect(
             """
             local card = rex:project { title = "name", years = "age", city = "owner.address.city", first = "toys[1].name",
@@ -139,7 +139,7 @@ import Testing
             """)
     }
 
-    @Test func `an observer of a projection is called for its values and nothing else`() {
+    @Test func `an observer of a projection is called only for its values`() {
         session.expect(
             """
             local card = rex:project { name = "name", city = "owner.address.city", first = "toys[1].name", n = "toys.@count" }
@@ -247,7 +247,7 @@ import Testing
             """)
     }
 
-    @Test func `random writes give changes that agree with the values`() {
+    @Test func `the changes of random writes agree with the values`() {
         session.expect(
             """
             local cards = dogs:sorted("id"):project { name = "name", city = "owner.address.city", first = "toys[1].name",

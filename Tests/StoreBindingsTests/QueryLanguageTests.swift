@@ -38,7 +38,7 @@ import Testing
             """)
     }
 
-    @Test func `orders that are counted and added up`() {
+    @Test func `sorting by counts and sums`() {
         session.expect(
             """
             assert(ids(dogs:sorted("toys.@count", "desc")) == "6 5 4 3 2 1")
@@ -48,7 +48,7 @@ import Testing
             """)
     }
 
-    @Test func `an update of many is part of the current write`() {
+    @Test func `an update of many objects is part of the current write`() {
         session.expect(
             """
             assert(code(function() dogs:update { age = 1 } end) == "not_in_write")
@@ -67,7 +67,7 @@ import Testing
             """)
     }
 
-    @Test func `many values, given as a list, a query or a plain array`() {
+    @Test func `many values from a list, a query or a plain array`() {
         session.expect(
             """
             local many = {}
@@ -80,7 +80,7 @@ import Testing
             """)
     }
 
-    @Test func `a plan in words and numbers`() {
+    @Test func `a plan contains steps and numbers`() {
         session.expect(
             """
             local plan = dogs:where("id == 3 and age > 1"):explain()

@@ -20,7 +20,7 @@ import Testing
             """)
     }
 
-    @Test func `results count, index, walk and find`() {
+    @Test func `results are counted, indexed, iterated and found`() {
         session.expect(
             """
             assert(#dogs == 20 and dogs:count() == 20 and dogs[1].id == 1 and dogs[20].id == 20 and dogs[21] == nil and dogs[0] == nil)
@@ -63,7 +63,7 @@ import Testing
             """)
     }
 
-    @Test func `updates and deletions work on a collection`() {
+    @Test func `collections can be updated and deleted`() {
         session.expect(
             """
             store:write(function() dogs:where("id <= 5"):update { age = 99 } end)
@@ -77,7 +77,7 @@ import Testing
             """)
     }
 
-    @Test func `bad queries say what would be right`() {
+    @Test func `errors of queries contain the solution`() {
         session.expect(
             """
             assert(code(function() return #dogs:where("nmae == 'x'") end) == "unknown_property")

@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test
-    func `a function as default is shown by schema and can be defined again, or be taken away`() {
+    func `a default function is part of the schema and can be replaced or removed`() {
         session.expect(
             """
             local function name() return "x" end
@@ -50,7 +50,7 @@ import Testing
             """)
     }
 
-    @Test func `what a function as default gives wrong is an error, and nothing is stored`() {
+    @Test func `an invalid result of a default function is an error, and nothing is stored`() {
         session.expect(
             """
             store:define { Dog = {
@@ -70,7 +70,7 @@ import Testing
             """)
     }
 
-    @Test func `a default function may return a new object but not create one in the store`() {
+    @Test func `a default function can return a new object but not create one in the store`() {
         session.expect(
             """
             local n = 0
@@ -106,7 +106,7 @@ import Testing
             """)
     }
 
-    @Test func `names that meet in the file are refused`() {
+    @Test func `equal names in the file are refused`() {
         session.expect(
             """
             local function refused(properties, text)
@@ -124,7 +124,7 @@ import Testing
 
     // MARK: - Order and messages
 
-    @Test func `an array of properties fixes their order, beside embedded too`() {
+    @Test func `an array of properties defines their order, also with embedded`() {
         session.expect(
             """
             store:define {
@@ -142,7 +142,7 @@ import Testing
             """)
     }
 
-    @Test func `a schema error names class, property, what is wrong and what would be right`() {
+    @Test func `a schema error contains the class, the property, the cause and the solution`() {
         session.expect(
             """
             local function refused(properties, ...)
@@ -177,7 +177,7 @@ import Testing
             """)
     }
 
-    @Test func `classes with small letters are linked to like others`() {
+    @Test func `classes with lowercase names can be link targets`() {
         session.expect(
             """
             store:define {

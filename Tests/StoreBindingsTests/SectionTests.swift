@@ -21,7 +21,7 @@ import Testing
             """)
     }
 
-    @Test func `group_by refuses what gives no order`() {
+    @Test func `group_by refuses values without an order`() {
         session.expect(
             """
             assert(not pcall(dogs.group_by, dogs, "nothing"))
@@ -32,7 +32,7 @@ import Testing
             """)
     }
 
-    @Test func `sections count, index, walk and find`() {
+    @Test func `sections are counted, indexed, iterated and found`() {
         session.expect(
             """
             local sections = dogs:group_by("breed")

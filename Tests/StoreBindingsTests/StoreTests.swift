@@ -7,7 +7,7 @@ import Testing
     let session: Session
     init() throws { session = try Session() }
 
-    @Test func `writes return results, roll back on errors and nest not at all`() throws {
+    @Test func `writes return results, roll back on errors and cannot nest`() throws {
         session.expect(
             """
             local a, b = store:write(function() return 1, "x" end)
@@ -24,7 +24,7 @@ import Testing
             """)
     }
 
-    @Test func `the same place gives the same store, and closing is final`() {
+    @Test func `the same path opens the same store, and closing is final`() {
         session.expect(
             """
             local a = moonpool.open { in_memory = "twice", schema = { Toy = { label = "string" } } }
@@ -65,7 +65,7 @@ import Testing
             """)
     }
 
-    @Test func `mistakes are errors with codes and near names`() {
+    @Test func `errors have codes and similar names`() {
         session.expect(
             """
             local rex = dog()
@@ -154,7 +154,7 @@ import Testing
             """)
     }
 
-    @Test func `the prompt sees what a value is and what it offers`() throws {
+    @Test func `the prompt reads the type and the members of a value`() throws {
         try session.run("rex = dog() dogs = store:objects('Dog')")
         let values = try session.run("return rex, dogs, rex.marks, store, moonpool.date(0), 5")
         let kinds = values.map { value in
@@ -180,7 +180,7 @@ import Testing
         #expect(session.module.members(of: values[1]).map(\.name).contains("where"))
     }
 
-    @Test func `nothing of a script outlives it`() throws {
+    @Test func `all resources of a script end with it`() throws {
         weak var module: StoreModule?
         weak var store: Store?
         weak var state: LuaState?

@@ -15,7 +15,7 @@ import Testing
 
     init() throws { session = try Session(Self.schema) }
 
-    @Test func `an added object is the stored one from then on`() {
+    @Test func `an added object becomes the stored object`() {
         session.expect(
             """
             local ann = moonpool.new("Person", { name = "Ann" })
@@ -35,7 +35,7 @@ import Testing
             """)
     }
 
-    @Test func `an object is added with all it leads to, in circles too`() {
+    @Test func `an object is added with all linked objects, also in cycles`() {
         session.expect(
             """
             local ann = moonpool.new("Person", { name = "Ann" })
@@ -52,7 +52,7 @@ import Testing
             """)
     }
 
-    @Test func `a long chain and a deep nesting end in an answer`() {
+    @Test func `a long chain and a deep nesting succeed or throw an error`() {
         session.expect(
             """
             local first = moonpool.new("Person", { name = "0" })
@@ -78,9 +78,7 @@ import Testing
     }
 
     @Test
-    func
-        `an unmanaged object that is assigned is stored, and gone when the write is rolled back`()
-    {
+    func `assigning an unmanaged object stores it, and a rollback removes it`() {
         session.expect(
             """
             local ann, bob = store:write(function()
@@ -107,7 +105,7 @@ import Testing
             """)
     }
 
-    @Test func `an update with an unmanaged object writes all of it`() {
+    @Test func `an update with an unmanaged object writes all of its values`() {
         session.expect(
             """
             store:write(function()
@@ -124,7 +122,7 @@ import Testing
             """)
     }
 
-    @Test func `an object that cannot be stored stays unmanaged and leaves nothing behind`() {
+    @Test func `an object that cannot be stored stays unmanaged and leaves no objects`() {
         session.expect(
             """
             local pet = moonpool.new("Pet", {})
@@ -151,7 +149,7 @@ import Testing
             """)
     }
 
-    @Test func `an unmanaged object equals nothing that is stored`() {
+    @Test func `an unmanaged object does not equal a stored object`() {
         session.expect(
             """
             store:write(function() store:create("Person", { name = "Ann", friend = { name = "Bob" } }) end)
@@ -185,7 +183,7 @@ import Testing
             """)
     }
 
-    @Test func `a deleted object cannot be given`() {
+    @Test func `a deleted object cannot be assigned`() {
         session.expect(
             """
             local ann, bob = store:write(function()

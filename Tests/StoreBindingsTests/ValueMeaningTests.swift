@@ -129,7 +129,7 @@ import Testing
             """)
     }
 
-    @Test func `ranges take both ends by value, whatever the types are`() {
+    @Test func `ranges include both ends by value, for all types`() {
         session.expect(
             """
             local step = 0
@@ -148,7 +148,7 @@ import Testing
             """)
     }
 
-    @Test func `elements of lists, sets and maps compare as properties do, nil among them`() {
+    @Test func `elements of lists, sets and maps compare like properties, including nil`() {
         session.expect(
             """
             each_constant(function(rank, form, value)
