@@ -7,7 +7,7 @@ import Testing
         return "\(Tool.root)/\(catalog)/Architecture.md"
     }()
 
-    @Test func `the diagram and the table show the modules that the imports are checked against`()
+    @Test func `the diagram and the table show the modules of the import check`()
         throws
     {
         let script = Tool.root + "/scripts/diagram"
@@ -15,7 +15,7 @@ import Testing
         #expect(outcome.exitCode == 0, "\(outcome.error)")
     }
 
-    @Test func `every type that the article names exists`() throws {
+    @Test func `every type in the article exists`() throws {
         let modules = ["Sources", "Tests"].flatMap {
             TemporaryFolder.names(in: "\(Tool.root)/\($0)")
         }

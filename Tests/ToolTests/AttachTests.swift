@@ -82,7 +82,7 @@ import Testing
         "h\u{7f}\u{7f}\u{7f}\u{7f}", "\u{0}\u{0}\u{0}", "",
         "h\u{0}\u{0}\u{0}\u{2}-1x\u{0}\u{0}\u{0}\u{5}))((.o",
     ])
-    func `survives nonsense on its socket`(_ bytes: String) throws {
+    func `ignores invalid input on its socket`(_ bytes: String) throws {
         let script = try Running(Self.observing)
         for _ in 0..<12 {
             let socket = try LocalSocket.connect(to: script.socket)
@@ -92,7 +92,7 @@ import Testing
         #expect(try script.attach("1 + 1").output == "2\n")
     }
 
-    @Test func `a socket that was left behind is taken over, one in use is not`() throws {
+    @Test func `an abandoned socket is replaced, one in use is not`() throws {
         let script = try Running(Self.observing)
         let second = try Tool.run(["--attachable=" + script.socket, "-e", "print 'ran'"])
         #expect(second.exitCode == 1)
@@ -118,7 +118,7 @@ import Testing
         #expect(try Tool.run(["attach", file, "-e", "1"]).exitCode == 1)
     }
 
-    @Test func `the usual place is a folder of the user's own`() throws {
+    @Test func `the default socket is in a folder of the user`() throws {
         let folder = try TemporaryFolder()
         let code = "print(io.open('/proc/self/stat'):read 'n') io.stdout:flush() moonpool.sleep(60)"
         let process = try Subprocess(

@@ -17,7 +17,7 @@ import Testing
         end)
         """
 
-    @Test func `no file, a foreign file and a sound store`() throws {
+    @Test func `missing, foreign and valid files are distinguished`() throws {
         let folder = try TemporaryFolder()
         let missing = try Tool.run(["check", folder.path + "/none.moonpool"])
         #expect(missing.exitCode == 1)
@@ -55,7 +55,7 @@ import Testing
         return try Tool.run(["check", damaged])
     }
 
-    @Test func `text that was changed behind the store's back is found by its checksum`() throws {
+    @Test func `text that was changed outside of the store is detected by its checksum`() throws {
         let folder = try TemporaryFolder()
         let whole = try makeWhole(folder)
         var found = 0
@@ -119,7 +119,7 @@ import Testing
         #expect(outcome.output.contains("of table 'meta' has changed"), "\(outcome.output)")
     }
 
-    @Test func `damaged pages are named`() throws {
+    @Test func `damaged pages are listed`() throws {
         let folder = try TemporaryFolder()
         let whole = try makeWhole(folder)
         var isNamed = false

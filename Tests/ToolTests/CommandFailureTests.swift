@@ -46,7 +46,7 @@ import Testing
     // MARK: Missing files, and files of other kinds
 
     @Test(arguments: commands)
-    func `a store that does not exist is named, and not made`(command: [String]) throws {
+    func `a missing store is reported, and not created`(command: [String]) throws {
         guard command[0] != "import" else { return }
         let outcome = try run(command)
         expectOneLine(outcome, command, "zoo.moonpool")
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: commands)
-    func `a file that is not a store is named, and stays unchanged`(command: [String]) throws {
+    func `a file that is not a store is reported and unchanged`(command: [String]) throws {
         let text = String(repeating: "this is a letter\n", count: 600)
         let letter = try folder.write(text, to: "letter")
         _ = try folder.write(Self.rows, to: "IN.jsonl")
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: commands)
-    func `a store of a newer format is left alone`(command: [String]) throws {
+    func `a store of a newer format is unchanged`(command: [String]) throws {
         try makeStore()
         _ = try folder.write(Self.rows, to: "IN.jsonl")
         let file = open(store, O_WRONLY)
@@ -81,7 +81,7 @@ import Testing
         ("csv", "id,name\n3,ok\n4,\"x"), ("json", "[{\"id\": 3, \"name\": \"ok\"}, "),
         ("lua", "Dog {id = 3, name = 'ok'}\nDog {id = 4"),
     ])
-    func `an input of the wrong format, or one that is cut off, changes nothing`(
+    func `an invalid or truncated input changes nothing`(
         format: String, text: String
     ) throws {
         try makeStore()
@@ -104,7 +104,7 @@ import Testing
         #expect(try export() == Self.rows)
     }
 
-    @Test func `a database of a newer version of Moonpool is left alone`() throws {
+    @Test func `a database of a newer version of Moonpool is unchanged`() throws {
         try makeStore()
         let database = folder.path + "/zoo.sqlite"
         #expect(try Tool.run(["export", store, database]).exitCode == 0)
@@ -119,8 +119,7 @@ import Testing
 
     // MARK: Other processes
 
-    @Test func `commands that read do so while another process writes, and an import waits`() throws
-    {
+    @Test func `commands read while another process writes, and an import waits`() throws {
         try makeStore()
         let script = try folder.write(
             """
@@ -160,7 +159,7 @@ import Testing
         .enabled(
             if: FileCommandTests.unprivileged != nil,
             "needs setpriv and a build folder that all users may read"))
-    func `what may not be read or written is named`() throws {
+    func `a file without permission is reported`() throws {
         try makeStore()
         let secret = try folder.write(Self.rows, to: "secret.jsonl")
         chmod(secret, 0)

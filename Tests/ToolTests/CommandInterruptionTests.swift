@@ -41,7 +41,7 @@ import Testing
     // MARK: A full disk
 
     @Test(arguments: ["jsonl", "json", "csv", "sqlite", "lua"])
-    func `an export that runs out of space leaves the old file`(format: String) throws {
+    func `an export that runs out of space keeps the old file`(format: String) throws {
         try makeStore(20_000)
         let file = try folder.write("before", to: "out.\(format)")
         let outcome = try Tool.run(
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(arguments: [SIGINT, SIGTERM, SIGKILL])
-    func `an import that is stopped in the middle takes nothing`(signal: Int32) throws {
+    func `an interrupted import changes nothing`(signal: Int32) throws {
         try makeStore(100)
         let pipe = try makePipe("rows.jsonl")
         let process = try Subprocess(
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: ["out.jsonl", "out.sqlite", "out.lua"])
-    func `an export that is stopped in the middle leaves the file that was there`(name: String)
+    func `an interrupted export keeps the existing file`(name: String)
         throws
     {
         try makeStore(60_000)

@@ -19,7 +19,7 @@ import Testing
     }
     private static let canHideProc = (try? withoutProc(["true"]).exitCode) == 0
 
-    @Test(.enabled(if: canHideProc)) func `gets its arguments where /proc is not mounted`() throws {
+    @Test(.enabled(if: canHideProc)) func `gets its arguments without a mounted /proc`() throws {
         let outcome = try Self.withoutProc([Tool.path, "-e", "print('out', ...)"])
         #expect(outcome.output == "out\n", "\(outcome.error)")
         #expect(try Self.withoutProc([Tool.path, "--version"]).output.contains("Moonpool"))
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(.enabled(if: canHideProc))
-    func `Stores without a file, versions of the past and backups work where /proc is not mounted`()
+    func `In-memory stores, past versions and backups work without a mounted /proc`()
         throws
     {
         let folder = try TemporaryFolder()
@@ -119,7 +119,8 @@ import Testing
         #expect(count.output == "0\n")
     }
 
-    @Test func `a script gets what the table arg says, and nothing runs without that table`() throws
+    @Test func `a script gets the values of the table arg, and does not run without the table`()
+        throws
     {
         let folder = try TemporaryFolder()
         let script = try folder.write("print(...)", to: "s.lua")
@@ -129,7 +130,7 @@ import Testing
         #expect(outcome.error.contains("'arg' is not a table"))
     }
 
-    @Test func `an error object describes itself where it is raised`() throws {
+    @Test func `an error object is described by its own metamethod`() throws {
         let folder = try TemporaryFolder()
         let script = try folder.write(
             """
@@ -144,7 +145,7 @@ import Testing
     }
 
     @Test(arguments: ["---", "-Ex", "-vv", "-e", "-l"])
-    func `an option that lua does not know is refused as lua refuses it`(option: String) throws {
+    func `an unknown option is refused with lua's message`(option: String) throws {
         let ours = try Tool.run([option])
         let lua = try Subprocess("/usr/bin/lua5.4", [option]).finish()
         #expect(ours.exitCode == lua.exitCode)
@@ -152,7 +153,7 @@ import Testing
         #expect(ours.error.contains(message))
     }
 
-    @Test func `a plain prompt shows what it reads, as lua does`() throws {
+    @Test func `a plain prompt shows its input, as lua does`() throws {
         let input = "a = 2\n= a, 'x'\n(6 *\n7)\nfor i = 1, 2 do\nprint(i) end\n"
         let ours = try Tool.run(["-i"], input: input)
         let lua = try Subprocess("/usr/bin/lua5.4", ["-i"], input: input).finish()
@@ -162,7 +163,7 @@ import Testing
         #expect(ours.output.contains(", Lua 5.4.4  Copyright (C) "))
     }
 
-    @Test func `a script may catch the first Ctrl-C and end by itself`() throws {
+    @Test func `a script can catch the first Ctrl-C and end`() throws {
         let code = """
             io.stdout:setvbuf "no"
             pcall(function() print "ready" while true do end end)
@@ -193,7 +194,7 @@ import Testing
         #expect(outcome.error.contains("unexpected symbol near '='"))
     }
 
-    @Test func `names a script that is not there`() throws {
+    @Test func `reports a missing script`() throws {
         let outcome = try Tool.run(["/no-such-folder/script.lua"])
         #expect(outcome.exitCode == 1)
         #expect(outcome.error.contains("/no-such-folder/script.lua"))
@@ -219,7 +220,7 @@ import Testing
         #expect(outcome.error.contains("write"))
     }
 
-    @Test func `an interrupt ends an endless script with code 130 and takes its write back`() throws
+    @Test func `an interrupt ends an endless script with code 130 and rolls back its write`() throws
     {
         let folder = try TemporaryFolder()
         let script = try folder.write(

@@ -7,7 +7,7 @@ import Testing
         return try Tool.run(options + [path, "one", "two"], in: folder.path)
     }
 
-    @Test func `a sandboxed script runs, with its arguments, and reaches nothing`() throws {
+    @Test func `a sandboxed script runs with its arguments and has no access`() throws {
         let outcome = try run(
             ["--sandbox"],
             """
@@ -22,7 +22,7 @@ import Testing
         #expect(outcome.exitCode == 0, "\(outcome.error)")
     }
 
-    @Test func `a sandboxed script comes from standard input and -e as well`() throws {
+    @Test func `a sandboxed script can be standard input or -e`() throws {
         #expect(try Tool.run(["--sandbox", "-"], input: "print(io)").output == "nil\n")
         #expect(try Tool.run(["--sandbox", "-e", "print(io)"]).output == "nil\n")
         #expect(
@@ -55,7 +55,9 @@ import Testing
         "while true do pcall(function() while true do end end) end", "moonpool.sleep(1000)",
         "moonpool.every(0.001, function() while true do pcall(error) end end)",
     ])
-    func `a script over its time ends with code 124 and its place`(_ code: String) throws {
+    func `a script that exceeds its time limit ends with code 124 and its location`(_ code: String)
+        throws
+    {
         let outcome = try run(["--time-limit", "100ms"], code)
         #expect(outcome.exitCode == 124)
         #expect(outcome.error.contains("the time limit of 0.1 s was reached"))
@@ -87,14 +89,15 @@ import Testing
         #expect(outcome.exitCode == 1)
     }
 
-    @Test func `a script over its total time ends with code 124`() throws {
+    @Test func `a script that exceeds its total time ends with code 124`() throws {
         let outcome = try run(
             ["--total-time-limit", "200ms"], "moonpool.every(0.001, function() end)")
         #expect(outcome.exitCode == 124)
         #expect(outcome.error.hasSuffix(": the total time limit of 0.2 s was reached\n"))
     }
 
-    @Test func `a script beyond its memory fails, unless it catches that`() throws {
+    @Test func `a script that exceeds its memory limit fails, unless it catches the error`() throws
+    {
         let greedy = "local t = {} for i = 1, 1e9 do t[i] = {i} end"
         let outcome = try run(["--memory", "2M"], greedy)
         #expect(outcome.exitCode == 1)
@@ -145,7 +148,7 @@ import Testing
         (["--allow", "/nowhere"], "'--allow': expected a folder that exists, got '/nowhere'"),
         (["--sandbox=yes"], "unrecognized option '--sandbox=yes'"),
     ])
-    func `nonsense is refused`(_ options: [String], message: String) throws {
+    func `invalid options are refused`(_ options: [String], message: String) throws {
         let outcome = try Tool.run(options)
         #expect(outcome.exitCode == 1)
         #expect(outcome.error.contains(": \(message)\nusage: "))

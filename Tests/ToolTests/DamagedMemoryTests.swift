@@ -52,7 +52,7 @@ import Testing
         end
         """
 
-    @Test func `whatever is done with a damaged store, the memory is bounded`() throws {
+    @Test func `the memory of every operation on a damaged store is limited`() throws {
         let folder = try TemporaryFolder()
         let fill = try folder.write(Self.fill, to: "fill.lua")
         let use = try folder.write(Self.use, to: "use.lua")

@@ -142,7 +142,7 @@ import Testing
     ]
 
     @Test(arguments: cases)
-    func `has its code and a message that helps`(example: Case) throws {
+    func `has its code and a complete message`(example: Case) throws {
         let outcome = try Self.run(example.script)
         #expect(outcome.exitCode == 0, "\(outcome.error)")
         let lines = outcome.output.split(separator: "\n", maxSplits: 1)
@@ -151,7 +151,7 @@ import Testing
         for word in example.says { #expect(message.contains(word), "\(message)") }
     }
 
-    @Test func `a file that was cut is refused by name`() throws {
+    @Test func `a truncated file is refused with its name`() throws {
         let folder = try TemporaryFolder()
         let filling = """
             local store = moonpool.open { path = "cut.moonpool", schema = { Dog = { name = "string" } } }
@@ -179,7 +179,7 @@ import Testing
         #expect(outcome.output.contains("case.lua:"))
     }
 
-    @Test func `a rolled back write leaves nothing behind`() throws {
+    @Test func `a rolled back write leaves no changes`() throws {
         let outcome = try Self.run(
             """
             pcall(write, function()
@@ -192,7 +192,7 @@ import Testing
         #expect(outcome.output.hasPrefix("Rex\t1\tfalse\n"), "\(outcome.output)")
     }
 
-    @Test func `handlers that trigger each other endlessly are stopped and named`() throws {
+    @Test func `handlers that trigger each other endlessly are stopped and reported`() throws {
         let outcome = try Tool.run(
             script: """
                 local store = moonpool.open { in_memory = "endless", schema = { Count = { id = "int primary", n = "int" } } }

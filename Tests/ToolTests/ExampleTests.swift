@@ -7,7 +7,7 @@ import Testing
     }
 
     @Test(arguments: names)
-    func `prints what its header says`(name: String) throws {
+    func `prints the output in its header`(name: String) throws {
         let path = "\(Tool.root)/examples/\(name)"
         let outcome = try Tool.run([path])
         #expect(outcome.error == "")
@@ -32,7 +32,7 @@ import Testing
             .filter { $0.hasPrefix("--  | ") }.map { $0.dropFirst(6) }
     }
 
-    @Test func `there are examples, and most of them say exactly what they print`() throws {
+    @Test func `examples exist, and most have their exact output in the header`() throws {
         #expect(Self.names.count >= 4)
         let exact = try Self.names.filter {
             Self.expectedLines(try contents(of: "\(Tool.root)/examples/\($0)")) != nil
@@ -124,7 +124,7 @@ import Testing
             lines.contains("editor requires 3 packages, 1.8 MB; the largest are"))
     }
 
-    @Test func `shows an observer at work`() throws {
+    @Test func `shows the output of an observer`() throws {
         let lines = try run().lines
         #expect(
             lines.suffix(4) == [
@@ -148,7 +148,7 @@ import Testing
 @Suite struct ShopMigrationsExampleTests {
     static let folder = Tool.root + "/examples/shop-migrations"
 
-    @Test func `prints what its header says`() throws {
+    @Test func `prints the output in its header`() throws {
         let outcome = try Tool.run([Self.folder + "/shop.lua"])
         #expect(outcome.error == "")
         #expect(outcome.exitCode == 0)

@@ -61,7 +61,7 @@ import Testing
         #expect(try lua(Self.thin, [store]).exitCode == 0)
     }
 
-    @Test func `compact leaves a file alone that another process has open`() throws {
+    @Test func `compact does not change a file that another process has open`() throws {
         try makeSparse()
         let script = try folder.write(
             Self.open + """
@@ -150,10 +150,7 @@ import Testing
 
     // MARK: A full disk
 
-    @Test
-    func `a file that may not grow any larger is disk_full, rolled back, and whole afterwards`()
-        throws
-    {
+    @Test func `a file at its size limit throws disk_full, and stays valid`() throws {
         #expect(
             try lua(
                 Self.open
@@ -210,7 +207,7 @@ import Testing
     @Test(
         .enabled(
             if: unprivileged != nil, "needs setpriv and a build folder that all users may read"))
-    func `a store that may not be written is read in a folder that may not be written`() throws {
+    func `a read-only store in a read-only folder can be read`() throws {
         try makeSparse()
         unlink(store + "-lock")
         chmod(store, 0o444)

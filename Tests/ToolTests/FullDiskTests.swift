@@ -67,7 +67,7 @@ import Testing
         try isWhole(shop.store)
     }
 
-    @Test func `a class that a script defines leaves the script its schema, objects and observers`()
+    @Test func `a failed define keeps the script's schema, objects and observers`()
         throws
     {
         let shop = try MigrationShop([Self.people])

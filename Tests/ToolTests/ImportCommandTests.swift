@@ -7,7 +7,7 @@ import Testing
         return lines.first ?? ""
     }
 
-    @Test func `standard input works for a new class, in every format that is text`() throws {
+    @Test func `standard input creates a new class, in every text format`() throws {
         let folder = try TemporaryFolder()
         let inputs = [
             ("csv", "id,v\n1,00601\n"), ("tsv", "id\tv\n1\t00601\n"),
@@ -30,7 +30,7 @@ import Testing
         #expect(try Tool.run(["export", copy, "-"]).output == all)
     }
 
-    @Test func `compressed files are read as they are, and damaged ones are refused`() throws {
+    @Test func `compressed files are imported, and damaged ones are refused`() throws {
         // gzip of "id,v\n1,x\n", and the same with its checksum changed.
         let gzip: [UInt8] = [
             0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 0xCB, 0x4C, 0xD1, 0x29, 0xE3, 0x32, 0xD4, 0xA9,
@@ -73,7 +73,7 @@ import Testing
         ("a.csv", ""), ("a.lua", "os.exit()"), ("a.sqlite", "hello"),
         ("a.csv", "a,b\n1,\u{7F}\n2\n"),
     ])
-    func `an import that fails leaves no file behind`(name: String, text: String) throws {
+    func `a failed import leaves no file`(name: String, text: String) throws {
         let folder = try TemporaryFolder()
         let file = try folder.write(text, to: name)
         let outcome = try Tool.run(["import", folder.path + "/new.moonpool", file, "--class", "T"])
@@ -110,8 +110,7 @@ import Testing
         (["--link", "v"], "--link takes field=Class"),
         (["--format", "geojsn"], "did you mean 'geojson'?"),
     ])
-    func `options that make no sense are refused by name`(words: [String], expected: String) throws
-    {
+    func `invalid options are refused by name`(words: [String], expected: String) throws {
         let folder = try TemporaryFolder()
         let file = try folder.write("id,v\n1,2\n", to: "a.csv")
         let store = folder.path + "/new.moonpool"
@@ -121,7 +120,7 @@ import Testing
         #expect(TemporaryFolder.names(in: folder.path) == ["a.csv"])
     }
 
-    @Test func `an export has the separator that was asked for`() throws {
+    @Test func `an export has the requested separator`() throws {
         let folder = try TemporaryFolder()
         let file = try folder.write("id,v\n1,\"a;b\"\n2,\n", to: "a.csv")
         let store = folder.path + "/new.moonpool"

@@ -57,7 +57,7 @@ import Testing
         ("{ depth = 0.5 }", "option 'depth': expected an integer of at least 0"),
         ("{ dept = 1 }", "unknown option 'dept'; did you mean 'depth'?"), ("7", "table"),
     ])
-    func `what is not valid is an error`(_ options: String, message: String) throws {
+    func `invalid options are errors`(_ options: String, message: String) throws {
         let outcome = try Tool.run([
             "-e", "print(pcall(moonpool.inspect, { 1, 2 }, \(options)))",
         ])
@@ -66,7 +66,7 @@ import Testing
         #expect(outcome.output.contains(message), "\(outcome.output)")
     }
 
-    @Test func `a table in tables without end is shown as far as it makes sense`() throws {
+    @Test func `infinitely nested tables are shown up to a depth`() throws {
         let outcome = try Tool.run(
             script: """
                 local t = {}

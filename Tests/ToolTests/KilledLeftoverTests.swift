@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: works)
-    func `the next process removes what a killed one has left`(work: Work) throws {
+    func `the next process removes the files of a killed one`(work: Work) throws {
         let folder = try TemporaryFolder()
         let temporary = try TemporaryFolder()
         try fill(folder)
@@ -127,7 +127,7 @@ import Testing
     }
 
     /// The files that a kill leaves between two calls, which random kills rarely hit.
-    @Test func `abandoned drafts and work folders are removed, and those in use stay`() throws {
+    @Test func `abandoned drafts and work folders are removed, others stay`() throws {
         let folder = try TemporaryFolder()
         let temporary = try TemporaryFolder()
         try fill(folder)

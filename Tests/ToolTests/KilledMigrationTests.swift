@@ -40,7 +40,7 @@ import Testing
     private static let rounds =
         getenv("MOONPOOL_KILLS").flatMap { Int(String(cString: $0)) } ?? 10
 
-    @Test func `the file is before or after, whenever the process is killed`() throws {
+    @Test func `a killed migration leaves the old or the new data`() throws {
         let shop = try MigrationShop([
             """
             return {
@@ -143,8 +143,7 @@ import Testing
         #expect(try Tool.run(["check", shop.store]).exitCode == 0)
     }
 
-    @Test func `of two processes that migrate at once, the second finds nothing left to do`() throws
-    {
+    @Test func `of two migrating processes, the second has nothing to do`() throws {
         let shop = try MigrationShop()
         let processes = try (1...3).map { _ in
             try Subprocess(

@@ -53,7 +53,7 @@ import Testing
     private static let rounds =
         getenv("MOONPOOL_KILLS").flatMap { Int(String(cString: $0)) } ?? 12
 
-    @Test func `every acknowledged commit is there after the writer is killed`() throws {
+    @Test func `every acknowledged commit survives a kill of the writer`() throws {
         let folder = try TemporaryFolder()
         let store = folder.path + "/killed.moonpool"
         let writer = try folder.write(Self.writer, to: "writer.lua")

@@ -1,8 +1,9 @@
 import Glibc
 import Testing
 
-/// Two processes write one file alternately. Confirmed commits survive the kill of both processes, and durable commits
-/// also survive a machine failure.
+/// Two processes write one file alternately.
+///
+/// Confirmed commits survive the kill of both processes, and durable commits also survive a machine failure.
 @Suite struct KilledWritersTests {
     /// Increments its own number and the common number, and prints its own number after each commit.
     private static let writer = """
@@ -56,7 +57,7 @@ import Testing
     @Test(arguments: [
         ("full", "full"), ("full", "async"), ("full", "memory"), ("memory", "memory"),
     ])
-    func `what two writers were promised is there after both are killed`(
+    func `acknowledged commits of two writers survive a kill of both`(
         first: String, second: String
     ) throws {
         let folder = try TemporaryFolder()

@@ -16,7 +16,7 @@ import Testing
         return store
     }
 
-    @Test func `findings are lines with a place, and exit code 1`() throws {
+    @Test func `findings are lines with a location, and exit code 1`() throws {
         let bad = try folder.write("local x = 1\nprnt(x)\n", to: "bad.lua")
         let good = try folder.write("print(1)\n", to: "good.lua")
         let outcome = try Tool.run(["lint", good, bad])
@@ -47,7 +47,7 @@ import Testing
         )
     }
 
-    @Test func `an unreadable file is exit code 2, and an unknown option is 64`() throws {
+    @Test func `an unreadable file has exit code 2, and an unknown option 64`() throws {
         let missing = try Tool.run(["lint", folder.path + "/none.lua"])
         #expect(missing.exitCode == 2)
         #expect(
@@ -63,7 +63,7 @@ import Testing
         #expect(try Tool.run(["lint", good, "--jsn"]).exitCode == 64)
     }
 
-    @Test func `nothing is wrong with the project's own scripts`() throws {
+    @Test func `the project's own scripts have no findings`() throws {
         let examples = TemporaryFolder.names(in: Tool.root + "/examples").filter {
             $0.hasSuffix(".lua")
         }
@@ -78,7 +78,7 @@ import Testing
 
     // MARK: - luals
 
-    @Test func `annotations go to standard output or into a folder`() throws {
+    @Test func `annotations are written to standard output or to a folder`() throws {
         let store = try makeStore()
         let all = try Tool.run(["luals", store])
         #expect(all.output.hasPrefix("---@meta moonpool\n"))
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `a folder or a store that is not there is one line and exit code 1`() throws {
+    @Test func `a missing folder or store is reported in one line with exit code 1`() throws {
         let folder = try Tool.run(["luals", "--output", "/no/such/folder"])
         #expect(folder.exitCode == 1)
         #expect(

@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: commands)
-    func `a store that does not exist is named, and not made`(command: [String]) throws {
+    func `a missing store is reported, and not created`(command: [String]) throws {
         try expectFailure(command, store: "zoo.moonpool", "zoo.moonpool")
     }
 
@@ -33,16 +33,13 @@ import Testing
         arguments: commands.prefix(3) + [
             ["stats", "STORE"], ["schema", "STORE"],
         ])
-    func `an empty file is named, and left as it is`(command: [String]) throws {
+    func `an empty file is reported and unchanged`(command: [String]) throws {
         let empty = try folder.write("", to: "empty.moonpool")
         try expectFailure(command, store: "empty.moonpool", "'empty.moonpool' is empty")
         #expect(try contents(of: empty) == "")
     }
 
-    @Test
-    func `check calls a file empty that is, or that holds only zeros, and leaves it as it is`()
-        throws
-    {
+    @Test func `check reports files without data or with only zeros as empty`() throws {
         for content in ["", String(repeating: "\0", count: 8192)] {
             let empty = try folder.write(content, to: "empty.moonpool")
             let outcome = try Tool.run(["check", "empty.moonpool"], in: folder.path)
@@ -53,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: commands)
-    func `a file that is not a store is named`(command: [String]) throws {
+    func `a file that is not a store is reported`(command: [String]) throws {
         let text = String(repeating: "this is a letter\n", count: 600)
         let letter = try folder.write(text, to: "letter")
         try expectFailure(command, store: "letter", "letter")
@@ -66,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: commands)
-    func `a store of a newer format is left alone`(command: [String]) throws {
+    func `a store of a newer format is unchanged`(command: [String]) throws {
         let rows = try folder.write(CommandFailureTests.rows, to: "dogs.jsonl")
         let store = folder.path + "/zoo.moonpool"
         let made = try Tool.run(["import", store, rows, "--class", "Dog"])

@@ -14,7 +14,7 @@ import Testing
         print("continued", pcall(look))
         """
 
-    @Test func `ends with a word that names the file, and no crash`() throws {
+    @Test func `the process ends with an error message instead of a crash`() throws {
         let folder = try TemporaryFolder()
         let script = try folder.write(Self.script, to: "cut.lua")
         let outcome = try Tool.run([script, folder.path])
@@ -27,7 +27,7 @@ import Testing
         #expect(outcome.error.split(separator: "\n").count == 1, "\(outcome.error)")
     }
 
-    @Test func `one word is said, however many threads read the file`() throws {
+    @Test func `one message is printed for any number of threads`() throws {
         let folder = try TemporaryFolder()
         let script = try folder.write(
             """

@@ -2,7 +2,7 @@ import Testing
 
 /// The number of in-memory stores is not limited.
 @Suite struct ManyStoresTests {
-    @Test func `a thousand stores in memory are open at once`() throws {
+    @Test func `a thousand in-memory stores are open at the same time`() throws {
         let outcome = try Tool.run(
             script: """
                 local stores = {}
@@ -24,7 +24,7 @@ import Testing
         #expect(outcome.output == "500500\n")
     }
 
-    @Test func `closing a store in memory releases its space at once`() throws {
+    @Test func `closing an in-memory store releases its space immediately`() throws {
         let outcome = try Tool.run(
             script: """
                 local function maps()
@@ -45,7 +45,7 @@ import Testing
         #expect(outcome.output == "true\n")
     }
 
-    @Test func `a store in memory lives as long as one script of the process has it open`() throws {
+    @Test func `an in-memory store exists while one script of the process has it open`() throws {
         let outcome = try Tool.run(
             script: """
                 local store = moonpool.open {

@@ -205,7 +205,7 @@ import Testing
     private static let empty = try! run("")  // because no attack can be judged without it
 
     @Test(arguments: attacks)
-    func `a script never takes more than its limit`(_ attack: Attack) throws {
+    func `a script never exceeds its memory limit`(_ attack: Attack) throws {
         let base = Self.empty.peak
         let (result, peak) = try Self.run(attack.code)
         #expect(result == "limit_exceeded")

@@ -18,7 +18,7 @@ import Testing
         return shop
     }
 
-    @Test func `the schema version says which migrations a store has, and the next ones run`()
+    @Test func `the schema version determines the applied migrations, and the next ones run`()
         throws
     {
         let shop = try makeShop(version: 2)
@@ -41,7 +41,7 @@ import Testing
         #expect(again.error.contains("is at migration 3 already"), "\(again.error)")
     }
 
-    @Test func `a store without a version is said which migration it is at`() throws {
+    @Test func `baseline sets the migration of a store without a version`() throws {
         let shop = try makeShop(version: 0)
         let unsaid = try shop.migrate("baseline")
         #expect(unsaid.exitCode == 1)

@@ -36,7 +36,7 @@ import Testing
         TemporaryFolder.names(in: shop.migrations).sorted()
     }
 
-    @Test func `merge moves a file behind the others, and no value is lost`() throws {
+    @Test func `merge moves a file after the others, and no value is lost`() throws {
         let shop = try deployed(Self.phone, as: "0002_phone.lua")
         try shop.write(Self.mail, to: "0002_mail.lua")
         #expect(try shop.migrate("status").error.contains("have the same number"))
@@ -70,7 +70,7 @@ import Testing
         #expect(try shop.value("store:object('P', 1).id") == "1")
     }
 
-    @Test func `without a terminal and a choice, merge asks for one`() throws {
+    @Test func `without a terminal, merge requires a choice`() throws {
         let shop = try deployed(Self.phone, as: "0002_phone.lua")
         try shop.write(Self.mail, to: "0002_mail.lua")
         let merge = try Tool.run(["migrate", "merge", "--dir", "migrations"], in: shop.folder.path)
@@ -120,7 +120,7 @@ import Testing
         #expect(try shop.value("store:object('P', 1).phone") == "+49 30")
     }
 
-    @Test func `repair adopts what a withdrawn migration has done`() throws {
+    @Test func `repair adopts the changes of a withdrawn migration`() throws {
         let shop = try deployed(Self.phone, as: "0002_phone.lua")
         unlink(shop.migrations + "/0002_phone.lua")
         #expect(try shop.migrate("check").exitCode == 2)
@@ -133,7 +133,7 @@ import Testing
             try Tool.run(["migrate", "test", "migrations"], in: shop.folder.path).exitCode == 0)
     }
 
-    @Test func `repair adopts a change that was made by hand`() throws {
+    @Test func `repair adopts a manual change`() throws {
         let shop = try deployed(Self.phone, as: "0002_phone.lua")
         _ = try shop.value("store:define { Toy = { name = 'string' } }")
         #expect(try shop.migrate("check").exitCode == 2)
@@ -142,8 +142,7 @@ import Testing
         #expect(try shop.migrate("check").output.hasPrefix("up to date"))
     }
 
-    @Test func `repair adopts a change that was made by hand while migrations are pending`() throws
-    {
+    @Test func `repair adopts a manual change while migrations are pending`() throws {
         let shop = try deployed(Self.phone, as: "0002_phone.lua")
         _ = try shop.value(
             "store:define { P = { id = 'int primary', phone = 'string?', note = 'string?' } }")
@@ -190,8 +189,7 @@ import Testing
     }
 
     @Test
-    func
-        `another file under the number of an applied one is pending, and the applied one is withdrawn`()
+    func `a new file with the number of an applied one is pending, the applied one withdrawn`()
         throws
     {
         let shop = try deployed(Self.phone, as: "0002_phone.lua")
@@ -238,7 +236,7 @@ import Testing
         #expect(try shop.migrate("check").exitCode == 0)
     }
 
-    @Test func `files that record their parents move with the one that is named`() throws {
+    @Test func `files that record their parents move with the named file`() throws {
         let shop = try deployed(Self.phone, as: "0002_phone.lua")
         let branch = try TemporaryFolder()
         _ = try branch.write(Self.start, to: "0001_start.lua")
@@ -295,7 +293,7 @@ import Testing
         #expect(up.error.contains("apply the files in 'migrations/squashed' first"), "\(up.error)")
     }
 
-    @Test func `down goes back to a number, or refuses before it starts`() throws {
+    @Test func `down reverts to a number, or refuses before it starts`() throws {
         let shop = try MigrationShop([
             MigrationShop.first, MigrationShop.second,
             MigrationShop.third.replacing(

@@ -23,10 +23,7 @@ import Testing
         #expect(again.exitCode == 0)
     }
 
-    @Test
-    func `status lists what was applied and what is pending, and check tells by its exit code`()
-        throws
-    {
+    @Test func `status lists applied and pending migrations, and check has exit codes`() throws {
         let shop = try MigrationShop()
         #expect(try shop.migrate("up", "--to", "2").exitCode == 0)
         let status = try shop.migrate("status")
@@ -46,7 +43,7 @@ import Testing
         #expect(check.output == "up to date, schema version 3\n")
     }
 
-    @Test func `an applied file may change only in comments and white space`()
+    @Test func `an applied file can change only in comments and whitespace`()
         throws
     {
         let shop = try MigrationShop()
@@ -125,7 +122,7 @@ import Testing
         #expect(try shop.migrate("undo").error.contains("no backup was made"))
     }
 
-    @Test func `no backup is made where nothing is lost, or where none is wanted`() throws {
+    @Test func `no backup is made without data loss or with --no-backup`() throws {
         let shop = try MigrationShop()
         #expect(try shop.migrate("up", "--no-backup").exitCode == 0)
         try shop.write(
@@ -134,7 +131,7 @@ import Testing
         #expect(!TemporaryFolder.names(in: shop.folder.path).contains { $0.contains("backup") })
     }
 
-    @Test func `down takes the last migration back`() throws {
+    @Test func `down reverts the last migration`() throws {
         let shop = try MigrationShop()
         #expect(try shop.migrate("up", "--to", "2").exitCode == 0)
         let down = try shop.migrate("down", "--no-backup")
@@ -149,7 +146,7 @@ import Testing
         #expect(further.error.contains("0001_people.lua' has no 'down' function"))
     }
 
-    @Test func `a dry run reports everything and leaves the store alone`() throws {
+    @Test func `a dry run reports everything and does not change the store`() throws {
         let shop = try MigrationShop()
         #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
         let dry = try shop.migrate("up", "--dry-run")
@@ -170,7 +167,7 @@ import Testing
             ])
     }
 
-    @Test func `a dry run names every object that fails`() throws {
+    @Test func `a dry run reports every object that fails`() throws {
         let shop = try MigrationShop()
         #expect(try shop.migrate("up", "--to", "2").exitCode == 0)
         _ = try shop.value(

@@ -3,7 +3,7 @@ import Testing
 
 /// Errors of migrations are reported in one sentence, and leave the store unchanged.
 @Suite struct MigrateFailureTests {
-    @Test func `a store that is not there`() throws {
+    @Test func `a missing store is an error`() throws {
         let shop = try MigrationShop()
         for command in ["status", "down", "undo"] {
             let outcome = try shop.migrate(command)
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: [["--to", "x"], ["--nonsense"], ["more"]])
-    func `words that the command does not know, for programs`(words: [String]) throws {
+    func `unknown words are errors, also as JSON`(words: [String]) throws {
         let shop = try MigrationShop()
         let outcome = try Tool.run(
             ["migrate", "up", shop.store, "--dir", "migrations", "--json"] + words,
@@ -30,7 +30,7 @@ import Testing
         #expect(try MigrationShop.json(outcome, "error.message").contains(words[words.count - 1]))
     }
 
-    @Test func `a folder that is not there, and one without migrations`() throws {
+    @Test func `a missing folder and one without migrations are errors`() throws {
         let shop = try MigrationShop([])
         let none = try shop.migrate("up")
         #expect(none.exitCode == 1)
@@ -41,7 +41,7 @@ import Testing
         #expect(missing.error == "moonpool: the folder 'migrations' cannot be read\n")
     }
 
-    @Test func `a migration that is too long is refused, not run as far as it was read`() throws {
+    @Test func `a migration that is too long is refused, not run partially`() throws {
         let shop = try MigrationShop()
         let path = shop.migrations + "/0003_ages.lua"
         try #require(truncate(path, (16 << 20) + 1) == 0)
@@ -67,7 +67,7 @@ import Testing
             ])
     }
 
-    @Test func `two migrations of one number, and a number that is missing`() throws {
+    @Test func `duplicate and missing numbers are errors`() throws {
         let shop = try MigrationShop()
         try shop.write(MigrationShop.third, to: "3_other.lua")
         let double = try shop.migrate("up")
@@ -80,8 +80,7 @@ import Testing
         #expect(gap.error.contains("migration 2 is missing"))
     }
 
-    @Test func `a script that fails names file, line and object, and leaves nothing behind`() throws
-    {
+    @Test func `an error of a script contains file, line and object, and changes nothing`() throws {
         let shop = try MigrationShop()
         #expect(try shop.migrate("up", "--to", "2").exitCode == 0)
         _ = try shop.value("store:write(function() store:object('Person', 4).age = 'old' end)")
@@ -99,7 +98,7 @@ import Testing
         #expect(try MigrationShop.json(json, "error.code") == "error")
     }
 
-    @Test func `a script that does not compile spoils nothing before it`() throws {
+    @Test func `a script that does not compile prevents all changes`() throws {
         let shop = try MigrationShop([
             MigrationShop.first, "return { schema = {}, up = function( end }",
         ])
@@ -117,7 +116,7 @@ import Testing
         ("return { schema = { Dog = { id = 'itn' } } }", "'itn' is not a type"),
         ("return { schema = { Dog = { owner = 'Missing' } } }", "Missing"),
     ])
-    func `a file that is no migration`(source: String, complaint: String) throws {
+    func `a file that is not a migration is an error`(source: String, complaint: String) throws {
         let shop = try MigrationShop([source])
         let up = try shop.migrate("up")
         #expect(up.exitCode == 1)
@@ -125,7 +124,7 @@ import Testing
         #expect(up.error.contains("0001_people.lua"), "\(up.error)")
     }
 
-    @Test func `a class that the schema forgets is not lost`() throws {
+    @Test func `a class missing in the schema is not lost`() throws {
         let shop = try MigrationShop([
             MigrationShop.first, "return { schema = { Other = { x = 'int' } } }",
         ])
@@ -160,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func `a number that is not there, and one that was passed`() throws {
+    @Test func `unknown and already passed numbers are errors`() throws {
         let shop = try MigrationShop()
         let beyond = try shop.migrate("up", "--to", "9")
         #expect(beyond.exitCode == 1)
@@ -171,7 +170,7 @@ import Testing
         #expect(below.error.contains("is at migration 3 already"))
     }
 
-    @Test func `a store that counts its schema versions higher`() throws {
+    @Test func `a store with a higher schema version is an error`() throws {
         let shop = try MigrationShop()
         _ = try Tool.run([
             "-e",
@@ -188,7 +187,7 @@ import Testing
         .enabled(
             if: FileCommandTests.unprivileged != nil,
             "needs setpriv and a build folder that all users may read"))
-    func `a store that may not be written`() throws {
+    func `a store without write permission is an error`() throws {
         let shop = try MigrationShop()
         #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
         chmod(shop.store, 0o444)
@@ -225,8 +224,7 @@ import Testing
         #expect(!TemporaryFolder.names(in: shop.folder.path).contains { $0.contains("undone") })
     }
 
-    @Test func `a store that another process is writing to is waited for, and that is said`() throws
-    {
+    @Test func `up waits for another writing process and reports the wait`() throws {
         let shop = try MigrationShop()
         #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
         let writer = try Subprocess(
@@ -250,7 +248,7 @@ import Testing
         #expect(try shop.value("store.schema_version") == "3")
     }
 
-    @Test func `an unknown option and a missing one are answered with the usage`() throws {
+    @Test func `an unknown and a missing option print the usage`() throws {
         let shop = try MigrationShop()
         let unknown = try shop.migrate("up", "--dryrun")
         #expect(unknown.exitCode == 64)
@@ -303,11 +301,7 @@ import Testing
         ).finish()
     }
 
-    @Test
-    func
-        `a migration that runs out of space is rolled back, and so is one without space for its backup`()
-        throws
-    {
+    @Test func `a migration without space for itself or its backup is rolled back`() throws {
         let shop = try MigrationShop([
             MigrationShop.first,
             """

@@ -7,7 +7,7 @@ import Testing
         return try Tool.run([path, shop.store], in: shop.folder.path)
     }
 
-    @Test func `scripts migrate, look and go back`() throws {
+    @Test func `scripts can migrate, report and revert`() throws {
         let shop = try MigrationShop()
         let outcome = try run(
             """
@@ -33,7 +33,7 @@ import Testing
         #expect(outcome.output == "1\n")
     }
 
-    @Test func `a store that the script has open is migrated under its hands`() throws {
+    @Test func `an open store of the script is migrated`() throws {
         let shop = try MigrationShop()
         let outcome = try run(
             """

@@ -44,7 +44,7 @@ import Testing
           Animal = { name = "string", age = "int" } }
         """
 
-    @Test func `plan writes a script that runs and loses nothing that may have been renamed`()
+    @Test func `plan writes a valid script that keeps possibly renamed values`()
         throws
     {
         let world = try World()
@@ -91,7 +91,7 @@ import Testing
         #expect(again.output.contains("-- The schema does not change."))
     }
 
-    @Test func `plan keeps all that a schema can say`() throws {
+    @Test func `plan keeps all features of a schema`() throws {
         let world = try World()
         let schema = """
             { Person = { { "id", "int primary" }, { "end", "string" }, { "size", type = "double", default = 1.5 },
@@ -169,7 +169,7 @@ import Testing
         #expect(lines[missing + 1] == "  id = 1; id = 2")
     }
 
-    @Test func `lint finds keys that objects would share, and embedded objects without a parent`()
+    @Test func `lint finds duplicate keys and embedded objects without a parent`()
         throws
     {
         let world = try World()
@@ -194,7 +194,7 @@ import Testing
         #expect(lint.exitCode == 0)
     }
 
-    @Test func `a schema script that is missing, fails or is none`() throws {
+    @Test func `a missing, failing or invalid schema script is an error`() throws {
         let world = try World()
         let missing = try Tool.run(["migrate", "plan", world.store, "none.lua"], in: "/")
         #expect(missing.exitCode == 1)
@@ -216,7 +216,7 @@ import Testing
         #expect(try MigrationShop.json(raising, "error.message").hasSuffix("no schema today"))
     }
 
-    @Test func `plan writes no file where only the order of properties differs`() throws {
+    @Test func `plan writes no file if only the order of properties differs`() throws {
         let shop = try MigrationShop([
             "return { schema = { P = { id = 'int primary', b = 'string' } } }",
             "return { changes = { P = { a = 'string' } } }",

@@ -31,7 +31,7 @@ import Testing
         #expect(test.output.contains("<testcase name=\"0002 names\"/>"), "\(test.output)")
     }
 
-    @Test func `a gate refuses drops and rewrites before anything is applied`() throws {
+    @Test func `--fail-on refuses drops and rewrites before anything is applied`() throws {
         let shop = try MigrationShop()
         #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
         let up = try shop.migrate("up", "--fail-on", "drops")
@@ -43,7 +43,7 @@ import Testing
         #expect(try shop.migrate("check", "--fail-on", "losses").exitCode == 64)
     }
 
-    @Test func `a rehearsal is written as text, JSON, Markdown and HTML`() throws {
+    @Test func `a dry run is written as text, JSON, Markdown and HTML`() throws {
         let shop = try MigrationShop()
         #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
         func report(_ name: String) throws -> String {
@@ -71,7 +71,7 @@ import Testing
         #expect(try shop.migrate("up", "--report", "r.md").exitCode == 64)
     }
 
-    @Test func `a sample holds some objects and what they link to`() throws {
+    @Test func `a sample contains some objects and the objects that they link to`() throws {
         let shop = try MigrationShop([
             """
             return {
@@ -99,7 +99,7 @@ import Testing
         #expect(try shop.value("#store:objects 'Dog'") == "100")
     }
 
-    @Test func `init, plan and up lead from a store to its first migration`() throws {
+    @Test func `init, plan and up create and apply the first migration of a store`() throws {
         let folder = try TemporaryFolder()
         let store = folder.path + "/zoo.moonpool"
         let fill = """
@@ -127,7 +127,7 @@ import Testing
         #expect(again.lines == ["the folder leads to this schema already"])
     }
 
-    @Test func `status and check of a pattern of stores are one table and one report`() throws {
+    @Test func `status and check of many stores print one table and one report`() throws {
         let shop = try MigrationShop()
         for (name, number) in [("a", "1"), ("b", "2"), ("c", "3")] {
             let up = try Tool.run(
@@ -173,7 +173,7 @@ import Testing
         #expect(dryRun.error.contains("need a single store"), "\(dryRun.error)")
     }
 
-    @Test func `a fleet is migrated store by store, and continues when it is run again`() throws {
+    @Test func `many stores are migrated one by one, and a second run continues`() throws {
         let shop = try MigrationShop()
         mkdir(shop.folder.path + "/tenants", 0o755)
         for name in ["a", "b", "c"] {
@@ -212,7 +212,7 @@ import Testing
         #expect(none.exitCode == 1)
     }
 
-    @Test func `what scripts print goes to standard error, and os.exit is a failure`() throws {
+    @Test func `scripts print to standard error, and os.exit is an error`() throws {
         let shop = try MigrationShop([
             """
             return { schema = { P = { id = "int primary" } }, up = function(m) print("hello", 1) io.write("there\\n") end }
@@ -279,7 +279,7 @@ import Testing
         _ = try writer.finish()
     }
 
-    @Test func `SIGTERM stops the stores of a fleet`() throws {
+    @Test func `SIGTERM stops the migration of many stores`() throws {
         let shop = try MigrationShop([MigrationShop.first])
         for name in ["a", "b", "c"] {
             let up = try Tool.run(
@@ -309,7 +309,7 @@ import Testing
         }
     }
 
-    @Test func `a lock that is not free in time is an error`() throws {
+    @Test func `a lock timeout is an error`() throws {
         let shop = try MigrationShop()
         #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
         let writer = try writer(shop)
@@ -360,7 +360,7 @@ import Testing
         ("Person.frist", "did you mean 'first'?"), ("Persn.first", "did you mean 'Person'?"),
         ("Person.", "which neither schema declares"),
     ])
-    func `a declared loss that names nothing is refused`(place: String, hint: String) throws {
+    func `a declared loss of an unknown name is refused`(place: String, hint: String) throws {
         let second = MigrationShop.second.replacing(
             "Person.last\"", with: "Person.last\", \"\(place)\"")
         let shop = try MigrationShop([MigrationShop.first, second, MigrationShop.third])
@@ -388,7 +388,7 @@ import Testing
         return try Tool.run(["migrate", "test", "migrations"], in: shop.folder.path)
     }
 
-    @Test func `a down that does not bring everything back fails its test`() throws {
+    @Test func `a down that does not restore everything fails its test`() throws {
         let outcome = try tested(
             "changes = {}, up = function(m) m:each('Pet', function(o, n) n.name = o.name .. '!' end) end, "
                 + "down = function(m) end")
@@ -411,7 +411,7 @@ import Testing
             + "down = function(m) m:rename_property('Pet', 'title', 'name') end",
         "changes = {}, drops = { 'Pet.born' }, down = function(m) end",
     ])
-    func `a down that brings back what is not declared as lost passes its test`(
+    func `a down that restores all values without declared loss passes its test`(
         declarations: String
     ) throws {
         let outcome = try tested(declarations)
@@ -431,7 +431,7 @@ import Testing
             outcome.output.contains("after up and down, 'Toy.note' of Toy"), "\(outcome.output)")
     }
 
-    @Test func `generated objects that up refuses are said to be skipped`() throws {
+    @Test func `generated objects that up rejects are reported as skipped`() throws {
         let outcome = try tested(
             "changes = {}, up = function(m) m:each('Pet', function(o, n) error 'never' end) end, down = function(m) end"
         )

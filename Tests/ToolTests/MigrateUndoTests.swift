@@ -157,7 +157,7 @@ import Testing
                 == "F221")
     }
 
-    @Test func `undo says so if the history does not contain the later writes`() throws {
+    @Test func `undo reports a history without the later writes`() throws {
         let shop = try written("P = nil")
         let writing = try Tool.run([
             "-e",
@@ -178,7 +178,7 @@ import Testing
         #expect(kept.output == "200\n")
     }
 
-    @Test func `an object that the earlier schema refuses is reported, and all others are kept`()
+    @Test func `an object that the earlier schema rejects is reported, and all others are kept`()
         throws
     {
         let shop = try MigrationShop([
@@ -226,10 +226,7 @@ import Testing
                 == "NewPerson")
     }
 
-    @Test
-    func `a migration that renames or adds makes no backup, and one that may overwrite makes one`()
-        throws
-    {
+    @Test func `only a migration that can overwrite values makes a backup`() throws {
         let shop = try MigrationShop([MigrationShop.first])
         #expect(try shop.migrate("up").exitCode == 0)
         try shop.write(

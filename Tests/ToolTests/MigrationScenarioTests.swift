@@ -105,7 +105,7 @@ import Testing
         try scene.expectUpToDate()
     }
 
-    @Test func `3: both branches add a migration of the same number`() throws {
+    @Test func `3: both branches add a migration with the same number`() throws {
         let scene = try Scene()
         try scene.shop.write(Scene.phone, to: "0002_phone.lua")
         try scene.up()
@@ -119,7 +119,7 @@ import Testing
         try scene.expectUpToDate()
     }
 
-    @Test func `4: production has applied the branch that is renumbered`() throws {
+    @Test func `4: production has applied the renumbered branch`() throws {
         let scene = try Scene()
         try scene.shop.write(Scene.mail, to: "0002_mail.lua")
         try scene.up()
@@ -132,8 +132,7 @@ import Testing
         try scene.expectUpToDate()
     }
 
-    @Test func `5: a branch renumbers its file by hand and takes over the other's property`() throws
-    {
+    @Test func `5: a branch renumbers its file manually and adopts the other's property`() throws {
         let scene = try Scene()
         let mine =
             #"return { schema = { P = { id = "int primary", name = "string", phone = "string?" } } }"#
@@ -190,7 +189,7 @@ import Testing
         try scene.expectUpToDate()
     }
 
-    @Test func `8: a program changes the schema of production by hand`() throws {
+    @Test func `8: a program changes the schema of production`() throws {
         let scene = try Scene()
         _ = try scene.shop.value(
             "store:define { P = { id = 'int primary', name = 'string', note = 'string?' } }")
@@ -201,7 +200,7 @@ import Testing
         try scene.expectUpToDate()
     }
 
-    @Test func `9: a program has migrated a store that has no record`() throws {
+    @Test func `9: a program has migrated a store without a record`() throws {
         let scene = try Scene()
         let store = scene.shop.folder.path + "/old.moonpool"
         let made = try Tool.run([

@@ -23,7 +23,7 @@ import Testing
         #expect(outcome.output == "imported \(name): 2 Dogs\n2\tx\n")
     }
 
-    @Test func `An export opens with the classes that it names`() throws {
+    @Test func `An export opens with its classes`() throws {
         let folder = try TemporaryFolder()
         let made = try Tool.run(
             ["zoo.moonpool"],
@@ -49,7 +49,7 @@ import Testing
         #expect(outcome.output == "0\tscript.lua\ta\ta\n")
     }
 
-    @Test func `Options before and after a store are read`() throws {
+    @Test func `Options before and after a store are accepted`() throws {
         let folder = try TemporaryFolder()
         _ = try folder.write("id,name\n1,Rex\n2,Ada\n", to: "dogs.csv")
         _ = try folder.write("print(n, arg[0], arg[-4], ...)", to: "script.lua")

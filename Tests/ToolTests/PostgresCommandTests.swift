@@ -4,7 +4,7 @@ import Testing
 /// `moonpool export` and `import` with a PostgreSQL database, and the same from Lua.
 @Suite(.enabled(if: PostgresServer.isInstalled, PostgresServer.missing))
 struct PostgresCommandTests {
-    @Test func `a store goes into a database and comes back`() throws {
+    @Test func `a store is exported to a database and imported`() throws {
         let folder = try TemporaryFolder()
         let rows = try folder.write("id,name,age\n1,Rex,3\n2,Max,\n", to: "dogs.csv")
         let store = folder.path + "/zoo.moonpool"
@@ -23,7 +23,7 @@ struct PostgresCommandTests {
         #expect(lines[0] == lines[1])
     }
 
-    @Test func `schema, table and key choose what is imported`() throws {
+    @Test func `schema, table and key select the imported tables`() throws {
         let database = try PostgresWorld(
             """
             CREATE SCHEMA shop; CREATE TABLE shop.lines (a integer, b integer, PRIMARY KEY (a, b)); \
@@ -43,7 +43,7 @@ struct PostgresCommandTests {
             file.error.contains("--schema, --upsert and --replace are for PostgreSQL databases"))
     }
 
-    @Test func `a command keeps tables up to date, and a script too`() throws {
+    @Test func `a command and a script keep tables up to date`() throws {
         let folder = try TemporaryFolder()
         let rows = try folder.write("id,name\n1,Rex\n", to: "dogs.csv")
         let store = folder.path + "/zoo.moonpool"
@@ -67,7 +67,7 @@ struct PostgresCommandTests {
         #expect(wrong.error.contains("--schema and --replace are for PostgreSQL databases"))
     }
 
-    @Test func `the example prints what its header says`() throws {
+    @Test func `the example prints the output in its header`() throws {
         let database = try PostgresWorld()
         let path = Tool.root + "/examples/postgres.lua"
         let outcome = try Tool.run([path, database.address])

@@ -30,7 +30,7 @@ import Testing
         return try folder.write(rows.joined(), to: "people.jsonl")
     }
 
-    @Test func `a terminal shows part, count, rate and time left of an import`() throws {
+    @Test func `a terminal shows part, count, rate and remaining time of an import`() throws {
         let rows = try people(150_000)
         let store = folder.path + "/people.moonpool"
         let start = ContinuousClock.now
@@ -51,7 +51,7 @@ import Testing
         #expect(!terminal.screen.text.contains("imported"), "\(terminal.screen.text)")
     }
 
-    @Test func `a narrow terminal gets a line that does not wrap`() throws {
+    @Test func `a narrow terminal shows a line that does not wrap`() throws {
         let rows = try people(60_000)
         let store = folder.path + "/people.moonpool"
         #expect(try Tool.run(["import", store, rows, "--class", "Person"]).exitCode == 0)
@@ -62,7 +62,7 @@ import Testing
         #expect(lines(terminal).allSatisfy { $0.count < 30 }, "\(lines(terminal))")
     }
 
-    @Test func `a migration shows how far it is, forth and back`() throws {
+    @Test func `a migration shows its progress, up and down`() throws {
         let migrations = [
             """
             return {

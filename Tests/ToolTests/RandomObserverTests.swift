@@ -7,7 +7,7 @@ import Testing
 @Suite struct RandomObserverTests {
     private static let wanted = getenv("MOONPOOL_CHANGES").flatMap { Int(String(cString: $0)) }
 
-    @Test func `no observer on any thread of two processes misses or invents a change`() throws {
+    @Test func `observers on all threads of two processes receive exactly the changes`() throws {
         let folder = try TemporaryFolder()
         let store = folder.path + "/random.moonpool"
         let writer = try folder.write(RandomObserverScripts.writer, to: "writer.lua")
@@ -43,7 +43,7 @@ import Testing
         #expect(checked.exitCode == 0, "seed \(seed): \(checked.output)\(checked.error)")
     }
 
-    @Test func `killed processes leave no reader, no lock, and no observer that waits permanently`()
+    @Test func `killed processes leave no reader, no lock, and no waiting observer`()
         throws
     {
         let folder = try TemporaryFolder()

@@ -2,7 +2,7 @@ import Testing
 
 /// The recorded sessions in the documentation match what the program shows.
 @Suite struct ReadmeSessionTests {
-    @Test func `README's first session shows what the prompt shows`() throws {
+    @Test func `README's first session matches the prompt`() throws {
         let sessions = try ReadmeTests.blocks("text", in: "README.md").filter {
             $0.hasPrefix("Moonpool ")
         }
@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test func `the picture of a session shows what the prompt shows`() throws {
+    @Test func `the picture of a session matches the prompt`() throws {
         let catalog = try #require(
             ReadmeTests.catalogs.first { $0.hasSuffix("/Moonpool.docc") })
         let resources = "\(Tool.root)/\(catalog)/Resources"

@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `README's first migration changes a store as it says`() throws {
+    @Test func `README's first migration has the documented result`() throws {
         let folder = try TemporaryFolder()
         let migration = try #require(
             Self.blocks("lua", in: "README.md").first { $0.contains("m:each") })

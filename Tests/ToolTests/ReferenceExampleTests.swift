@@ -33,7 +33,7 @@ import Testing
         $0..<min($0 + 50, examples.count)
     }
 
-    @Test(arguments: rounds) func `every example runs, and prints what it says`(
+    @Test(arguments: rounds) func `every example runs and prints its documented output`(
         round: Range<Int>
     ) throws {
         let folder = try TemporaryFolder()

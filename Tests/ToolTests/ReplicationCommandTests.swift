@@ -96,7 +96,7 @@ struct ReplicationCommandTests {
         #expect(reader.output == "initial\n", "\(reader.error)")
     }
 
-    @Test func `stats and the prompt show the position, lag, rate and last error`() throws {
+    @Test func `stats and the prompt show position, lag, rate and last error`() throws {
         let server = try NatsServer()
         let folder = try TemporaryFolder()
         let (first, second) = (folder.path + "/a.moonpool", folder.path + "/b.moonpool")
@@ -125,7 +125,7 @@ struct ReplicationCommandTests {
             try Tool.run(["stats", first]).output.contains("last error      cannot connect to"))
     }
 
-    @Test func `a follower is promoted or detached by a command`() throws {
+    @Test func `commands promote and detach a follower`() throws {
         let server = try NatsServer()
         let folder = try TemporaryFolder()
         let paths = ["a", "b", "c"].map { folder.path + "/\($0).moonpool" }
@@ -178,7 +178,7 @@ struct ReplicationCommandTests {
         _ = try second.finish()
     }
 
-    @Test func `the example of a service prints what its header says`() throws {
+    @Test func `the example of a service prints the output in its header`() throws {
         let server = try NatsServer()
         let path = Tool.root + "/examples/serve.lua"
         let outcome = try Tool.run([path, server.address])
@@ -188,7 +188,7 @@ struct ReplicationCommandTests {
                 == ExampleTests.linesWithAddress(try contents(of: path)))
     }
 
-    @Test func `another machine writes through a service, and reads from its follower`() throws {
+    @Test func `another machine writes through a service and reads from its follower`() throws {
         let server = try NatsServer()
         let folder = try TemporaryFolder()
         let owner = try Subprocess(

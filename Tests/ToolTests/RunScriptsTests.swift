@@ -12,7 +12,7 @@ import Testing
         return try Tool.run(["run"] + options + paths, in: folder.path)
     }
 
-    @Test func `scripts meet in the stores that they share`() throws {
+    @Test func `scripts share stores`() throws {
         let open =
             "local store = moonpool.open { in_memory = 'shared', schema = { Dog = { name = 'string' } } }\n"
         let outcome = try run([
@@ -95,7 +95,7 @@ import Testing
         #expect(try Tool.run(["run"]).exitCode == 64)
     }
 
-    @Test func `lines are labelled on demand and never mixed`() throws {
+    @Test func `lines are labeled on request and never mixed`() throws {
         let code = "for i = 1, 200 do print(('x'):rep(50), i, ('y'):rep(50)) end"
         let plain = try run([("a", code), ("b", code), ("c", code)])
         #expect(plain.lines.count == 600)
@@ -133,7 +133,7 @@ import Testing
         #expect(memory.error.contains("not enough memory"))
     }
 
-    @Test func `folders that may be used and stores for reading are given once for all`() throws {
+    @Test func `allowed folders and read-only stores apply to all scripts`() throws {
         let folder = try TemporaryFolder()
         let path = folder.path + "/zoo.moonpool"
         let made = try Tool.run([
@@ -152,14 +152,14 @@ import Testing
         ["--memory", "much"], ["--time-limit=0"], ["--allow", "/nowhere"], ["--memory="],
         ["--socket", "/tmp/s"], ["--sandbox=yes"], ["--log-level", "loud"], ["--memory"],
     ])
-    func `nonsense is refused before anything runs`(_ options: [String]) throws {
+    func `invalid options are refused before anything runs`(_ options: [String]) throws {
         let outcome = try run([("a", "print 'ran'")], options: options)
         #expect(outcome.exitCode == 64)
         #expect(outcome.output == "")
         #expect(outcome.error.contains(options[0].split(separator: "=")[0]))
     }
 
-    @Test func `each of the scripts can be looked into, by name or number`() throws {
+    @Test func `attach selects a script by name or number`() throws {
         let folder = try TemporaryFolder()
         let code =
             "name = '%' io.stdout:write('% is ready\\n') io.stdout:flush() moonpool.every(3600, print)"
@@ -240,7 +240,9 @@ import Testing
         #expect(outcome.error == "")
     }
 
-    @Test func `an error of a worker is shown with the worker's name and ends in code 1`() throws {
+    @Test func `an error of a worker is shown with the worker's name, and the exit code is 1`()
+        throws
+    {
         let outcome = try Tool.run(
             script: """
                 local w = moonpool.worker("cache", function()
@@ -257,7 +259,7 @@ import Testing
         #expect(outcome.error.contains("stack traceback:"))
     }
 
-    @Test func `os exit ends the process with its workers, also under a callback of luv`() throws {
+    @Test func `os exit ends the process with its workers, also in a callback of luv`() throws {
         let outcome = try Tool.run(
             script: """
                 moonpool.worker("busy", function() while true do end end)

@@ -29,7 +29,7 @@ import Testing
         #expect(outcome.exitCode == 0, "\(outcome.error)")
     }
 
-    @Test func `the schema as Lua makes the same classes again`() throws {
+    @Test func `the schema as Lua defines the same classes`() throws {
         try fill()
         let first = try Tool.run(["schema", store])
         #expect(first.exitCode == 0, "\(first.error)")
@@ -48,7 +48,7 @@ import Testing
         #expect(same.exitCode == 0, "\(same.error)")
     }
 
-    @Test func `other forms and single classes`() throws {
+    @Test func `other formats and single classes are shown`() throws {
         try fill()
         let one = try Tool.run(["schema", store, "--class", "Address"])
         #expect(
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `the numbers of a store, for people and for programs`() throws {
+    @Test func `statistics are shown as text and as JSON`() throws {
         try fill()
         let outcome = try Tool.run(["stats", store])
         #expect(outcome.exitCode == 0, "\(outcome.error)")
@@ -100,7 +100,7 @@ import Testing
     // MARK: Failures
 
     @Test(arguments: ["schema", "stats", "check"])
-    func `a file that is missing, foreign, damaged or newer is one line and exit code 1`(
+    func `a missing, foreign, damaged or newer file is reported in one line with exit code 1`(
         command: String
     ) throws {
         func fails(_ words: [String], _ expected: String) throws {
@@ -127,7 +127,7 @@ import Testing
         try fails([store], "newer")
     }
 
-    @Test func `a missing class, an unknown form and unknown words are errors`() throws {
+    @Test func `a missing class, an unknown format and unknown words are errors`() throws {
         try fill()
         let unknown = try Tool.run(["schema", store, "--class", "Dgo"])
         #expect(unknown.exitCode == 1)

@@ -15,7 +15,7 @@ import Testing
         #expect(try Tool.run(["help", command]).output.hasPrefix("OVERVIEW: "))
     }
 
-    @Test func `the general help names every command once`() throws {
+    @Test func `the general help lists every command once`() throws {
         let outcome = try Tool.run(["--help"])
         #expect(outcome.exitCode == 0)
         for command in Self.commands {
@@ -26,14 +26,14 @@ import Testing
     }
 
     @Test(arguments: ["bash", "zsh", "fish"])
-    func `there is a script for each shell`(shell: String) throws {
+    func `each shell has a completion script`(shell: String) throws {
         let outcome = try Tool.run(["--generate-completion-script", shell])
         #expect(outcome.exitCode == 0)
         for command in Self.commands { #expect(outcome.output.contains(command), "\(command)") }
         #expect(try Tool.run(["--generate-completion-script", "nosuchshell"]).exitCode != 0)
     }
 
-    @Test func `bash completes commands, their options, and files where no command is meant`()
+    @Test func `bash completes commands, their options, and files`()
         throws
     {
         let folder = try TemporaryFolder()

@@ -41,7 +41,7 @@ import Testing
         ),
         (["import", "STORE", "-", "--format", "jsonl", "--batch", "0"], "at least one row"),
     ])
-    func `a failure is one line that says what to do, and exit code 1`(
+    func `an error is one line with the solution, and exit code 1`(
         words: [String], expected: String
     ) throws {
         let folder = try TemporaryFolder()
@@ -54,7 +54,7 @@ import Testing
         #expect(outcome.error.split(separator: "\n").count == 1, "\(outcome.error)")
     }
 
-    @Test func `rows that are bad are left out on request, and the rest is taken`() throws {
+    @Test func `invalid rows are skipped on request, and the others are imported`() throws {
         let folder = try TemporaryFolder()
         let rows = try folder.write("id,age\n1,3\nx,4\n3,5\n", to: "dogs.csv")
         let store = folder.path + "/zoo.moonpool"
@@ -124,7 +124,7 @@ import Testing
                 """, "\(outcome.error)")
     }
 
-    @Test func `a dry run shows the types that were found, and makes nothing`() throws {
+    @Test func `a dry run shows the inferred types, and creates nothing`() throws {
         let folder = try TemporaryFolder()
         let rows = try folder.write(
             "id,name,since\n1,Rex,2026-11-20T10:00:00Z\n2,,\n", to: "dogs.csv")
@@ -190,7 +190,7 @@ import Testing
         #expect(read.output == "2\t1\tstring primary\n", "\(read.error)")
     }
 
-    @Test func `the nightly job tells by its exit code how it went`() throws {
+    @Test func `the nightly job reports its outcome by exit code`() throws {
         let folder = try TemporaryFolder()
         let good = try folder.write("id,station,day,celsius\na,Bern,2026-11-20,1\n", to: "good.csv")
         let bad = try folder.write("id,station,day,celsius\nb,Bern,soon,1\n", to: "bad.csv")

@@ -42,7 +42,7 @@ import Testing
         #expect(outcome.lines == ["ready", "seen 50"])
     }
 
-    @Test func `the version of a killed reader keeps no space once another process opens the file`()
+    @Test func `the version of a killed reader is released when another process opens the file`()
         throws
     {
         let folder = try TemporaryFolder()
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test(arguments: ["memory", "full"])
-    func `opening a file during a write cuts nothing off, with any map size`(
+    func `opening a file during a write does not truncate it, with any map size`(
         durability: String
     ) throws {
         let folder = try TemporaryFolder()
@@ -139,7 +139,7 @@ import Testing
     }
 
     @Test(arguments: ["os.rename(arg[1], arg[2])", "os.remove(arg[2])"])
-    func `who has a file open that was replaced or deleted loses nothing in silence`(
+    func `writes to a replaced or deleted file are errors`(
         change: String
     ) throws {
         let folder = try TemporaryFolder()
@@ -229,7 +229,7 @@ import Testing
             ], "\(outcome.error)")
     }
 
-    @Test func `writers of several processes take turns and lose nothing`() throws {
+    @Test func `writers of several processes alternate and lose nothing`() throws {
         let folder = try TemporaryFolder()
         let store = folder.path + "/shared.moonpool"
         let writer = try folder.write(

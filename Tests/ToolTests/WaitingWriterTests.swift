@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a write that need not wait in the queue comes first, and the queue continues`(
+    func `a write outside of the queue runs first, and the queue continues`(
         isKilled: Bool
     ) throws {
         let holder = try holder()
@@ -178,7 +178,7 @@ import Testing
         #expect(try entries() == (isKilled ? "" : "0holder ") + "3now 1queued 2queued")
     }
 
-    @Test func `queued writes of several processes take turns and lose nothing`() throws {
+    @Test func `queued writes of several processes alternate and lose nothing`() throws {
         let script = """
             local last = 0
             for number = 1, 60 do

@@ -52,7 +52,7 @@ import Testing
         #expect(outcome.lines[1].hasPrefix("version "))
     }
 
-    @Test func `with a query only its objects are printed`() throws {
+    @Test func `with a query, only its objects are printed`() throws {
         let folder = try TemporaryFolder()
         let store = try makeStore(folder)
         let watch = try Subprocess(Tool.path, ["watch", store, "Dog where age > 3", "--json"])
@@ -121,7 +121,7 @@ import Testing
         #expect(replayed.output == "2\t2\nRex\t4\n", "\(replayed.error)")
     }
 
-    @Test func `options of watch that need JSON Lines say so`() throws {
+    @Test func `options of watch that require JSON Lines report an error`() throws {
         let folder = try TemporaryFolder()
         let store = try makeStore(folder)
         let plain = try Tool.run(["watch", store, "--snapshot"])

@@ -6,7 +6,7 @@ import Testing
         try Subprocess(Tool.root + "/scripts/check-words", files, in: Tool.root).finish()
     }
 
-    @Test func `the project uses none of the listed words`() throws {
+    @Test func `the project does not use the listed words`() throws {
         let outcome = try check()
         #expect(outcome.exitCode == 0, "\(outcome.output)\(outcome.error)")
     }

@@ -155,7 +155,7 @@ struct PowerLossTests {
     @Test(arguments: [
         ["full"], ["async"], ["full", "full"], ["full", "async"], ["async", "async"],
     ])
-    func `commits of writers are on the device as promised`(_ durabilities: [String]) throws {
+    func `acknowledged commits of writers are on the device`(_ durabilities: [String]) throws {
         let experiment = try write(durabilities, commits: durabilities.count == 1 ? 200 : 100)
         let waiting = durabilities.indices.filter { durabilities[$0] == "full" }.map { $0 + 1 }
         try verify(experiment, experiment.trace(), seed: 1, waiting: Set(waiting))
@@ -249,7 +249,7 @@ struct PowerLossTests {
     }
 
     @Test(arguments: ["compact", "backup"])
-    func `a store and its copy are complete whenever the power fails`(command: String) throws {
+    func `a store and its copy are complete after any power failure`(command: String) throws {
         let experiment = try people()
         let store = experiment.device + "/a.moonpool"
         let copy = command == "backup" ? [experiment.device + "/b.moonpool"] : []
@@ -276,7 +276,7 @@ struct PowerLossTests {
     }
 
     @Test(arguments: [true, false])
-    func `a store is as before or after its migration`(hasBackup: Bool) throws {
+    func `a store has its content before or after its migration`(hasBackup: Bool) throws {
         let experiment = try people()
         mkdir(experiment.folder.path + "/migrations", 0o755)
         _ = try experiment.folder.write(
