@@ -4,7 +4,7 @@ import Transfer
 
 /// The values in a store that the fields of a CSV file become.
 @Suite struct CSVImportTests {
-    @Test func `nothing between separators is nil in every type, and clears on upsert`() throws {
+    @Test func `an empty field is nil in every type, and clears on upsert`() throws {
         let types = [
             "bool?", "int?", "float?", "double?", "string?", "data?", "date?", "uuid?",
             "object_id?",
@@ -49,7 +49,7 @@ import Transfer
         }
     }
 
-    @Test func `names with other characters become properties, and find them again`() throws {
+    @Test func `names with other characters become properties, and match them again`() throws {
         let world = try TransferWorld([:])
         var options = ImportOptions()
         options.className = "T"

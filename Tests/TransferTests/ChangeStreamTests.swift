@@ -50,7 +50,7 @@ import Testing
         try content(store).split(separator: "\n").sorted()
     }
 
-    @Test func `every line bears version, class and primary key, and the values before and after`()
+    @Test func `every line contains version, class, primary key, and the values before and after`()
         throws
     {
         let store = try makeStore()
@@ -113,7 +113,7 @@ import Testing
         withExtendedLifetime(token) {}
     }
 
-    @Test func `a recording replayed into an empty store makes the same store, step by step`()
+    @Test func `replaying a recording into an empty store creates the same store, step by step`()
         throws
     {
         let world = try TransferWorld()
@@ -177,7 +177,7 @@ import Testing
         withExtendedLifetime(token) {}
     }
 
-    @Test func `objects without primary key that were there before are found by their numbers`()
+    @Test func `older objects without a primary key are found by their numbers`()
         throws
     {
         let world = try TransferWorld()
@@ -288,7 +288,7 @@ import Testing
         (#"["Dog","x"]"#, "'Dog.id' expects int"), (#"["Dog",77]"#, "links to Dog 77"),
         (#"["Toy",77]"#, "\"$link\" links to Toy, which has no primary key"),
         (#"["Place",{"$key":0}]"#, "which is embedded"),
-    ]) func `a link in a mixed value that leads nowhere is an error`(link: String, message: String)
+    ]) func `a link to a missing object in a mixed value is an error`(link: String, message: String)
         throws
     {
         let world = try TransferWorld()
@@ -301,7 +301,7 @@ import Testing
             error?.line == 1 && error?.reason.contains(message) == true, "\(error?.reason ?? "")")
     }
 
-    @Test func `a schema that lost something, or was migrated, is replayed`() throws {
+    @Test func `a schema change with data loss or a migration is replayed`() throws {
         let world = try TransferWorld()
         func classes(_ properties: [Property]) -> [ClassSchema] {
             [ClassSchema("Dog", [Property("id", .int, isPrimary: true)] + properties)]
@@ -325,7 +325,7 @@ import Testing
         #expect(try copy.object("Dog", primaryKey: .int(1))?.value("age") == .string("3 years"))
     }
 
-    @Test func `a recording takes the place of a recording, and of no other file`() throws {
+    @Test func `a recording replaces only another recording`() throws {
         let store = try makeStore()
         let world = try TransferWorld()
         let path = try world.write("{\"name\":\"my only copy\"}\n", to: "a.jsonl")
@@ -342,7 +342,7 @@ import Testing
         }
     }
 
-    @Test func `a file takes one recording at a time`() throws {
+    @Test func `a file has one recording at a time`() throws {
         let store = try makeStore()
         let world = try TransferWorld()
         let path = world.path("a.jsonl")
@@ -356,7 +356,7 @@ import Testing
         try ChangeRecording(of: store, to: path).stop()
     }
 
-    @Test func `lines that do not fit are named, and their step is rolled back`() throws {
+    @Test func `invalid lines are reported, and their step is rolled back`() throws {
         let world = try TransferWorld()
         let header =
             "{\"$changes\":1,\"version\":1,\"schema\":{\"A\":{\"id\":\"int primary\",\"x\":\"int?\"}}}\n"

@@ -5,7 +5,9 @@ import TestThreads
 import Testing
 import Transfer
 
-/// Rows of any form are imported or rejected with a reason. The process does not crash, and the store stays valid.
+/// Rows of any form are imported or rejected with a reason.
+///
+/// The process does not crash, and the store stays valid.
 ///
 /// A failure shows its seed; `MOONPOOL_SEED` runs it again.
 @Suite struct HostileRowTests {
@@ -36,7 +38,7 @@ import Transfer
         (#"{"id": 1, "tag": {"$uuid": {"$uuid": 5}}}"#, "expects uuid?, got an object"),
         (#"{"id": 1, "any": {"$binary": 99999999}}"#, "\"$binary\" holds no value of type data"),
     ])
-    func `values that say their type wrongly are refused`(row: String, expected: String) throws {
+    func `values with a wrong type are rejected`(row: String, expected: String) throws {
         let world = try TransferWorld(Self.schema)
         var options = ImportOptions()
         options.className = "Thing"
@@ -51,7 +53,7 @@ import Transfer
     }
 
     @Test(arguments: [false, true])
-    func `rows made at random are taken or refused`(isUpsert: Bool) throws {
+    func `random rows are imported or rejected`(isUpsert: Bool) throws {
         var random = SeededGenerator(seed: Self.seed)
         for round in 0..<20 {
             let world = try TransferWorld(Self.schema)
@@ -68,7 +70,7 @@ import Transfer
     }
 
     @Test(arguments: ["jsonl", "json", "csv", "lua", "sqlite"])
-    func `files with changed bytes are taken or refused`(format: String) throws {
+    func `files with changed bytes are imported or rejected`(format: String) throws {
         var random = SeededGenerator(seed: Self.seed &+ 1)
         let source = try TransferWorld(Self.schema)
         var options = ImportOptions()
@@ -113,7 +115,7 @@ import Transfer
         #"{"$schema": "x"}"#, #"{"$schema": {}, "Thing": [{"id": 1}]}"#,
         #"{"$other": {"a": null}}"#,
     ])
-    func `a schema that describes no classes is taken or refused`(text: String) throws {
+    func `a random schema is accepted or rejected`(text: String) throws {
         let world = try TransferWorld()
         do {
             try world.take(text, as: "a.json", ImportOptions())

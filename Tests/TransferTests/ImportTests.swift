@@ -16,7 +16,7 @@ import Transfer
         return options
     }
 
-    @Test func `takes lines of JSON, and links to what comes later or was there before`() throws {
+    @Test func `imports JSON Lines with links to later and existing objects`() throws {
         let world = try TransferWorld(Self.dogs)
         let report = try world.take(
             """
@@ -50,7 +50,7 @@ import Transfer
         ("{\"id\": 1, \"name\": \"Rex\", \"owner\": \"Ann\"}", "line 1: links to Person \"Ann\""),
         ("{\"id\": 1, \"name\": \"\\ud800\u{FFFD}\"} x", "line 1, column 20: not JSON: an escape"),
     ])
-    func `says which line is bad and imports nothing`(text: String, expected: String) throws {
+    func `reports the invalid line and imports nothing`(text: String, expected: String) throws {
         let world = try TransferWorld(Self.dogs)
         let said = message { try world.take(text, as: "a.jsonl", dogOptions()) }
         #expect(said.contains(expected), "\(said)")
@@ -58,7 +58,7 @@ import Transfer
         #expect(!world.store.isInWrite)
     }
 
-    @Test func `leaves bad rows out and keeps them in a file`() throws {
+    @Test func `skips invalid rows and writes them to a file`() throws {
         let world = try TransferWorld(Self.dogs)
         var options = dogOptions()
         options.rejects = world.path("rejects.jsonl")
@@ -85,7 +85,7 @@ import Transfer
                 """)
     }
 
-    @Test func `what only a row that was left out links to is not made`() throws {
+    @Test func `objects that only a skipped row links to are not created`() throws {
         let world = try TransferWorld(Self.dogs)
         var options = dogOptions()
         options.rejects = world.path("rejects.jsonl")
@@ -96,7 +96,7 @@ import Transfer
         #expect(try world.store.objects("Person").count() == 0)
     }
 
-    @Test func `links to what never comes are left out and told when bad rows are`() throws {
+    @Test func `links to missing objects are skipped and reported with skip_bad`() throws {
         let world = try TransferWorld(Self.dogs)
         var options = dogOptions()
         options.rejects = world.path("rejects.jsonl")
@@ -108,8 +108,7 @@ import Transfer
         #expect(try world.values("Dog", "owner") == [.null])
     }
 
-    @Test func `objects without primary key are found by their numbers, whatever those are`() throws
-    {
+    @Test func `objects without a primary key are found by any numbers`() throws {
         let world = try TransferWorld(["Node": ["name": "string", "next": "Node"]])
         let numbers: [Int64] = [
             0, 1, 2, 7, 8, 5, 100, 99, 101, .min, .max, -1, 3, 102, 103, .max - 1, 104,
@@ -139,7 +138,7 @@ import Transfer
     }
 
     @Test(arguments: [true, false])
-    func `rows may link to rows anywhere in the file, with or without a primary key`(
+    func `rows can link to rows anywhere in the file, with or without a primary key`(
         hasKey: Bool
     ) throws {
         let key = hasKey ? "string primary" : "string"
@@ -184,7 +183,7 @@ import Transfer
         }
     }
 
-    @Test func `batches leave no object behind that was only linked to`() throws {
+    @Test func `batches create no objects that are only linked`() throws {
         let world = try TransferWorld(Self.dogs)
         var options = dogOptions()
         options.batch = 1
@@ -198,7 +197,7 @@ import Transfer
         #expect(try world.store.objects("Person").count() == 0)
     }
 
-    @Test func `updates by primary key when asked to`() throws {
+    @Test func `updates by primary key on request`() throws {
         let world = try TransferWorld(Self.dogs)
         var options = dogOptions()
         try world.take("{\"id\": 1, \"name\": \"Rex\", \"age\": 3}", as: "a.jsonl", options)
@@ -211,7 +210,7 @@ import Transfer
         #expect(try world.values("Dog", "age") == [.int(3), .null])
     }
 
-    @Test func `commits batches and keeps those before a bad row`() throws {
+    @Test func `commits batches and keeps those before an invalid row`() throws {
         let world = try TransferWorld(Self.dogs)
         var options = dogOptions()
         options.batch = 2
@@ -231,7 +230,7 @@ import Transfer
         #expect(try world.store.objects("Dog").count() == 0)
     }
 
-    @Test func `takes CSV with renamed and left out columns`() throws {
+    @Test func `imports CSV with renamed and omitted columns`() throws {
         let world = try TransferWorld(Self.dogs)
         var options = dogOptions()
         options.names = ["No": "id", "Comment": ""]
@@ -257,7 +256,7 @@ import Transfer
         ("id,name\nx,Rex", "line 2, column 1: 'Dog.id' expects int, got \"x\""),
         ("id,name,id\n1,Rex,2", "two columns are for 'id'"),
     ])
-    func `says what is wrong with a CSV file`(text: String, expected: String) throws {
+    func `reports the error of a CSV file`(text: String, expected: String) throws {
         let world = try TransferWorld(Self.dogs)
         let said = message { try world.take(text, as: "a.csv", dogOptions()) }
         #expect(said.contains(expected), "\(said)")
@@ -267,7 +266,7 @@ import Transfer
         ("id,name\n1,R\u{1}x", "line 2, column 2: 'name' holds bytes that are not UTF-8"),
         ("id,na\u{1}me\n1,Rex", "line 1: the header holds bytes that are not UTF-8"),
     ])
-    func `takes no CSV that is not UTF-8 instead of replacing what it cannot read`(
+    func `refuses CSV with invalid UTF-8 instead of replacing bytes`(
         text: String, expected: String
     ) throws {
         let world = try TransferWorld(Self.dogs)
@@ -282,7 +281,7 @@ import Transfer
         #expect(try world.values("Dog", "id").isEmpty)
     }
 
-    @Test func `finds out the types of a new class`() throws {
+    @Test func `infers the types of a new class`() throws {
         let world = try TransferWorld([:])
         var options = ImportOptions()
         options.className = "City"
@@ -302,7 +301,7 @@ import Transfer
             ])
     }
 
-    @Test func `takes an object of lists, as Realm's tools export it`() throws {
+    @Test func `imports an object of lists, as Realm's tools export it`() throws {
         let world = try TransferWorld([:])
         let report = try world.take(
             """
@@ -325,7 +324,7 @@ import Transfer
         #expect(try world.store.objects("Dog").count() == 0)
     }
 
-    @Test func `files that cannot be read are named`() throws {
+    @Test func `an unreadable file is reported with its name`() throws {
         let world = try TransferWorld(Self.dogs)
         let importer = Importer(into: world.store, dogOptions())
         #expect(

@@ -48,11 +48,11 @@ import Transfer
     }
 
     @Test(arguments: hostile)
-    func `one field comes back as the same text`(text: String) throws {
+    func `exporting a field gives the same text`(text: String) throws {
         _ = try exported([text], TransferWorld([:]))
     }
 
-    @Test func `columns of any fields come back as the same texts`() throws {
+    @Test func `exporting columns gives the same texts`() throws {
         var random = SystemRandomNumberGenerator()
         for round in 0..<300 {
             // A few kinds in each column, so that they often share a type.
@@ -150,7 +150,7 @@ import Transfer
                 "did you mean 'int'?"))
     }
 
-    @Test func `given types allow nil where a value is missing, even in the last row`() throws {
+    @Test func `given types allow nil for a missing value, even in the last row`() throws {
         var options = ImportOptions()
         options.className = "T"
         options.types = ["id": "int", "name": "string", "age": "int"]
@@ -177,7 +177,7 @@ import Transfer
         #expect(try world.types("T").first == "id int?")
     }
 
-    @Test func `a decimal that was guessed is noted, with the way to doubles`() throws {
+    @Test func `a guessed decimal is noted, with the option for doubles`() throws {
         let world = try TransferWorld([:])
         var options = ImportOptions()
         options.className = "T"

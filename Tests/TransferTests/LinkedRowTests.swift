@@ -73,7 +73,7 @@ import Transfer
         #expect(try other.store.verify() == [])
     }
 
-    @Test func `a rejected row leaves no object behind that only it describes`() throws {
+    @Test func `a rejected row creates no objects`() throws {
         let world = try TransferWorld([
             "Dog": ["id": "int primary", "owner": "Person", "age": "int"],
             "Person": ["id": "int primary"],
@@ -103,7 +103,7 @@ import Transfer
                 "links to Person 8"))
     }
 
-    @Test func `an object that links announce must bring the values that it needs`() throws {
+    @Test func `a linked object must have its required values`() throws {
         let schema = [
             "Dog": ["id": "int primary", "owner": "Person"],
             "Person": ["id": "int primary", "name": "string"],

@@ -14,7 +14,7 @@ import Transfer
         "Person": ["name": "string primary"],
     ]
 
-    @Test func `takes rows as calls, in every way that Lua writes values`() throws {
+    @Test func `imports rows as calls, with every form of Lua literals`() throws {
         let world = try TransferWorld(Self.dogs)
         try world.take(
             """
@@ -50,7 +50,7 @@ import Transfer
         "local data = {}\nDog {id = 1, name = 'a'}".replacing("local data = {}\n", with: "")
             + "\nDog {id = 2, name = 'b'}",
     ])
-    func `takes a table that is returned`(text: String) throws {
+    func `imports a returned table`(text: String) throws {
         let world = try TransferWorld(Self.dogs)
         var options = ImportOptions()
         options.className = "Dog"
@@ -77,7 +77,7 @@ import Transfer
         ("\u{1B}Lua", "expected a row"),
         ("do local function part() os.exit() end part() end", "expected data"),
     ])
-    func `refuses what is no data and imports nothing`(text: String, expected: String) throws {
+    func `refuses code other than data and imports nothing`(text: String, expected: String) throws {
         let world = try TransferWorld(Self.dogs)
         var options = ImportOptions()
         options.className = "Dog"
@@ -86,7 +86,7 @@ import Transfer
         #expect(try world.store.objects("Dog").count() == 0)
     }
 
-    @Test func `finds out the types of new classes`() throws {
+    @Test func `infers the types of new classes`() throws {
         let world = try TransferWorld([:])
         let report = try world.take(
             "City {id = 1, name = 'Bern', area = 51}\nCity {id = 2, name = 'Basel', area = 22.5, old = true}",
@@ -98,7 +98,7 @@ import Transfer
             ])
     }
 
-    @Test func `rows are in functions of a thousand`() throws {
+    @Test func `each function contains a thousand rows`() throws {
         let world = try TransferWorld(["T": ["id": "int primary"], "end": ["data": "int"]])
         try world.store.write {
             for id in 0..<2500 { try world.store.create("T", .dictionary(["id": .int(Int64(id))])) }

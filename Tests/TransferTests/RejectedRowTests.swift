@@ -24,7 +24,7 @@ import Transfer
         ("id;v\n1;1\n2;x\n", ";", "id;v\n2;x\n"), ("id,v\n1,1\n", ",", ""),
         ("id,v\n\"1\"x,2\n2,2\n", ",", "id,v\n\"1\"x,2\n"),
     ])
-    func `CSV records keep their quotes, and the header is there once`(
+    func `CSV records keep their quotes, and the header occurs once`(
         text: String, separator: String, expected: String
     ) throws {
         let world = try TransferWorld(Self.schema)
@@ -62,7 +62,7 @@ import Transfer
             "{\"type\":\"FeatureCollection\",\"features\":[\n{\"type\":\"Feature\",\"id\":1,\"properties\":{\"v\":\"x\"}}\n]}\n"
         ),
     ])
-    func `rows of JSON are in the form of their file`(
+    func `JSON rows have the form of their file`(
         name: String, text: String, file: String, expected: String
     ) throws {
         let world = try TransferWorld(Self.schema)
@@ -73,7 +73,7 @@ import Transfer
     }
 
     @Test(arguments: ["csv", "jsonl", "json", "sqlite"])
-    func `what was rejected can be corrected and imported`(ending: String) throws {
+    func `rejected rows can be corrected and imported`(ending: String) throws {
         let source = try TransferWorld([
             "T": ["id": "int primary", "v": "string?"], "Other": ["id": "int primary"],
         ])
@@ -107,7 +107,7 @@ import Transfer
         #expect(reasons.count == 7)
     }
 
-    @Test func `an import that fails in the end leaves no file of rejected rows`() throws {
+    @Test func `a failed import leaves no file of rejected rows`() throws {
         let world = try TransferWorld(Self.schema)
         let options = options(world, "bad.jsonl")
         // The text ends inside a row, so nothing after it can be read.

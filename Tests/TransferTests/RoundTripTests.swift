@@ -63,7 +63,7 @@ import Transfer
     }
 
     @Test(arguments: ["a.jsonl", "a.json", "a.lua", "a.sqlite"])
-    func `a whole store comes back from its export`(name: String) throws {
+    func `importing an export restores a whole store`(name: String) throws {
         let world = try TransferWorld(Self.schema)
         try fill(world.store, 60)
         let format = try TransferFormat(path: name)
@@ -89,7 +89,7 @@ import Transfer
         }
     }
 
-    @Test func `one class comes back from CSV`() throws {
+    @Test func `importing CSV restores a class`() throws {
         var schema = Self.schema
         schema["Thing"]?["part"] = nil
         schema["Thing"]?["parts"] = nil
@@ -115,7 +115,7 @@ import Transfer
         }
     }
 
-    @Test func `an export that fails leaves the file that was there`() throws {
+    @Test func `a failed export keeps the existing file`() throws {
         let world = try TransferWorld(Self.schema)
         _ = try world.write("before", to: "a.csv")
         #expect(
@@ -129,7 +129,7 @@ import Transfer
             }.contains("cannot write /no-such-folder/x.json"))
     }
 
-    @Test func `two who write one file at once do not write into each other's`() throws {
+    @Test func `two exports to one file at the same time do not mix`() throws {
         let world = try TransferWorld(nil)
         let path = world.path("a.txt")
         let first = try FileWriter(path)
@@ -144,7 +144,8 @@ import Transfer
     }
 
     @Test(arguments: ["-", ":", ".", "T", "1", ";"] as [Character])
-    func `Numbers and dates come back from CSV with any separator`(separator: Character) throws {
+    func `Importing CSV with any separator restores numbers and dates`(separator: Character) throws
+    {
         let types = [
             "a": "date", "b": "int", "c": "double", "d": "decimal", "e": "bool", "f": "string",
             "g": "date?",

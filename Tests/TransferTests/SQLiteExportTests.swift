@@ -52,7 +52,10 @@ import Transfer
             })
     }
 
-    @Test func `links are foreign keys, collections of links tables, and the rest JSON`() throws {
+    @Test
+    func `links become foreign keys, collections of links tables, and other collections JSON`()
+        throws
+    {
         let world = try zoo()
         let path = world.path("a.sqlite")
         #expect(try Exporter(.store(world.store), as: .sqlite).write(to: path) == 4)
@@ -88,7 +91,7 @@ import Transfer
                 == ["0"])
     }
 
-    @Test func `a whole store comes back with everything`() throws {
+    @Test func `a whole store is restored completely`() throws {
         let world = try zoo()
         let path = world.path("a.sqlite")
         _ = try Exporter(.store(world.store), as: .sqlite).write(to: path)
@@ -127,7 +130,7 @@ import Transfer
     }
 
     @Test(arguments: SQLiteDates.allCases)
-    func `dates come back from each way to keep them`(way: SQLiteDates) throws {
+    func `dates are restored from each encoding`(way: SQLiteDates) throws {
         let world = try TransferWorld(["T": ["id": "int primary", "d": "date"]])
         let moments = [0, 1_000_000, -1_500_000, 1_600_000_000_123_000].map(
             Timestamp.init(microseconds:))
@@ -150,7 +153,7 @@ import Transfer
         #expect(back.count == moments.count)
     }
 
-    @Test func `names that differ in case only are distinguished`() throws {
+    @Test func `names that differ only in case are distinguished`() throws {
         let world = try TransferWorld()
         try world.store.define([
             ClassSchema(
@@ -173,7 +176,7 @@ import Transfer
         #expect(try other.values("DOG", "select") == [.int(1)])
     }
 
-    @Test func `a database that is in use, or cannot be written, stays as it was`() throws {
+    @Test func `a locked or read-only database is unchanged`() throws {
         let world = try zoo()
         let path = try world.write("before", to: "a.sqlite")
         let log = try world.write("", to: "a.sqlite-wal")
@@ -191,7 +194,7 @@ import Transfer
         #expect(message { _ = try stopped.write(to: world.path("b.sqlite")) } == "stopped")
     }
 
-    @Test func `Collections of links go into renamed classes and properties`() throws {
+    @Test func `Collections of links are imported into renamed classes and properties`() throws {
         let world = try TransferWorld([
             "Box": ["id": "int primary", "parts": "Part[]"], "Part": ["id": "int primary"],
         ])

@@ -47,7 +47,7 @@ import Transfer
             ])
     }
 
-    @Test func `values that do not fit the declared type make it another one`() throws {
+    @Test func `values that do not fit the declared type change it`() throws {
         let world = try TransferWorld([:])
         try take(
             world,
@@ -63,7 +63,8 @@ import Transfer
         #expect(try world.values("Odd", "big") == [.int(9_007_199_254_740_993), .double(0.5)])
     }
 
-    @Test func `foreign keys become links, also forwards, in circles and to the own table`() throws
+    @Test func `foreign keys become links, also to later rows, in cycles and to the same table`()
+        throws
     {
         let world = try TransferWorld([:])
         try take(
@@ -123,7 +124,7 @@ import Transfer
             ])
     }
 
-    @Test func `tables are chosen and named, columns renamed and left out`() throws {
+    @Test func `tables can be selected and renamed, columns renamed and omitted`() throws {
         let world = try TransferWorld([:])
         let statements = """
             CREATE TABLE people (id INTEGER PRIMARY KEY, name TEXT, secret TEXT);
@@ -149,9 +150,7 @@ import Transfer
                 .hasPrefix("there is no table 'cats'"))
     }
 
-    @Test func `rows go into a class that exists, and bad ones are named by table and rowid`()
-        throws
-    {
+    @Test func `rows are imported into an existing class, invalid ones reported by rowid`() throws {
         let world = try TransferWorld([
             "Dog": ["id": "int primary", "name": "string", "owner": "Person"],
             "Person": ["name": "string primary"],
@@ -173,7 +172,7 @@ import Transfer
                 "\"table\":\"dog\",\"row\":5"))
     }
 
-    @Test func `rows update objects when asked to`() throws {
+    @Test func `rows update objects on request`() throws {
         let world = try TransferWorld([:])
         try take(
             world,
@@ -187,7 +186,7 @@ import Transfer
         #expect(try world.values("Dog", "name") == [.string("Max"), .string("Cleo")])
     }
 
-    @Test func `a dry run, and an import that fails, leave no class behind`() throws {
+    @Test func `a dry run and a failed import leave no class`() throws {
         let world = try TransferWorld([:])
         let statements = """
             CREATE TABLE dog (id INTEGER PRIMARY KEY, owner INTEGER REFERENCES person);
@@ -209,7 +208,9 @@ import Transfer
         ("julian", "2440588.5", "1970-01-02T00:00:00Z"),
         ("text", "'1970-01-03'", "1970-01-03T00:00:00Z"),
     ])
-    func `dates are read as asked for`(way: String, stored: String, expected: String) throws {
+    func `dates are imported with the requested encoding`(
+        way: String, stored: String, expected: String
+    ) throws {
         let world = try TransferWorld([:])
         try take(world, "CREATE TABLE t (d DATE); INSERT INTO t VALUES (\(stored));") {
             $0.dates = SQLiteDates(rawValue: way)
@@ -239,7 +240,8 @@ import Transfer
         ("float", "0.1", Value.float(0.1)), ("float", "0.10000000149011612", .float(0.1)),
         ("double", "9007199254740992", .double(9_007_199_254_740_992)), ("int", "2.0", .int(2)),
     ])
-    func `a value that fits exactly is taken`(type: String, stored: String, value: Value) throws {
+    func `a value that fits exactly is imported`(type: String, stored: String, value: Value) throws
+    {
         let world = try TransferWorld(["T": ["id": "int primary", "v": type]])
         try take(
             world,
@@ -280,7 +282,7 @@ import Transfer
         #expect(said.contains("--dates milliseconds"), "\(said)")
     }
 
-    @Test func `text that is not UTF-8 names its column, and leaves no row behind`() throws {
+    @Test func `invalid UTF-8 is an error with its column, and no row is imported`() throws {
         let world = try TransferWorld([:])
         let said = message {
             try take(
@@ -292,7 +294,7 @@ import Transfer
         #expect(world.store.view.schema.classes.isEmpty)
     }
 
-    @Test func `an interrupted write names the journal and the remedy`() throws {
+    @Test func `an interrupted write is an error with the journal and the solution`() throws {
         let world = try TransferWorld([:])
         let path = try world.database("CREATE TABLE t (id INTEGER PRIMARY KEY);")
         // A journal of a killed process; only a writer can roll it back.
@@ -322,7 +324,7 @@ import Transfer
         #expect(!world.store.isInWrite)
     }
 
-    @Test func `names that no class can have are made ones that can`() throws {
+    @Test func `invalid class names are replaced by valid ones`() throws {
         let world = try TransferWorld([:])
         try take(
             world,

@@ -180,7 +180,7 @@ struct PostgresExportTests {
         #expect(try database.query("SELECT id FROM \"Dog\" ORDER BY id") == ["1", "2", "3"])
     }
 
-    @Test func `an export that fails leaves the database as it was`() throws {
+    @Test func `a failed export does not change the database`() throws {
         let world = try TransferWorld([
             "Dog": ["id": "int primary", "name": "string", "any": "mixed"]
         ])
@@ -256,7 +256,7 @@ struct PostgresExportTests {
             ])
     }
 
-    @Test func `names longer than PostgreSQL keeps are refused`() throws {
+    @Test func `names longer than PostgreSQL's limit are refused`() throws {
         let name = String(repeating: "a", count: 64)
         let world = try TransferWorld(["Dog": [name: "int"]])
         let database = try PostgresWorld()
@@ -266,7 +266,7 @@ struct PostgresExportTests {
                     "PostgreSQL names have at most 63 bytes; the property name '\(name)' has 64"))
     }
 
-    @Test func `numbers in the binary form are those of their text`() throws {
+    @Test func `binary numbers equal their text`() throws {
         let database = try PostgresWorld("CREATE TABLE n (id bigint, value numeric)")
         var texts = [
             "0", "-0", "1", "10000", "9999", "0.0001", "0.00001", "NaN", "Infinity", "-Infinity",

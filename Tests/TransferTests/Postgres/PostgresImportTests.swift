@@ -70,7 +70,7 @@ struct PostgresImportTests {
         #expect(try first.value("twice") == .int(14))
     }
 
-    @Test func `foreign keys become links, also to rows that come later`() throws {
+    @Test func `foreign keys become links, also to later rows`() throws {
         let database = try PostgresWorld(
             """
             CREATE TABLE people (id bigint PRIMARY KEY, boss_id bigint REFERENCES people);
@@ -91,7 +91,7 @@ struct PostgresImportTests {
                 .count() == 1)
     }
 
-    @Test func `composite keys become a text key that links find`() throws {
+    @Test func `composite keys become a text key that links use`() throws {
         let database = try PostgresWorld(
             """
             CREATE TABLE orders (shop text, number integer, total numeric, PRIMARY KEY (shop, number));
@@ -127,7 +127,7 @@ struct PostgresImportTests {
             .contains("did you mean 'number'?"))
     }
 
-    @Test func `values that a store cannot hold are errors by row`() throws {
+    @Test func `values that a store cannot contain are errors for each row`() throws {
         let database = try PostgresWorld(
             """
             CREATE TABLE a (id integer PRIMARY KEY, value numeric);
@@ -181,7 +181,7 @@ struct PostgresImportTests {
         #expect(try world.values("Dog", "tags") == [.list([.string("a")]), .list([])])
     }
 
-    @Test func `views, partitions and strange names are read`() throws {
+    @Test func `views, partitions and unusual names are imported`() throws {
         let database = try PostgresWorld(
             """
             CREATE TABLE "we""ird Table" ("the id" integer PRIMARY KEY, "sélect" text);
@@ -202,7 +202,7 @@ struct PostgresImportTests {
         #expect(try read(database, into: other) { $0.tables = ["short"] }.created == 1)
     }
 
-    @Test func `tables that were changed after an export are read as the database has them`() throws
+    @Test func `tables that were changed after an export are imported with their new form`() throws
     {
         let world = try TransferWorld(["Dog": ["id": "int primary", "name": "string"]])
         try world.store.write {
