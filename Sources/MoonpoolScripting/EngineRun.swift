@@ -1,7 +1,7 @@
 import LuaHost
 import Synchronization
 
-/// One run of an engine, and its cancellation from elsewhere.
+/// One run of an engine, which another thread can cancel.
 final class EngineRun: Sendable {
     private enum Phase { case waiting, running, over, canceled }
 
@@ -14,7 +14,7 @@ final class EngineRun: Sendable {
         self.usage = usage
     }
 
-    /// Does the work on the engine's thread, unless it was canceled before.
+    /// Does the work on the engine's thread, unless it was already canceled.
     func perform<Value: Sendable>(
         _ body: (ScriptContext) throws -> Value, in context: ScriptContext,
         _ delivery: EngineDelivery<Value>
@@ -40,12 +40,12 @@ final class EngineRun: Sendable {
         }
     }
 
-    /// Stops the run, or sees to it that it never begins.
+    /// Stops the run, or prevents its start.
     func cancel() {
         phase.withLock { phase in
             switch phase {
             case .waiting: phase = .canceled
-            // Before the run can be over: the stop would hit the next one.
+            // Runs before the run can end; otherwise the stop would affect the next run.
             case .running:
                 phase = .canceled
                 script.stopRunning()
@@ -55,9 +55,9 @@ final class EngineRun: Sendable {
     }
 }
 
-/// Where the result of a run goes, once.
+/// Receives the result of a run, once.
 ///
-/// A job that is dropped because the engine has ended drops this with it, which resumes the waiting caller.
+/// If the engine has ended, dropping the job releases this object, which resumes the waiting caller.
 final class EngineDelivery<Value: Sendable>: Sendable {
     private let continuation: Mutex<CheckedContinuation<Value, any Error>?>
 

@@ -2,7 +2,7 @@ import EventLoops
 import LuaHost
 import Synchronization
 
-/// Reads the arguments of a call one after the other, converted.
+/// Reads and converts the arguments of a call, one after the other.
 final class ArgumentReader {
     let values: [LuaValue]
     private let context: ScriptContext
@@ -15,7 +15,9 @@ final class ArgumentReader {
         self.signature = signature
     }
 
-    /// The next argument; an error names it by its number and its name.
+    /// Returns the next argument.
+    ///
+    /// An error contains its number and name.
     func next<Value: ScriptConvertible>(_ type: Value.Type) throws(LuaArgumentError) -> Value {
         let value = index < values.count ? values[index] : .nil
         index += 1
@@ -33,7 +35,7 @@ final class ArgumentReader {
 }
 
 extension LuaCall {
-    /// The arguments of a call from this one on, to be converted.
+    /// The remaining arguments of a call, which are not converted yet.
     borrowing func reader(
         from first: Int = 1, _ signature: FunctionSignature
     ) throws -> (ArgumentReader, ScriptContext) {
@@ -43,15 +45,15 @@ extension LuaCall {
 }
 
 extension ScriptContext {
-    /// The script whose state this is.
+    /// The script of this state.
     static func of(_ state: LuaState) throws -> ScriptContext {
         guard let context = state.host as? ScriptContext else { throw ScriptFailure.closed }
         return context
     }
 
-    /// Waits for work on another thread while the loop continues to run observers, timers and other runs.
+    /// Waits for work on another thread, while the loop continues with observers, timers and other runs.
     ///
-    /// When the script is stopped the work is canceled and not waited for.
+    /// If the script is stopped, cancels the work and does not wait for it.
     func wait<Value: Sendable>(
         for work: @escaping @Sendable () async throws -> Value
     ) throws -> Value {

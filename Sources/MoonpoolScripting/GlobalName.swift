@@ -1,6 +1,6 @@
 import LuaHost
 
-/// A global's name, with the tables that it is in: `add`, `app.config.get`.
+/// The name of a global, with the tables that contain it: `add`, `app.config.get`.
 struct GlobalName: Sendable {
     let tables: [String]
     let name: String
@@ -32,7 +32,9 @@ struct GlobalName: Sendable {
     }
 }
 
-/// The name and the parameters of a function: `add(a, b)`; a name alone leaves the parameters without names.
+/// The name and the parameters of a function: `add(a, b)`.
+///
+/// With only a name, the parameters have no names.
 struct FunctionSignature: Sendable {
     let name: String
     let parameters: [String]
@@ -63,7 +65,9 @@ struct FunctionSignature: Sendable {
 }
 
 extension FunctionSignature {
-    /// For declarations in Swift, where a bad signature is a mistake of the program: a name without parameters then.
+    /// For declarations in Swift.
+    ///
+    /// An invalid signature is an error of the program; the name is then the text before the parenthesis.
     init(lenient text: String) {
         do throws(LuaArgumentError) {
             self = try FunctionSignature(text)
@@ -76,7 +80,9 @@ extension FunctionSignature {
 }
 
 extension ScriptContext {
-    /// A global by its name; setting makes the tables that it is in.
+    /// A global by its name.
+    ///
+    /// Setting it creates the tables that contain it.
     subscript(name: GlobalName) -> LuaValue {
         get {
             var table = state.globals
@@ -109,7 +115,7 @@ extension ScriptContext {
         return try function.call(arguments.map { try $0.toLua(in: self) })
     }
 
-    /// Compiles a file, which the host names.
+    /// Compiles a file of the host.
     func load(file path: String) throws -> LuaFunction {
         try Self.chunk(path, name: "@" + path, state)
     }

@@ -2,7 +2,7 @@ import Moonpool
 import ObjectStore
 import StoreBindings
 
-// The lists, sets and maps of live objects, which functions of Swift and scripts change in place.
+// The lists, sets and maps of live objects, which Swift functions and scripts change in place.
 
 extension StoredType {
     fileprivate var elementAnnotation: String {
@@ -19,7 +19,7 @@ extension StoredType {
     }
 }
 
-/// Converts the engine's value behind a Lua value with the typed store that it belongs to.
+/// Converts the engine's value of a Lua value, with the typed store of the value.
 private func convert<Engine, Typed: ScriptConvertible>(
     _ operand: ScriptOperand, _ context: ScriptContext,
     _ engine: (Inspection) -> (Engine, ObjectSource)?,
@@ -46,7 +46,7 @@ extension Moonpool.LiveList: ScriptConvertible {
     public static var scriptAnnotation: String {
         "moonpool.List<\(Element.storedType.elementAnnotation)>"
     }
-    /// A list with elements of this type; not one of a frozen version.
+    /// A live list with elements of this type.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> Moonpool.LiveList<Element>
     {
@@ -69,7 +69,7 @@ extension Moonpool.LiveSet: ScriptConvertible {
     public static var scriptAnnotation: String {
         "moonpool.Set<\(Element.storedType.elementAnnotation)>"
     }
-    /// A set with elements of this type; not one of a frozen version.
+    /// A live set with elements of this type.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> Moonpool.LiveSet<Element>
     {
@@ -92,7 +92,7 @@ extension Moonpool.LiveMap: ScriptConvertible {
     public static var scriptAnnotation: String {
         "moonpool.Map<\(Element.storedType.elementAnnotation)>"
     }
-    /// A map with values of this type; not one of a frozen version.
+    /// A live map with values of this type.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> Moonpool.LiveMap<Element>
     {

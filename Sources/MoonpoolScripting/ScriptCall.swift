@@ -39,9 +39,9 @@ public struct ScriptCall<State: Sendable> {
         return box
     }
 
-    /// The store that the scripts know by a global name.
+    /// Returns the store with this global name in scripts.
     ///
-    /// Throws `invalid_argument` if there is none.
+    /// Throws `invalid_argument` if the store does not exist.
     public func store(_ name: String = "store") throws -> Moonpool.Store {
         let global = context[try GlobalName(name)]
         guard case .store(let handle)? = context.storeModule.inspect(global) else {
@@ -50,11 +50,11 @@ public struct ScriptCall<State: Sendable> {
         return HostStores.of(context).store(handle.store)
     }
 
-    /// Writes in the script's open write, or in a write of its own.
+    /// Runs the body in the script's open write, or in a new write.
     ///
-    /// `store` is that of the first live argument unless another one is passed; without a live argument the engine's only store. In an open
-    /// write of the script an error leaves what was written to the script, which rolls its write back unless it catches the error.
-    /// Throws as `writeNow` of a store.
+    /// The default `store` is the store of the first live argument, or without a live argument, the engine's only
+    /// store. In an open write of the script, an error does not roll back the changes; the script rolls back its write
+    /// unless it catches the error. Throws the errors of `writeNow` of a store.
     @discardableResult  // because most writes are made for what they change
     public func write<R>(
         in store: Moonpool.Store? = nil, _ body: (Transaction) throws -> R
@@ -62,7 +62,7 @@ public struct ScriptCall<State: Sendable> {
         try (store ?? defaultStore()).writeJoining(body)
     }
 
-    /// Writes in the script's open write, or in a write of its own.
+    /// Runs the body in the script's open write, or in a new write.
     ///
     /// See ``write(in:_:)``.
     public func write(
@@ -138,7 +138,8 @@ extension ScriptEngine {
 
     /// Registers a Swift function that uses the host's state or writes.
     ///
-    /// Otherwise as ``register(_:_:)``. Throws `invalid_argument` if the engine's state is of another type.
+    /// In all other respects, it equals ``register(_:_:)``. Throws `invalid_argument` if the engine's state is of
+    /// another type.
     public func register<
         State: Sendable, each Argument: ScriptConvertible, Value: ScriptConvertible
     >(

@@ -12,7 +12,7 @@ import LuaHost
 /// }
 /// ```
 public protocol ScriptObject: AnyObject, ScriptValue {
-    /// The members that scripts can use; the same declaration each time.
+    /// The members that scripts can use. It must return the same declaration each time.
     static var scriptClass: ScriptClass<Self> { get }
 }
 
@@ -24,7 +24,7 @@ public final class ScriptClass<Object: AnyObject & Sendable>: Sendable {
     let constructor: (@Sendable (borrowing LuaCall) throws -> Object)?
     let stub: ClassStub
 
-    /// A declaration: at most one `.new`, methods and properties.
+    /// Declares a class with methods, properties and at most one `.new`.
     public init(_ name: String, _ members: [ScriptMember<Object>]) {
         self.name = name
         var methods: [LuaMethod<Object>] = []
@@ -43,7 +43,7 @@ public final class ScriptClass<Object: AnyObject & Sendable>: Sendable {
     }
 }
 
-/// One thing that scripts can do with an object.
+/// A constructor, method or property for scripts.
 public struct ScriptMember<Object: AnyObject & Sendable>: Sendable {
     enum Kind: Sendable {
         case constructor(@Sendable (borrowing LuaCall) throws -> Object)
@@ -171,14 +171,18 @@ extension ScriptObject {
         return object
     }
 
-    /// The object; each time it is given it is equal to itself, also in Lua.
+    /// Passes the object to Lua.
+    ///
+    /// All Lua values of the same object are equal.
     public func toScript(in conversion: ScriptConversion) -> ScriptOperand {
         ScriptOperand(conversion.context.state.userdata(self, Self.scriptClass.lua))
     }
 }
 
 extension ScriptEngine {
-    /// Gives the scripts a class: a global of its name, with which objects are made if the class has a `.new`.
+    /// Registers a class for scripts.
+    ///
+    /// It becomes a global with the name of the class, which creates objects if the class has a `.new`.
     ///
     /// Takes effect before the next run. Throws `invalid_argument` for an invalid name.
     public func register<Object: ScriptObject>(_ type: Object.Type) throws {
@@ -194,7 +198,7 @@ extension ScriptEngine {
                 }
                 table["new"] = .function(state.makeFunction("new", make))
                 let metatable = state.makeTable(fields: 1)
-                // Called with the table itself first.
+                // The first argument is the table itself.
                 metatable["__call"] =
                     (try? state.run(
                         "local new = ... return function(_, ...) return new(...) end",

@@ -21,7 +21,9 @@ public struct ScriptCoded<Value: Codable & Sendable>: ScriptValue {
     public static var scriptTypeName: String { "\(Value.self)" }
     /// `table`.
     public static var scriptAnnotation: String { "table" }
-    /// Decodes a table; a mismatch names the field.
+    /// Decodes a table.
+    ///
+    /// The error of a mismatch contains the field.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> ScriptCoded
     {
@@ -56,7 +58,7 @@ enum ScriptTree {
             leaf: context.storeModule.plainValue)
     }
 
-    /// Copies a Lua value; `leaf` returns nil for what is not a leaf.
+    /// Copies a Lua value; `leaf` returns nil for a value that is not a leaf.
     static func walk<Tree>(
         _ value: LuaValue, _ expected: String, depth: Int = 0, list makeList: ([Tree]) -> Tree,
         map makeMap: ([String: Tree]) -> Tree, leaf: (LuaValue) -> Tree?
@@ -105,8 +107,8 @@ enum ScriptTree {
 
     /// Encodes a value.
     ///
-    /// Throws `out_of_range` for an integer beyond Lua's 64 bits, `invalid_argument` for another value that cannot be encoded, and
-    /// what the value itself throws.
+    /// Throws `out_of_range` for an integer beyond Lua's 64 bits, `invalid_argument` for another value that cannot be
+    /// encoded, and the errors of the value's own encoding.
     static func encode(_ value: some Encodable) throws -> Value {
         do { return try TreeEncoder([]).wrap(value) } catch let error as EncodingError {
             guard case .invalidValue(let invalid, _) = error else { throw error }
@@ -116,7 +118,7 @@ enum ScriptTree {
         }
     }
 
-    /// The reason of a decoding or encoding error with the path of the field.
+    /// Returns the reason of a decoding or encoding error with the path of the field.
     static func describe(_ error: any Error) -> String {
         func place(_ path: [any CodingKey]) -> String {
             path.map { $0.intValue.map { "[\($0 + 1)]" } ?? ".\($0.stringValue)" }.joined()

@@ -1,8 +1,9 @@
 import LuaHost
 
-/// A value that Swift functions receive from scripts and return to them.
+/// A value that Swift functions can receive from scripts and return to scripts.
 ///
-/// Besides each ``ScriptValue``: live objects, results and lists of the script's stores, which belong to the engine's thread.
+/// These are all types that conform to ``ScriptValue``, and the live objects, results and collections of the script's
+/// stores, which belong to the engine's thread.
 ///
 /// ```swift
 /// try engine.register("vaccinate(dog, at)") { (dog: Live<Dog>, at: Date) in dog.vaccinated = at }
@@ -12,11 +13,11 @@ public protocol ScriptConvertible: SendableMetatype {
     static var scriptTypeName: String { get }
     /// The type in annotations of LuaLS: `integer?`, `string[]`.
     ///
-    /// By default the name of the type if that is a type of Lua, otherwise `any`.
+    /// The default is the type's name if it is a Lua type, otherwise `any`.
     static var scriptAnnotation: String { get }
     /// Converts a Lua value.
     ///
-    /// Throws if the value has another type. Converts only what Lua itself converts.
+    /// Throws if the value has another type. It makes only the conversions that Lua itself makes.
     static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> Self
     /// Converts this value to Lua.
@@ -24,7 +25,7 @@ public protocol ScriptConvertible: SendableMetatype {
 }
 
 extension ScriptConvertible {
-    /// The name of the type if that is a type of Lua, otherwise `any`.
+    /// The type's name if it is a Lua type, otherwise `any`.
     public static var scriptAnnotation: String {
         let known = ["boolean", "integer", "number", "string", "function", "table"]
         return known.contains(scriptTypeName) ? scriptTypeName : "any"

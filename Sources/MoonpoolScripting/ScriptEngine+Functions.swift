@@ -1,15 +1,17 @@
 import LuaHost
 
-// Functions of Swift as functions of Lua. There is one `register` for each kind: with and without a result, async or not.
+// Swift functions as Lua functions. There is one `register` for each kind: with and without a result, async or not.
 
 extension ScriptEngine {
-    /// Gives the scripts a Swift function.
+    /// Registers a Swift function for scripts.
     ///
-    /// The signature is what they call it, with names of its parameters for messages: `add(a, b)`, or `app.add(a, b)` in
-    /// a table. Arguments are converted; one of another type is a Lua error that names it. What the function throws is
-    /// raised in Lua, with `code` and `message`, and is `ScriptFailure.underlying` where it comes out again.
+    /// The signature is the name in Lua, with names of the parameters for messages: `add(a, b)`, or `app.add(a, b)` in
+    /// a table. Arguments are converted. An argument of a wrong type raises a Lua error that contains its name. An
+    /// error of the function is raised in Lua with `code` and `message`. If the script does not catch it, it is the
+    /// `underlying` error of the `ScriptFailure`.
     ///
-    /// Called on the engine's thread. Takes effect before the next run. Throws `invalid_argument` for a bad signature.
+    /// The function is called on the engine's thread. The function is available from the next run on. Throws
+    /// `invalid_argument` for an invalid signature.
     public func register<each Argument: ScriptConvertible, Value: ScriptConvertible>(
         _ signature: String, _ body: @escaping @Sendable (repeat each Argument) throws -> Value
     ) throws {
@@ -22,7 +24,7 @@ extension ScriptEngine {
         }
     }
 
-    /// Gives the scripts a Swift function without a result.
+    /// Registers a Swift function without a result for scripts.
     public func register<each Argument: ScriptConvertible>(
         _ signature: String, _ body: @escaping @Sendable (repeat each Argument) throws -> Void
     ) throws {
@@ -35,13 +37,13 @@ extension ScriptEngine {
         }
     }
 
-    /// Gives the scripts an asynchronous Swift function; to them it is a function like any other.
+    /// Registers an asynchronous Swift function for scripts, which call it like any other function.
     ///
-    /// The script waits as in `moonpool.sleep`: its observers, timers and other runs continue meanwhile. When the
-    /// script is stopped, the function's task is canceled.
+    /// The script waits as in `moonpool.sleep`, while its observers, timers and other runs continue. If the script is
+    /// stopped, the function's task is canceled.
     ///
-    /// The function runs outside of the engine's thread. It cannot take or return live objects; the compiler refuses them. Use an
-    /// `ObjectID` and a store of the function's own.
+    /// The function runs outside of the engine's thread. The compiler does not allow live objects as arguments or
+    /// results. Use an `ObjectID` and a separate store in the function.
     public func register<each Argument: ScriptValue, Value: ScriptValue>(
         _ signature: String,
         _ body: @escaping @Sendable (repeat each Argument) async throws -> Value
@@ -56,7 +58,7 @@ extension ScriptEngine {
         }
     }
 
-    /// Gives the scripts an asynchronous Swift function without a result.
+    /// Registers an asynchronous Swift function without a result for scripts.
     public func register<each Argument: ScriptValue>(
         _ signature: String,
         _ body: @escaping @Sendable (repeat each Argument) async throws -> Void

@@ -2,13 +2,13 @@ import LuaHost
 import Moonpool
 import ObjectStore
 
-// Results of runs as Codable values and as models. The pairs of protocols settle which one is meant.
+// Results of runs as Codable values and as models. The combinations of protocols select the overload.
 
 extension ScriptEngine {
     /// Runs a chunk of Lua and decodes its first result, a table, as a Codable value.
     ///
-    /// The value is decoded in the caller's isolation and need not be Sendable. Throws as ``run(_:named:)``, and `type_mismatch` with the
-    /// path of the field.
+    /// The value is decoded in the caller's isolation and need not be Sendable. Throws the errors of ``run(_:named:)``,
+    /// and `type_mismatch` with the path of the field.
     nonisolated(nonsending) public func run<D: Decodable>(
         _ source: String, named name: String = "script", as type: D.Type = D.self
     ) async throws -> D {
@@ -33,7 +33,7 @@ extension ScriptEngine {
 
     /// Runs a chunk of Lua whose first result is an object, and returns its plain value.
     ///
-    /// Throws as ``run(_:named:)``, and `type_mismatch` for another result.
+    /// Throws the errors of ``run(_:named:)``, and `type_mismatch` for another result.
     public func run<M: Model>(
         _ source: String, named name: String = "script", as type: M.Type = M.self
     ) async throws -> M {
@@ -59,8 +59,8 @@ extension ScriptEngine {
 
     /// Sets a global to a Codable value as a table.
     ///
-    /// Takes effect before the next run. Throws `invalid_argument` for a name that is not a Lua name, `out_of_range` for an
-    /// integer beyond Lua's 64 bits, and what the value's own encoding throws.
+    /// Takes effect before the next run. Throws `invalid_argument` for a name that is not a Lua name, `out_of_range`
+    /// for an integer beyond Lua's 64 bits, and the errors of the value's own encoding.
     public func set(_ name: String, encoding value: some Encodable) throws {
         let name = try GlobalName(name)
         let tree = try ScriptTree.encode(value)
@@ -74,16 +74,16 @@ extension ScriptEngine {
 
     /// Defines a module for `require`, from source text.
     ///
-    /// If the module is loaded already, the table that scripts hold gets the new contents. If the new code does not compile or fails, the
-    /// old module stays and the error is thrown.
+    /// If the module is already loaded, its table gets the new contents. If the new code does not compile or fails, the
+    /// old module remains and the error is thrown.
     public func load(_ module: String, source: String) async throws {
         try await perform { try $0.defineModule(module, source: source) }
     }
 
-    /// Loads a module again: with the source that ``load(_:source:)`` was given, or from its file.
+    /// Loads a module again, from the source of ``load(_:source:)`` or from its file.
     ///
-    /// The table that scripts hold gets the new contents. If the new code does not compile or fails, the old module stays and the error is
-    /// thrown.
+    /// The table of the module gets the new contents. If the new code does not compile or fails, the old module remains
+    /// and the error is thrown.
     public func reload(_ module: String) async throws {
         try await perform { try $0.reloadModule(module) }
     }

@@ -4,13 +4,13 @@ import Moonpool
 import ObjectStore
 import StoreBindings
 
-// A Lua host inside of a Swift program.
+// A Lua host inside a Swift program.
 //
-// For programs whose users write scripts. An engine is a script whose loop runs until it is closed: chunks run one
-// after the other, functions and classes of Swift are globals, observers and timers run between the chunks.
+// It is for programs whose users write scripts. An engine is a script whose loop runs until it is closed. Chunks run
+// one after the other, Swift functions and classes are globals, and observers and timers run between the chunks.
 //
-// Threads: an engine may be used from any thread and any task; everything of Lua happens on the engine's own thread.
-// What crosses are values (`ScriptValue`).
+// Threads: an engine is usable on any thread and in any task; all Lua code runs on the engine's own thread. Only values
+// (`ScriptValue`) pass between threads.
 //
 // Caveats:
 // * A chunk that waits (`moonpool.sleep`, an async function of Swift) lets others of the same engine run meanwhile, above
@@ -18,7 +18,7 @@ import StoreBindings
 //   Engines that share a thread do not wait for each other (`LoopStrand`).
 // * Stopping one run also stops those below it on the stack.
 
-/// A Lua state with a thread of its own, for scripts in a Swift program.
+/// A Lua state with its own thread, for scripts in a Swift program.
 ///
 /// ```swift
 /// let engine = try ScriptEngine(.sandboxed)
@@ -26,19 +26,19 @@ import StoreBindings
 /// let sum = try await engine.run("return add(1, 2)", as: Int.self)
 /// ```
 ///
-/// Usable on any thread. Ends with its last reference, or when it is closed.
+/// An engine is usable on any thread. It ends with its last reference, or when it is closed.
 public final class ScriptEngine: Sendable {
     let script: Script
     /// The type of the host's state; nil without one.
     let stateType: Any.Type?
-    /// What the host has given the scripts.
+    /// The declarations that the host has registered.
     let stubRegistry = StubRegistry()
     private let counter = UsageCounter()
 
-    /// Starts an engine: `.sandboxed` for scripts of strangers; by default they may do what `lua` may.
+    /// Starts an engine: `.sandboxed` for untrusted scripts; by default, scripts have the rights of `lua`.
     ///
-    /// With `threads` it shares a thread with other engines; else it has one of its own. Throws what the system refuses: threads, file
-    /// descriptors.
+    /// With `threads`, it shares a thread with other engines; otherwise it has its own thread. Throws `limit_exceeded`
+    /// if the system has no threads or file descriptors left.
     public init(
         _ configuration: ScriptConfiguration = ScriptConfiguration(name: "engine"),
         on threads: ScriptThreads? = nil
@@ -47,9 +47,9 @@ public final class ScriptEngine: Sendable {
         script = try Self.start(configuration, threads) { _ in }
     }
 
-    /// Starts an engine with a state of the host, which registered functions find in their ``ScriptCall``.
+    /// Starts an engine with a state of the host, which registered functions can read in their ``ScriptCall``.
     ///
-    /// Throws what the system refuses: threads, file descriptors.
+    /// Throws `limit_exceeded` if the system has no threads or file descriptors left.
     public init<State: Sendable>(
         _ configuration: ScriptConfiguration = ScriptConfiguration(name: "engine"), state: State,
         on threads: ScriptThreads? = nil
@@ -75,7 +75,7 @@ public final class ScriptEngine: Sendable {
         return try Script(configuration, on: threads, main: main)
     }
 
-    /// The code and the message of an error that a function of the host throws.
+    /// Returns the code and the message of an error that a host function throws.
     private static func describe(_ error: any Error) -> (code: String, message: String)? {
         (error as? any MoonpoolError).map { ($0.code.rawValue, $0.message) }
     }
@@ -84,10 +84,10 @@ public final class ScriptEngine: Sendable {
 
     // MARK: - Running
 
-    /// Runs a chunk of Lua whose results do not matter.
+    /// Runs a chunk of Lua and ignores its results.
     ///
-    /// Canceling the task stops the chunk. `name` is what messages call it. Throws ``/ScriptHost/ScriptFailure``, and `CancellationError`
-    /// when the task was canceled.
+    /// Canceling the task stops the chunk. `name` is its name in messages. Throws ``/ScriptHost/ScriptFailure``, and
+    /// `CancellationError` if the task was canceled.
     public func run(_ source: String, named name: String = "script") async throws {
         try await perform { context in
             _ = try context.state.load(source, name: "=" + name).call([])
@@ -96,7 +96,7 @@ public final class ScriptEngine: Sendable {
 
     /// Runs a chunk of Lua and converts its first result.
     ///
-    /// Throws as ``run(_:named:)`` does, and `type_mismatch` when the result is something else.
+    /// Throws the errors of ``run(_:named:)``, and `type_mismatch` for a result of another type.
     public func run<Value: ScriptValue>(
         _ source: String, named name: String = "script", as type: Value.Type = Value.self
     ) async throws -> Value {
@@ -108,7 +108,8 @@ public final class ScriptEngine: Sendable {
 
     /// Runs a file of Lua; `arguments` are its `...`.
     ///
-    /// The host names the file, so the script's own rights do not matter here. Throws as ``run(_:named:)`` does.
+    /// The rights of the script do not apply, because the host specifies the file. Throws the errors of
+    /// ``run(_:named:)``.
     public func run(file path: String, arguments: [String] = []) async throws {
         try await perform { context in
             _ = try context.load(file: path).call(arguments.map(LuaValue.text))
@@ -128,7 +129,7 @@ public final class ScriptEngine: Sendable {
 
     /// Calls a global function, such as `update` or `app.update`, and converts its first result.
     ///
-    /// Throws as ``run(_:named:)`` does, and `type_mismatch` when there is no such function.
+    /// Throws the errors of ``run(_:named:)``, and `type_mismatch` if the function does not exist.
     public func call<Value: ScriptValue>(
         _ name: String, _ arguments: any ScriptValue..., as type: Value.Type = Value.self
     ) async throws -> Value {
@@ -138,15 +139,15 @@ public final class ScriptEngine: Sendable {
         }
     }
 
-    /// Calls a global function whose results do not matter.
+    /// Calls a global function and ignores its results.
     public func call(_ name: String, _ arguments: any ScriptValue...) async throws {
         try await perform { context in _ = try context.call(name, arguments) }
     }
 
-    /// Runs Swift on the engine's thread, with its Lua state and its stores at hand.
+    /// Runs a Swift closure on the engine's thread, with access to its Lua state and its stores.
     ///
-    /// For what the other functions do not offer. It counts as one run; errors are thrown as `ScriptFailure` if they
-    /// come from Lua, else as they are.
+    /// Use it for operations that the other functions do not offer. It counts as one run. Errors of Lua are thrown as
+    /// `ScriptFailure`, other errors unchanged.
     package func perform<Value: Sendable>(
         _ body: @escaping @Sendable (ScriptContext) throws -> Value
     ) async throws -> Value {
@@ -173,7 +174,7 @@ public final class ScriptEngine: Sendable {
         let name = try GlobalName(name)
         stubRegistry.declare(variable: name.text, type: Self.annotation(of: value))
         script.post { context in
-            // A value without a Lua form is one of a deleted object: nil.
+            // A value of a deleted object has no Lua form and becomes nil.
             context[name] = (try? value.toLua(in: context)) ?? .nil
         }
     }
@@ -182,11 +183,11 @@ public final class ScriptEngine: Sendable {
         Value.scriptAnnotation
     }
 
-    /// Opens a store for the scripts as a global, whatever their own rights.
+    /// Opens a store for scripts as a global, regardless of their rights.
     ///
-    /// The models are classes of the store's schema in Lua. Without models the schema is the file's. A location in memory is that of a
-    /// `Store` in Swift: all engines and stores that open its name share the data, while a store in memory that a sandboxed script
-    /// opens itself is its own. Throws as opening a store in Swift does.
+    /// The models are classes of the store's schema in Lua. Without models, the schema is that of the file. An
+    /// in-memory store is shared by name with all engines and Swift stores. An in-memory store that a sandboxed script
+    /// opens is not shared. Throws the errors of opening a store in Swift.
     public func open(
         _ location: StoreLocation, models: any ObjectModel.Type..., version: Int = 0,
         options: StoreOptions = StoreOptions(), as name: String = "store"
@@ -202,20 +203,22 @@ public final class ScriptEngine: Sendable {
 
     // MARK: - The end
 
-    /// Stops what is running, if something is; the engine can be used on.
+    /// Stops the current run, if any.
     ///
-    /// The stopped run throws a `ScriptFailure` with the code `interrupted`. A C or Swift function that computes is not
-    /// cut short: the script stops when it returns.
+    /// The engine remains usable.
+    ///
+    /// The stopped run throws a `ScriptFailure` with the code `interrupted`. A C or Swift function is not interrupted;
+    /// the script stops when the function returns.
     public func stop() { script.stopRunning() }
 
-    /// Ends the engine: what runs is stopped, writes are rolled back, stores are closed; waits for that.
+    /// Ends the engine and waits for its end: stops the current run, rolls back writes, and closes the stores.
     ///
-    /// Runs that wait for their turn and those that come later throw a `ScriptFailure` with the code `closed`.
+    /// Waiting and later runs throw a `ScriptFailure` with the code `closed`.
     public func close() async {
         do {
             try script.finishGently(within: .zero)
         } catch {
-            // No thread is left to manage it: the running chunk is stopped, unless it begins this moment.
+            // No thread is available to manage the end, so this stops the running chunk, unless it is just starting.
             script.kill()
         }
         await withCheckedContinuation { continuation in

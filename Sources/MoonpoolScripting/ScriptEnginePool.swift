@@ -2,7 +2,8 @@ import Synchronization
 
 /// Script engines by key, such as one for each tenant, on shared threads.
 ///
-/// An engine is created and prepared when its key is used first. With an idle limit the engines that were not used for longest are closed.
+/// The first use of a key creates and prepares its engine. With an idle limit, the least recently used engines are
+/// closed.
 ///
 /// ```swift
 /// let pool = ScriptEnginePool<Int>(idleLimit: 1_000) { engine, tenant in
@@ -11,7 +12,7 @@ import Synchronization
 /// let total = try await pool.withEngine(for: 7) { engine in try await engine.run("return total()", as: Int.self) }
 /// ```
 ///
-/// Usable on any thread.
+/// A pool is usable on any thread.
 public final class ScriptEnginePool<Key: Hashable & Sendable>: Sendable {
     private struct Entry {
         let number: Int
@@ -32,8 +33,8 @@ public final class ScriptEnginePool<Key: Hashable & Sendable>: Sendable {
 
     /// Creates an empty pool.
     ///
-    /// `idleLimit` is the number of engines that stay open without being used; nil for all. `prepare` opens stores and registers functions;
-    /// if it throws, so do the uses that wait for it, and the next use tries again.
+    /// `idleLimit` is the maximum number of unused engines that stay open; nil for no limit. `prepare` opens stores and
+    /// registers functions; if it throws, the waiting uses throw the same error, and the next use tries again.
     public convenience init(
         _ configuration: ScriptConfiguration = .sandboxed, threads: Int = 2,
         idleLimit: Int? = nil,
@@ -45,7 +46,7 @@ public final class ScriptEnginePool<Key: Hashable & Sendable>: Sendable {
 
     /// Creates an empty pool of engines with a state of the host.
     ///
-    /// As ``init(_:threads:idleLimit:prepare:)``; `state` makes the state of a new engine.
+    /// It equals ``init(_:threads:idleLimit:prepare:)``, and `state` creates the state of each new engine.
     public convenience init<State: Sendable>(
         _ configuration: ScriptConfiguration = .sandboxed, threads: Int = 2,
         idleLimit: Int? = nil, state: @escaping @Sendable (Key) -> State,
@@ -71,8 +72,9 @@ public final class ScriptEnginePool<Key: Hashable & Sendable>: Sendable {
 
     /// Calls the body with the engine of a key.
     ///
-    /// Several bodies may use an engine at once; its runs take turns. Throws what creating and preparing the engine and the body throw, and
-    /// ``/ScriptHost/ScriptFailure`` with the code `closed` after ``close()``.
+    /// Several bodies can use an engine at the same time; its runs alternate. Throws the errors of creating and
+    /// preparing the engine, the errors of the body, and ``/ScriptHost/ScriptFailure`` with the code `closed` after
+    /// ``close()``.
     public func withEngine<Result: Sendable>(
         for key: Key, _ body: @Sendable (ScriptEngine) async throws -> Result
     ) async throws -> Result {
@@ -88,15 +90,17 @@ public final class ScriptEnginePool<Key: Hashable & Sendable>: Sendable {
         return try await body(engine)
     }
 
-    /// Closes the engine of a key; what it runs is stopped.
+    /// Closes the engine of a key and stops its current run.
     ///
-    /// The next use of the key gets a new engine.
+    /// The next use of the key creates a new engine.
     public func close(_ key: Key) async {
         let entry = engines.withLock { $0.entries.removeValue(forKey: key) }
         await Self.close(entry.map { [$0] } ?? [])
     }
 
-    /// Closes all engines; the pool cannot be used any more.
+    /// Closes all engines.
+    ///
+    /// The pool is not usable afterwards.
     public func close() async {
         let entries = engines.withLock { engines in
             defer { engines.entries = [:] }

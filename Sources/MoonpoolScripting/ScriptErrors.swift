@@ -4,12 +4,12 @@ import MemoryAccounts
 import Moonpool
 import ScriptHost
 
-// Every error that an engine throws, or that a registered function meets, is a `MoonpoolError`.
+// Every error that an engine throws or a registered function receives is a `MoonpoolError`.
 
 extension ErrorCode {
     /// A chunk of Lua does not compile.
     public static let syntax: ErrorCode = "syntax"
-    /// An error of a script, or of a Swift function, without a code of its own.
+    /// An error of a script or a Swift function without a code.
     public static let error: ErrorCode = "error"
 }
 
@@ -19,7 +19,7 @@ extension ScriptFunctionError: MoonpoolError {}
 extension ScriptTypeMismatch: MoonpoolError {
     /// `type_mismatch`.
     public var code: ErrorCode { .typeMismatch }
-    /// What was expected, and what there is.
+    /// The expected and the actual value.
     public var message: String { reason }
 }
 
@@ -31,9 +31,9 @@ extension LoopError: MoonpoolError {
 }
 
 extension MoonpoolError where Self: ScriptError {
-    /// The code that scripts see.
+    /// The code in scripts.
     package var code: ErrorCode { ErrorCode(rawValue: scriptCode) }
-    /// The message that scripts see.
+    /// The message in scripts.
     package var message: String { scriptMessage }
 }
 

@@ -1,11 +1,11 @@
 import EventLoops
 import LuaHost
 
-/// A Lua function that Swift has been given, and may call later.
+/// A Lua function that Swift code can keep and call.
 public struct ScriptFunction: ScriptValue, Hashable {
     private let function: LuaFunction
     private let link: ScriptLink
-    // Known for good, because only the script's thread can ask Lua.
+    // Stored permanently, because only the script's thread can access Lua.
     private let address: UInt
 
     /// `function`.
@@ -27,9 +27,9 @@ public struct ScriptFunction: ScriptValue, Hashable {
         ScriptOperand(.function(function))
     }
 
-    /// Calls it on its script's thread, between what else runs there, and converts its first result.
+    /// Calls the function on its script's thread, between other callbacks, and converts its first result.
     ///
-    /// From any thread. Throws `ScriptFailure`.
+    /// Usable on any thread. Throws `ScriptFailure`.
     public func call<Value: ScriptValue>(
         _ arguments: any ScriptValue..., as type: Value.Type = Value.self
     ) async throws -> Value {
@@ -40,9 +40,11 @@ public struct ScriptFunction: ScriptValue, Hashable {
         }
     }
 
-    /// Calls it when its script has time, without waiting for that; its errors are reported as those of an observer.
+    /// Schedules a call of the function and returns immediately.
     ///
-    /// From any thread.
+    /// Errors are reported like those of an observer.
+    ///
+    /// Usable on any thread.
     public func post(_ arguments: any ScriptValue...) {
         let function = function
         link.postToScript { context in
@@ -51,7 +53,9 @@ public struct ScriptFunction: ScriptValue, Hashable {
         }
     }
 
-    /// Whether both are the same function; on any thread.
+    /// Whether both are the same function.
+    ///
+    /// Usable on any thread.
     public static func == (a: ScriptFunction, b: ScriptFunction) -> Bool {
         a.address == b.address
     }
@@ -60,7 +64,7 @@ public struct ScriptFunction: ScriptValue, Hashable {
 }
 
 extension ScriptLink {
-    /// Runs Swift on the script's thread, between its callbacks.
+    /// Runs a Swift closure on the script's thread, between its callbacks.
     ///
     /// Throws `closed` after the end of the script.
     fileprivate func perform<Value: Sendable>(

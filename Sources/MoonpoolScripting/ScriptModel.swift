@@ -13,7 +13,8 @@ import StoreBindings
 /// }
 /// ```
 ///
-/// In Lua: `dog:years(7)`, `dog.isOld`, `Dog.named("rex")`. A property of the model, and a method that every object has, comes first.
+/// In Lua: `dog:years(7)`, `dog.isOld`, `Dog.named("rex")`. Properties of the model and methods of all objects take
+/// precedence.
 public struct ScriptModel<M: Model> {
     fileprivate typealias Body =
         @Sendable (borrowing LuaCall, FunctionSignature) throws -> LuaAnswer
@@ -103,7 +104,7 @@ public struct ScriptModel<M: Model> {
 }
 
 extension FunctionSignature {
-    /// The signature of a method as a function of the object.
+    /// Returns the signature of a method as a function of the object.
     fileprivate var withReceiver: FunctionSignature {
         FunctionSignature(name: name, parameters: ["self"] + parameters)
     }

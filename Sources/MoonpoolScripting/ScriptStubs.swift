@@ -2,10 +2,11 @@ import ObjectStore
 import Reference
 import Synchronization
 
-// What a host gives its scripts, as annotations for language servers.
+// The declarations of a host, as annotations for language servers.
 
 extension ScriptEngine {
-    /// Returns annotations for LuaLS: the Lua API, the classes of the open stores, and what was registered with the engine.
+    /// Returns annotations for LuaLS: the Lua API, the classes of the open stores, and the declarations that were
+    /// registered with the engine.
     ///
     /// Save the text as a file of the workspace of the language server. Editors then complete and check the functions, classes, stores and
     /// globals of the program, with their types.
@@ -30,7 +31,7 @@ extension ScriptEngine {
     }
 }
 
-/// The annotations of what a host has registered, by the names of globals.
+/// The annotations of the declarations of a host, by the names of globals.
 final class StubRegistry: Sendable {
     private let declarations = Mutex<[String: String]>([:])
 
@@ -63,7 +64,7 @@ final class StubRegistry: Sendable {
     }
 }
 
-/// The annotations of types, computed when they are needed: a class may name itself in its own declaration.
+/// The annotations of types, computed lazily, because the declaration of a class can contain the class itself.
 typealias Annotations = @Sendable () -> [String]
 
 /// Returns the annotations of types.
@@ -123,7 +124,7 @@ struct FunctionStub: Sendable {
     }
 }
 
-/// One thing that scripts find in an object, or in the table of its class.
+/// A member of an object, or of the table of its class.
 enum MemberStub: Sendable {
     case constructor(FunctionStub)
     case function(FunctionStub)
@@ -151,10 +152,10 @@ struct ClassStub: Sendable {
         }
     }
 
-    /// The class, and the global with which objects are made.
+    /// The class, and the global that creates objects.
     var declaration: String {
         var lines = ["---@class \(name)"] + fields
-        // A type of its own, because the table of the class has none of the fields of objects.
+        // A separate type, because the table of the class does not have the fields of objects.
         lines += ["", "---@class \(name).Class"]
         for case .constructor(let constructor) in members {
             let type = constructor.type(returning: name)
@@ -163,7 +164,7 @@ struct ClassStub: Sendable {
         return (lines + ["\(name) = {}\n"]).joined(separator: "\n")
     }
 
-    /// What a host adds to a class of a store, and the functions of the class.
+    /// The members that a host adds to a class of a store, and the functions of the class.
     var `extension`: String {
         var text = (["---@class \(name): moonpool.Object"] + fields + [""])
             .joined(separator: "\n")
@@ -171,7 +172,7 @@ struct ClassStub: Sendable {
             if case .function(let function) = member { function } else { nil }
         }
         guard !functions.isEmpty else { return text }
-        // The empty line keeps the table apart from the class of its objects.
+        // The empty line separates the table from the class of its objects.
         text += "\n\(name) = {}\n\n"
         return text
             + functions.map { $0.declaration(as: "\(name).\($0.name)") }.joined(separator: "\n")

@@ -10,12 +10,12 @@ import Synchronization
 public struct ScriptUsage: Sendable, Equatable {
     /// The number of runs that have ended.
     public internal(set) var runs = 0
-    /// How long the last run took, with what it waited for.
+    /// The duration of the last run, including its waits.
     public internal(set) var time = Duration.zero
-    /// How many instructions the last run executed, by the thousand; nil without ``/ScriptHost/ScriptLimits/instructions``, because counting
-    /// slows code down.
+    /// The number of instructions of the last run, rounded to thousands; nil without
+    /// ``/ScriptHost/ScriptLimits/instructions``, because counting makes code slower.
     public internal(set) var instructions: Int64?
-    /// The bytes that the script holds: what its memory limit counts, or without a limit its Lua values.
+    /// The memory of the script in bytes: the memory that its limit counts, or without a limit, its Lua values.
     public internal(set) var memory = 0
     /// The number of open stores.
     public internal(set) var stores = 0
@@ -23,13 +23,13 @@ public struct ScriptUsage: Sendable, Equatable {
     public internal(set) var observers = 0
 }
 
-/// Counts what the runs of an engine use.
+/// Counts the resources of an engine's runs.
 final class UsageCounter: Sendable {
     private let state = Mutex(ScriptUsage())
 
     var usage: ScriptUsage { state.withLock { $0 } }
 
-    /// Notes the end of a run, on the engine's thread.
+    /// Records the end of a run, on the engine's thread.
     func note(_ time: Duration, _ context: ScriptContext) {
         let instructions =
             context.configuration.limits.instructions == nil ? nil : context.state.instructions

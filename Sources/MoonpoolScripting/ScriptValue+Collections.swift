@@ -41,7 +41,7 @@ extension Array: ScriptConvertible where Element: ScriptConvertible {
         }
         let count = table.count
         var elements: [Element] = []
-        // The length of a table with gaps may be anything, so the array grows with its elements.
+        // The length of a table with gaps is not defined, so the array grows with its elements.
         for index in 1..<(count + 1) {
             do throws(ScriptTypeMismatch) {
                 elements.append(try Element.fromLua(table[index], in: conversion.context))
@@ -109,7 +109,9 @@ public indirect enum AnyScriptValue: ScriptValue, Hashable {
     /// `plain value`.
     public static var scriptTypeName: String { "plain value" }
 
-    /// A copy; functions, coroutines, userdata, other keys and tables that contain themselves are mismatches.
+    /// A copy.
+    ///
+    /// Throws for functions, coroutines, userdata, other keys, and tables that contain themselves.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> AnyScriptValue
     {

@@ -7,7 +7,7 @@ import StoreBindings
 /// dictionaries of these, Lua functions (``ScriptFunction``), objects (``ScriptObject``), and any plain value
 /// (``AnyScriptValue``). Values are converted on the engine's thread.
 ///
-/// A type of your own conforms by means of one that does:
+/// Your type can conform by converting to a type that conforms:
 ///
 /// ```swift
 /// extension Celsius: ScriptValue {
@@ -30,7 +30,7 @@ public struct ScriptOperand {
     package init(_ lua: LuaValue) { self.lua = lua }
 }
 
-/// The engine that a value is converted for, opaque to programs.
+/// The engine of a conversion, opaque to programs.
 public struct ScriptConversion {
     package let context: ScriptContext
     package init(_ context: ScriptContext) { self.context = context }
@@ -57,23 +57,23 @@ extension ScriptConvertible {
     }
 }
 
-/// A Lua value of another type than the expected one.
+/// The error for a Lua value of an unexpected type.
 public struct ScriptTypeMismatch: Error, Equatable {
     /// The path inside the value: `[3].name`; empty for the value itself.
     public var path: String
     /// The expected type.
     public var expected: String
-    /// The type that was found.
+    /// The actual type.
     public var found: String
 
-    /// For a value that should have been one of this type.
+    /// Creates the error for a value that is not of this type.
     package init(expected: String, found value: LuaValue, path: String = "") {
         self.path = path
         self.expected = expected
         found = value.isNil ? "nil" : value.typeName
     }
 
-    /// `integer expected, got string`, with the place if it is inside of the value.
+    /// `integer expected, got string`, with the path if it is inside the value.
     public var reason: String {
         let place = path.isEmpty ? "" : " at \(path)"
         return "\(expected) expected\(place), got \(found)"
@@ -87,7 +87,7 @@ public struct ScriptTypeMismatch: Error, Equatable {
 }
 
 extension ScriptContext {
-    /// Converts a value that is no argument.
+    /// Converts a value that is not an argument.
     func convert<Value: ScriptConvertible>(
         _ value: LuaValue, to type: Value.Type, _ subject: String
     ) throws(ScriptFailure) -> Value {
@@ -175,7 +175,7 @@ extension Double: ScriptValue {
 extension String: ScriptValue {
     /// `string`.
     public static var scriptTypeName: String { "string" }
-    /// A string that is UTF-8; take ``LuaHost/LuaString`` for bytes.
+    /// A string in UTF-8; use ``LuaHost/LuaString`` for bytes.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> String
     {
@@ -198,7 +198,7 @@ extension String: ScriptValue {
 extension LuaString: ScriptValue {
     /// `string`.
     public static var scriptTypeName: String { "string" }
-    /// A string, whatever its bytes.
+    /// A string of any bytes.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> LuaString
     {
@@ -214,7 +214,7 @@ extension LuaString: ScriptValue {
 }
 
 extension Inspection {
-    /// What a message calls the value; nil for dates, identifiers and data.
+    /// The description of the value in a message; nil for dates, identifiers and data.
     fileprivate var name: String? {
         switch self {
         case .object(let object): object.classSchema.name

@@ -7,7 +7,7 @@ import StoreBindings
     import FoundationEssentials
 #endif
 
-/// A stored value that scripts hold as a date, an identifier, a decimal number or data.
+/// A stored value that is a date, an identifier, a decimal number or data in scripts.
 ///
 /// ```swift
 /// try engine.register("tomorrow(date)") { (date: Date) in date.addingTimeInterval(86_400) }
@@ -103,9 +103,9 @@ extension ObjectID: ScriptConvertible where M: Model {
         else { throw ScriptTypeMismatch(expected: scriptTypeName, found: operand.lua) }
         return ObjectID(of: object)
     }
-    /// The object in the script's store that has the class.
+    /// The object in the script's store with the class.
     ///
-    /// Throws `invalid_argument` if several of the script's stores have it, or none.
+    /// Throws `invalid_argument` if no store or several stores of the script have the class.
     public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
         ScriptOperand(
             try conversion.context.storeModule.luaValue(of: keyForHosts, ofClass: M.className))
@@ -121,7 +121,7 @@ extension Frozen: ScriptConvertible where M: Model {
     public static var scriptTypeName: String { M.className }
     /// The name of the class.
     public static var scriptAnnotation: String { M.className }
-    /// A frozen object of the class, or a valid object as it is now.
+    /// A frozen object of the class, or the current state of a valid object.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> Frozen
     {
@@ -143,7 +143,7 @@ extension Frozen: ScriptConvertible where M: Model {
     }
     /// The frozen object.
     ///
-    /// Throws `invalid_argument` if the script has opened no store of the object's file.
+    /// Throws `invalid_argument` if the script has not opened a store of the object's file.
     public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
         let module = conversion.context.storeModule
         for handle in module.handles {
@@ -179,9 +179,11 @@ extension Mixed: ScriptValue {
             return .object(AnyObjectID(object.reference, object.classSchema.name))
         }
     }
-    /// The value; a link is the object in the script's store that has its class.
+    /// The value.
     ///
-    /// Throws `invalid_argument` for a link if several of the script's stores have its class, or none.
+    /// A link becomes the object in the script's store with its class.
+    ///
+    /// Throws `invalid_argument` for a link if no store or several stores of the script have its class.
     public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
         let context = conversion.context
         switch self {
@@ -226,7 +228,7 @@ final class HostStores {
 }
 
 extension ScriptContext {
-    /// The typed store behind a source; nil for a frozen version.
+    /// Returns the typed store of a source; nil for a frozen version.
     func typedStore(_ source: ObjectSource) -> Moonpool.Store? {
         guard case .store(let engine) = source else { return nil }
         return HostStores.of(self).store(engine)
@@ -238,7 +240,7 @@ extension Live: ScriptConvertible {
     public static var scriptTypeName: String { M.className }
     /// The name of the class.
     public static var scriptAnnotation: String { M.className }
-    /// A valid object of the class; not a frozen one.
+    /// A valid live object of the class.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> Live
     {
@@ -276,7 +278,7 @@ extension Moonpool.Results: ScriptConvertible {
     public static var scriptTypeName: String { "results of \(M.className)" }
     /// `moonpool.Results<Dog>`.
     public static var scriptAnnotation: String { "moonpool.Results<\(M.className)>" }
-    /// Results of the class; not those of a frozen version.
+    /// Live results of the class.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> Moonpool.Results<M>
     {

@@ -21,7 +21,7 @@ struct TreeDecoder: Decoder {
     }
 
     func unwrap<T: Decodable>(_ type: T.Type) throws -> T {
-        // Dates, identifiers, decimal numbers and data that Lua holds as such.
+        // Dates, identifiers, decimal numbers and data of Lua.
         if let stored = type as? any StoredScriptValue.Type {
             func open<S: StoredScriptValue>(_ type: S.Type) throws -> T? {
                 try? S(stored: Mixed(value)) as? T

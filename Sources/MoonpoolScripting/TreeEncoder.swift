@@ -10,7 +10,7 @@ final class TreeEncoder: Encoder {
 
     init(_ codingPath: [any CodingKey]) { self.codingPath = codingPath }
 
-    /// A value that may still grow.
+    /// An unfinished value.
     final class Node {
         enum Content {
             case value(Value)
@@ -25,7 +25,7 @@ final class TreeEncoder: Encoder {
             case .value(let value): value
             case .list(let nodes): .list(nodes.map(\.value))
             case .map(let nodes):
-                // A nil field is an absent one.
+                // A nil field is omitted.
                 .dictionary(nodes.mapValues(\.value).filter { $0.value != .null })
             }
         }
@@ -68,7 +68,7 @@ final class TreeEncoder: Encoder {
 
         private func set(_ child: Node, _ key: any CodingKey) {
             guard case .map(var nodes) = node.content else { return }
-            // Emptied first, so that the dictionary is not copied.
+            // Cleared first, so that the dictionary is not copied.
             node.content = .map([:])
             nodes[key.stringValue] = child
             node.content = .map(nodes)
@@ -104,7 +104,7 @@ final class TreeEncoder: Encoder {
 
         private func append(_ child: Node) {
             guard case .list(var nodes) = node.content else { return }
-            // Emptied first, so that the array is not copied.
+            // Cleared first, so that the array is not copied.
             node.content = .list([])
             nodes.append(child)
             node.content = .list(nodes)
