@@ -1,7 +1,7 @@
 // The object store for Swift programs: typed models over the engine in `ObjectStore`.
 //
-// The module re-exports the value types and errors of the engine that its signatures name. All other declarations of the
-// package are visible inside the package only. `Tests/MoonpoolTests/Moonpool.symbols.txt` lists what a program sees.
+// The module re-exports the value types and errors of the engine that its signatures use. All other declarations of the
+// package are visible inside the package only. `Tests/MoonpoolTests/Moonpool.symbols.txt` lists the public API.
 
 @_exported import struct Decimals.DecimalValue
 @_exported import struct ObjectStore.ObjectIDValue

@@ -1,6 +1,6 @@
 import ObjectStore
 
-/// Brings a file with a lower schema version to the models, in one transaction, while the store is opened.
+/// Migrates a file with a lower schema version to the models, in one transaction, while the store is opened.
 ///
 /// ```swift
 /// let store = try Store(.file(path), models: Dog.self, version: 2) { migration in
@@ -9,12 +9,12 @@ import ObjectStore
 /// }
 /// ```
 ///
-/// An error leaves the file as it was. Values convert where that is exact; a loss of values that the migration does not name is
-/// `migration_needed`.
+/// An error leaves the file unchanged. Values are converted if the conversion is exact. A loss of values that the
+/// migration does not declare throws `migration_needed`.
 public final class Migration {
     private let engine: ObjectStore.Migration
     private let store: Store
-    /// The write that the migration is part of.
+    /// The write transaction of the migration.
     public let transaction: Transaction
 
     init(_ engine: ObjectStore.Migration) {
@@ -31,7 +31,7 @@ public final class Migration {
 
     /// Keeps the values of a property that had another name.
     ///
-    /// Throws `invalid_schema` if the file has no such property.
+    /// Throws `invalid_schema` if the file does not have the property.
     public func rename<M: ObjectModel, V: StoredValue>(
         _ path: KeyPath<M, V>, from oldName: String
     ) throws {
@@ -41,24 +41,24 @@ public final class Migration {
 
     /// Keeps the objects of a class that had another name.
     ///
-    /// Throws `invalid_schema` if the file has no such class.
+    /// Throws `invalid_schema` if the file does not have the class.
     public func rename<M: ObjectModel>(_ type: M.Type, from oldName: String) throws {
         try engine.renameClass(oldName, to: M.className)
     }
 
     /// Deletes all objects of a class of the file.
     ///
-    /// Returns false if the file has no such class.
+    /// Returns false if the file does not have the class.
     @discardableResult  // because a class that is gone is as good as one that is deleted
     public func deleteClass(_ oldName: String) throws -> Bool { try engine.deleteClass(oldName) }
 
-    /// Calls `body` with each object as it was and as it will be, in the order of their creation.
+    /// Calls `body` with the old and the new form of each object, in the order of their creation.
     ///
-    /// A property that `body` reads of an old object, and that the model no longer has, disappears without an error. A
-    /// class that the file did not have has no objects here: those that the migration creates are in ``transaction``. The
-    /// objects of a class without a model are in ``oldObjects(_:)``.
+    /// If `body` reads a property of an old object that the model no longer has, the property is removed without an
+    /// error. A new class has no objects here; objects that the migration creates are in ``transaction``. The objects
+    /// of a class without a model are in ``oldObjects(_:)``.
     ///
-    /// Throws `unknown_class`, and what `body` throws.
+    /// Throws `unknown_class` and the errors of `body`.
     public func forEach<M: ObjectModel>(
         _ type: M.Type, _ body: (OldObject, Live<M>) throws -> Void
     ) throws {
@@ -75,15 +75,16 @@ public final class Migration {
 
     /// Deletes the values of a property that the model no longer has.
     ///
-    /// Returns false if the file has no such property. Throws `unknown_class`, and `invalid_schema` if the model still has the property.
+    /// Returns false if the file does not have the property. Throws `unknown_class`, and `invalid_schema` if the model
+    /// still has the property.
     @discardableResult  // because a property that is gone is as good as one that is deleted
     public func deleteProperty<M: ObjectModel>(_ name: String, of type: M.Type) throws -> Bool {
         try engine.deleteProperty(M.className, name)
     }
 
-    /// Returns the objects of a class of the file as they were.
+    /// Returns the objects of a class of the file before the migration.
     ///
-    /// Throws `unknown_class` if the file has no such class.
+    /// Throws `unknown_class` if the file does not have the class.
     public func oldObjects(_ className: String) throws -> [OldObject] {
         try engine.check()
         let view = engine.old
@@ -95,7 +96,7 @@ public final class Migration {
     }
 }
 
-/// An object of the file as it was before a migration: its properties by their old names.
+/// An object of the file before a migration, with its properties by their old names.
 ///
 /// ```swift
 /// try migration.forEach(Dog.self) { old, new in new.name = try old["title"] }

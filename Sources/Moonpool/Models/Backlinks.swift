@@ -27,7 +27,7 @@ extension Backlinks: Hashable {
     public static func == (left: Backlinks, right: Backlinks) -> Bool {
         left.offset == right.offset || left.offset == nil || right.offset == nil
     }
-    /// Hashes nothing: decoded backlinks, whose property is unknown, equal all others.
+    /// Hashes nothing, because decoded backlinks, whose property is unknown, equal all others.
     public func hash(into hasher: inout Hasher) {}
 }
 
@@ -35,7 +35,7 @@ extension Backlinks: Hashable {
 public struct BacklinkElement<Origin: ObjectModel>: StoredValue {
     /// The linking object.
     public typealias LiveForm = Live<Origin>
-    /// The linking object as it was.
+    /// The frozen linking object.
     public typealias FrozenForm = Frozen<Origin>
     /// The linking model.
     public typealias Target = Origin
@@ -60,14 +60,14 @@ public struct BacklinkElement<Origin: ObjectModel>: StoredValue {
         let id = try BacklinkElement(stored: Mixed(element.value)).id
         return Live(try context.context.table(Origin.self), id.key)
     }
-    /// Returns the object as it was.
+    /// Returns the frozen object.
     public static func _frozen(
         _ element: StoredElement, in context: StoredContext
     ) throws -> Frozen<Origin> {
         let id = try BacklinkElement(stored: Mixed(element.value)).id
         return Frozen(try FrozenVersion.of(context.context), id.key)
     }
-    /// Returns the object's place.
+    /// Returns the object's row.
     public static func _element(
         of live: Live<Origin>, in context: StoredContext
     ) throws -> StoredElement {
@@ -79,7 +79,7 @@ public struct BacklinkElement<Origin: ObjectModel>: StoredValue {
 extension Backlinks: CollectionValue {
     /// The form of the value in a live object.
     public typealias LiveForm = BacklinkResults<Origin>
-    /// The linking objects as they were.
+    /// The frozen linking objects.
     public typealias FrozenForm = [Frozen<Origin>]
     /// A linking object.
     public typealias ElementValue = BacklinkElement<Origin>
@@ -91,9 +91,9 @@ extension Backlinks: CollectionValue {
     var storedType: StoredType {
         StoredType(.backlinks, origin: BacklinksOrigin(model: Origin.self, property: property))
     }
-    /// Null: computed, not stored.
+    /// Null, because backlinks are computed, not stored.
     public var stored: Mixed { .null }
-    /// Throws `invalid_argument`: backlinks are computed.
+    /// Throws `invalid_argument`, because backlinks are computed.
     public init(stored: Mixed) throws { throw Self.notStored }
     /// Returns the linking objects.
     public static func _live(_ cell: StoredCell) throws -> BacklinkResults<Origin> {
@@ -103,22 +103,22 @@ extension Backlinks: CollectionValue {
             try ObjectStore.Results(
                 backlinks: cell.property, of: cell.table.liveObject(cell.key)))
     }
-    /// Throws `invalid_argument`: backlinks are no element.
+    /// Throws `invalid_argument`, because backlinks cannot be elements.
     public static func _live(
         _ element: StoredElement, in context: StoredContext
     ) throws -> BacklinkResults<Origin> { throw notStored }
-    /// Returns the linking objects as they were.
+    /// Returns the frozen linking objects.
     public static func _frozen(
         _ element: StoredElement, in context: StoredContext
     ) throws -> [Frozen<Origin>] {
         guard case .list(let values) = element.value else { throw notStored }
         return try values.map { try BacklinkElement._frozen(StoredElement($0), in: context) }
     }
-    /// Throws `invalid_argument`: backlinks have no plain value.
+    /// Throws `invalid_argument`, because backlinks have no plain value.
     public static func _plain(
         _ element: StoredElement, in context: StoredContext
     ) throws -> Backlinks { throw notStored }
-    /// Throws `invalid_argument`: backlinks are computed.
+    /// Throws `invalid_argument`, because backlinks are computed.
     public static func _element(
         of live: BacklinkResults<Origin>, in context: StoredContext
     ) throws -> StoredElement { throw notStored }
@@ -129,7 +129,7 @@ extension Backlinks: CollectionValue {
     }
 }
 
-/// A value whose stored type depends on the value: backlinks, which name the link that they follow.
+/// A value whose stored type depends on the value: backlinks, which contain the name of their link.
 protocol DescribedByValue {
     var storedType: StoredType { get }
 }

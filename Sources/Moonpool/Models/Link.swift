@@ -2,7 +2,7 @@ import ColumnStorage
 import ObjectStore
 import Synchronization
 
-/// A link to an object, as a model stores it.
+/// A link to an object, as the value of a model's property.
 ///
 /// A live object shows the linked object instead: `rex.owner?.name`, `rex.owner = ann`.
 ///
@@ -26,7 +26,7 @@ public struct Link<M: Model>: Hashable, Sendable {
     }
 
     private let content: Content
-    /// The primary key of an object that is known by its ID, where it was read with the link.
+    /// The primary key of an object with a known ID, if it was read with the link.
     private var knownKey: Mixed?
 
     /// Creates a link to an object.
@@ -40,17 +40,17 @@ public struct Link<M: Model>: Hashable, Sendable {
 
     /// Creates a link to the object with a primary key, which is looked up on insertion.
     ///
-    /// The insertion throws `invalid_object` if there is none.
+    /// The insertion throws `invalid_object` if the object does not exist.
     public init(primaryKey: some StoredValue & Hashable) {
         content = .primaryKey(primaryKey.stored)
     }
 
     private init(_ content: Content) { self.content = content }
 
-    /// Creates a link to an object that is inserted together with the value that holds the link.
+    /// Creates a link to a new object, which is inserted together with the linking value.
     public static func new(_ value: M) -> Link { Link(.new(Box(value))) }
 
-    /// The identity of the object; nil before a primary key was looked up or a new object inserted.
+    /// The identity of the object; nil before a primary key is looked up or a new object is inserted.
     public var objectID: ObjectID<M>? {
         if case .id(let id) = content { id } else { nil }
     }
@@ -78,7 +78,7 @@ public struct Link<M: Model>: Hashable, Sendable {
 extension Link: StoredValue {
     /// The linked object.
     public typealias LiveForm = Live<M>
-    /// The linked object as it was.
+    /// The frozen linked object.
     public typealias FrozenForm = Frozen<M>
     /// The linked model.
     public typealias Target = M
@@ -116,7 +116,7 @@ extension Link: StoredValue {
     ) throws -> Live<M> {
         Live(try context.context.table(M.self), try reference(element).key)
     }
-    /// Returns the linked object as it was.
+    /// Returns the frozen linked object.
     public static func _frozen(
         _ element: StoredElement, in context: StoredContext
     ) throws -> Frozen<M> {
@@ -137,7 +137,7 @@ extension Link: StoredValue {
         return reference
     }
 
-    /// Returns the linked object's place; of a new object its values.
+    /// Returns the linked object's row, or the values of a new object.
     public func _element(in context: StoredContext) throws -> StoredElement {
         switch content {
         case .id(let id):
@@ -161,7 +161,7 @@ extension Link: StoredValue {
             return StoredElement(try ModelValues.dictionary(of: box.value, in: context))
         }
     }
-    /// Returns the object's place.
+    /// Returns the object's row.
     public static func _element(
         of live: Live<M>, in context: StoredContext
     ) throws -> StoredElement {
@@ -172,7 +172,7 @@ extension Link: StoredValue {
 }
 
 extension Link: Codable {
-    /// Decodes a primary key; of a model without one the object's number.
+    /// Decodes a primary key; for a model without one, the object's number.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if (try? ModelRegistry.description(of: M.self).fields.contains { $0.isPrimary }) == true {
@@ -192,9 +192,9 @@ extension Link: Codable {
         }
     }
 
-    /// Encodes the primary key; of a model without one the object's number.
+    /// Encodes the primary key; for a model without one, the object's number.
     ///
-    /// Throws for a new object, and for a link whose primary key is unknown: one that was read from a store by its ID.
+    /// Throws for a new object, and for a link with an unknown primary key, which was read from a store by its ID.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch content {
@@ -215,7 +215,7 @@ extension Link: Codable {
     }
 }
 
-/// The values of a model as the engine creates an object from them.
+/// The values of a model in the form from which the engine creates an object.
 enum ModelValues {
     static func dictionary<M: ObjectModel>(
         of model: M, in context: StoredContext
@@ -269,7 +269,7 @@ extension EmbeddedModel {
     ) throws -> Live<Self> {
         Live(try context.context.table(Self.self), try reference(element).key)
     }
-    /// Returns the embedded object as it was.
+    /// Returns the frozen embedded object.
     public static func _frozen(
         _ element: StoredElement, in context: StoredContext
     ) throws -> Frozen<Self> {

@@ -3,15 +3,15 @@ import StructLayouts
 import Synchronization
 import SystemCalls
 
-/// The library's description of a model: its class, and how each stored property is read and written.
+/// The description of a model: its class, and the accessors of each stored property.
 ///
-/// Created once for each model and kept for the life of the process.
+/// It is created once for each model and exists until the process ends.
 package class ModelDescription {
     package let type: any ObjectModel.Type
     package let className: String
     package let isEmbedded: Bool
     package let fields: [ModelField]
-    /// The index in ``fields`` by byte offset; -1 where no stored property begins.
+    /// The index in ``fields`` by byte offset; -1 if no stored property begins there.
     package let fieldsByOffset: [Int]
     package let compositeIndexes: [[String]]
 
@@ -31,7 +31,7 @@ package class ModelDescription {
         fieldsByOffset = byOffset
     }
 
-    /// The class as the engine's schema describes it.
+    /// The class in the engine's schema.
     func classSchema() throws -> ClassSchema {
         let properties = try fields.map { field in
             let type = field.storedType
@@ -64,9 +64,9 @@ package struct ModelField: Sendable {
     package let isPrimary: Bool
     package let isIndexed: Bool
     package let isFullText: Bool
-    /// The default that every object gets, as the engine's schema stores it.
+    /// The default of every object, in the form of the engine's schema.
     package let constantDefault: Value?
-    /// Computes the default of one object, where it differs between objects.
+    /// Computes the default of one object, if it differs between objects.
     package let computedDefault: (@Sendable () throws -> Value)?
 }
 
@@ -192,7 +192,7 @@ package final class TypedDescription<M: ObjectModel>: ModelDescription {
             M.self, fields: fields, size: MemoryLayout<M>.size, compositeIndexes: composite)
     }
 
-    /// The default as the schema stores it; nil if the engine uses that default anyway.
+    /// Returns the default in the form of the schema; nil if it equals the engine's default.
     private static func constant(_ value: Value, _ type: StoredType) -> Value? {
         switch value {
         case .null, .object: nil
@@ -227,7 +227,7 @@ package final class TypedDescription<M: ObjectModel>: ModelDescription {
         }
     }
 
-    /// The field that a key path of one step leads to.
+    /// Returns the field of a key path with one step.
     func field(of path: PartialKeyPath<M>) throws -> ModelField {
         let offset: Int
         do {
@@ -248,13 +248,13 @@ package final class TypedDescription<M: ObjectModel>: ModelDescription {
 package enum ModelRegistry {
     private static let known = Mutex<[ObjectIdentifier: Unchecked<ModelDescription>]>([:])
 
-    /// The description of a model.
+    /// Returns the description of a model.
     ///
-    /// Throws `invalid_schema` for a type that cannot be one.
+    /// Throws `invalid_schema` for a type that cannot be a model.
     package static func description<M: ObjectModel>(of type: M.Type) throws -> TypedDescription<M> {
         let found = known.withLock { $0[ObjectIdentifier(type)] }
         if let found { return found.value as! TypedDescription<M> }
-        // Outside the lock: the defaults of a model are code of the program.
+        // Runs outside the lock, because the defaults of a model are code of the program.
         let made = Unchecked<ModelDescription>(try TypedDescription<M>())
         let kept = known.withLock { known in
             if let other = known[ObjectIdentifier(type)] { return other }
@@ -264,7 +264,7 @@ package enum ModelRegistry {
         return kept.value as! TypedDescription<M>
     }
 
-    /// The same of a type that is not known statically.
+    /// The same for a type that is not known statically.
     package static func erasedDescription(
         of type: any ObjectModel.Type
     ) throws -> ModelDescription {

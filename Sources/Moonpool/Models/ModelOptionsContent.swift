@@ -2,8 +2,8 @@ import SystemCalls
 
 /// The content of ``ModelOptions`` without the type of the model.
 package struct ModelOptionsContent: Sendable {
-    // The compiler knows a key path to be Sendable only where its type says so. One without captured values is, and a
-    // path to a stored property captures none.
+    // For the compiler, a key path is Sendable only if its type is. A key path without captured values is Sendable, and
+    // a path to a stored property captures none.
     private let paths: Unchecked<Paths>
 
     private struct Paths {

@@ -1,6 +1,6 @@
 import ObjectStore
 
-/// A stored property of a model, as the schema has it.
+/// A stored property of a model in the schema.
 ///
 /// ```swift
 /// for property in try Dog.storedProperties { print(property.name, property.typeName) }
@@ -10,11 +10,11 @@ public struct ModelProperty: Hashable, Sendable {
     public let name: String
     /// The name in the file.
     public let storedName: String
-    /// The type as a schema spells it: `int?`, `Toy[]`, `backlinks Person.dogs`.
+    /// The type in the notation of a schema: `int?`, `Toy[]`, `backlinks Person.dogs`.
     public let typeName: String
     /// Whether the property is the primary key.
     public let isPrimaryKey: Bool
-    /// Whether the property has an index of its own.
+    /// Whether the property has its own index.
     public let isIndexed: Bool
     /// Whether the property has a full-text index.
     public let isFullText: Bool

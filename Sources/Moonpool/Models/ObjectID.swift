@@ -1,7 +1,7 @@
 import ColumnStorage
 import ObjectStore
 
-/// The identity of an object: Sendable, and valid in every store of the file.
+/// The identity of an object: it is Sendable and valid in every store of the file.
 ///
 /// ```swift
 /// let id = rex.objectID
@@ -36,7 +36,7 @@ public struct AnyObjectID: Hashable, Sendable {
     /// Hashes the identity.
     public func hash(into hasher: inout Hasher) { hasher.combine(reference) }
 
-    /// Returns the identity as one of a model; nil for an object of another model.
+    /// Returns the identity as an ID of a model; nil for an object of another model.
     public func of<M: ObjectModel>(_ type: M.Type) -> ObjectID<M>? {
         className == M.className ? ObjectID(reference.key) : nil
     }

@@ -1,6 +1,6 @@
 /// A plain struct whose stored properties describe the objects of a class.
 ///
-/// Conform to ``Model`` or ``EmbeddedModel``. The values of the properties of `init()` are the defaults of new objects.
+/// Conform to ``Model`` or ``EmbeddedModel``. The property values that `init()` sets are the defaults of new objects.
 public protocol ObjectModel: Sendable {
     /// Creates a value with the defaults.
     init()
@@ -43,7 +43,7 @@ where LiveForm == Live<Self>, FrozenForm == Frozen<Self>, Target == Self {}
 
 /// The primary key, indexes and names of a model.
 public struct ModelOptions<M: ObjectModel>: Sendable {
-    // Key paths of literals are immutable; PartialKeyPath is Sendable only where it is written so.
+    // Key paths of literals are immutable, but PartialKeyPath is Sendable only if this is declared.
     package let content: ModelOptionsContent
 
     /// Creates options.

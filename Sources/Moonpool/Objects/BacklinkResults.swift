@@ -31,7 +31,7 @@ public struct BacklinkResults<M: ObjectModel>: Sequence {
     ///
     /// An index out of range ends the program.
     public subscript(index: Int) -> Live<M> { read { Live(table, try $0.object(at: index).key) } }
-    /// Whether an object is among them.
+    /// Returns whether an object links to the object.
     public func contains(_ object: Live<M>) -> Bool {
         read { try $0.contains(object.modelTable.liveObject(object.objectKey)) }
     }
@@ -43,7 +43,7 @@ public struct BacklinkResults<M: ObjectModel>: Sequence {
     public func detached() throws -> [M] {
         try content.keys().map { try table.detached($0, as: M.self) }
     }
-    /// Returns the objects as they are now.
+    /// Returns a copy of the current objects.
     public func makeIterator() -> AnyIterator<Live<M>> {
         var keys = read { try $0.keys() }.makeIterator()
         return AnyIterator { keys.next().map { Live(table, $0) } }
@@ -53,9 +53,9 @@ public struct BacklinkResults<M: ObjectModel>: Sequence {
 }
 
 extension BacklinkResults where M: Model {
-    /// The objects as results, which can be refined.
+    /// The objects as results, which queries can refine.
     public var results: Results<M> { Results(table, content) }
-    /// The objects that satisfy a condition.
+    /// Returns the objects that match a condition.
     public func `where`<C: QueryCondition>(_ body: (Fields<M>) -> C) -> Results<M> {
         results.where(body)
     }

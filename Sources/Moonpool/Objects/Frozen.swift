@@ -3,10 +3,10 @@ import ObjectStore
 import Synchronization
 import SystemCalls
 
-/// An object as it was in one version of its store.
+/// An object in one version of its store.
 ///
-/// Any thread may use it, also after the store was closed. It keeps its version readable, which keeps that version's pages in the file:
-/// release it soon.
+/// It is usable on any thread, even after the store is closed. It keeps its version readable, which prevents the file
+/// from reusing the version's pages. Release it soon.
 ///
 /// ```swift
 /// let past = try rex.freeze()
@@ -42,7 +42,7 @@ public struct Frozen<M: ObjectModel>: Sendable {
 
     /// Returns the plain value of a property.
     ///
-    /// Throws as ``Live/get(_:)``.
+    /// Throws the errors of ``Live/get(_:)``.
     public func get<V: StoredValue>(_ path: KeyPath<M, V>) throws -> V {
         try read(path) { try V._plain($0, in: $1) }
     }

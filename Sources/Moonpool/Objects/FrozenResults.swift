@@ -2,9 +2,9 @@ import ColumnStorage
 import ObjectStore
 import Synchronization
 
-/// The objects of a query as they were in one version: a collection for any thread.
+/// The objects of a query in one version: a collection for any thread.
 ///
-/// The query runs when the rows are first needed. It keeps its version readable: release it soon.
+/// The query runs when the rows are first accessed. The results keep their version readable. Release them soon.
 public struct FrozenResults<M: Model>: RandomAccessCollection, Sendable {
     private let rows: FrozenRows
 
@@ -60,7 +60,7 @@ private final class FrozenRows: Sendable {
 }
 
 extension Results {
-    /// Returns the results as they are now, for any thread.
+    /// Returns a frozen copy of the results, for any thread.
     ///
     /// Throws `closed`.
     public func freeze() throws -> FrozenResults<M> {

@@ -4,8 +4,9 @@ import StructLayouts
 
 /// An object in a store: its properties are read from the store and written to it.
 ///
-/// Read and assign properties by their names in the model. Assign in a write transaction. A live object is cheap to copy, is
-/// not Sendable, and belongs to its store's actor; an ``objectID``, a ``Frozen`` object or a plain value crosses actors.
+/// Read and assign properties by their names in the model. Assign in a write transaction. A live object is small, is
+/// not Sendable, and belongs to its store's actor. To pass an object to another actor, use its ``objectID``, a
+/// ``Frozen`` object or a plain value.
 ///
 /// ```swift
 /// let rex = try store.find(Dog.self, "Rex")!
@@ -13,9 +14,9 @@ import StructLayouts
 /// try await store.write { _ in rex.age = 4 }
 /// ```
 ///
-/// Members that cannot throw end the program where ``get(_:)`` and ``set(_:to:)`` throw: after the object was deleted, after the store
-/// was closed, and for an assignment outside of a write. In a write, the first assignment that fails makes the write throw
-/// and roll back.
+/// Members that cannot throw end the program in the cases in which ``get(_:)`` and ``set(_:to:)`` throw: after the
+/// object is deleted, after the store is closed, and for an assignment outside of a write. In a write, the error of the
+/// first failed assignment rolls back the write, which throws it.
 @dynamicMemberLookup
 public struct Live<M: ObjectModel> {
     @usableFromInline package let modelTable: ModelTable
@@ -30,7 +31,8 @@ public struct Live<M: ObjectModel> {
     /// Reads a property.
     @inlinable
     public subscript<V: StoredValue>(dynamicMember path: KeyPath<M, V>) -> V.LiveForm {
-        // Without the key path in the slow branch: a literal folds to its offset and is never created.
+        // The slow branch does not use the key path, so that the compiler replaces a literal by its offset and never
+        // creates it.
         guard let offset = MemoryLayout<M>.offset(of: path) else { refuse(path) }
         if modelTable.isObservable { modelTable.noteRead(of: objectKey, at: offset) }
         return V._read(StoredCell(modelTable, objectKey, offset: offset))
@@ -71,7 +73,7 @@ public struct Live<M: ObjectModel> {
                 if let value = V._read(cell) { return value }
                 return try V._live(cell)
             } catch let error as StoreError where error.code == .typeMismatch && isPresent {
-                // Null in a property that has a value in Swift, or a raw value without a case.
+                // The value is null in a property that is not optional in Swift, or a raw value without a case.
                 let value = StructLayout<M>.read(V.self, at: offset, of: M())
                 guard let form = value as? V.LiveForm else { throw error }
                 return form
@@ -81,7 +83,7 @@ public struct Live<M: ObjectModel> {
         }
     }
 
-    /// Ends the program for a key path that leads to no stored property.
+    /// Ends the program for a key path that is not a stored property.
     @usableFromInline @inline(never)
     func refuse(_ path: PartialKeyPath<M>) -> Never {
         do {
@@ -109,10 +111,10 @@ public struct Live<M: ObjectModel> {
 
     private var isPresent: Bool { modelTable.liveObject(objectKey).isValid }
 
-    /// Returns the plain value of a property: of a link the ``Link``, of an embedded object the struct.
+    /// Returns the plain value of a property: the ``Link`` of a link, the struct of an embedded object.
     ///
-    /// Throws `invalid_object` if the object was deleted, `closed`, `type_mismatch` for a raw value without a case, `out_of_range`,
-    /// `invalid_argument` for a key path that leads to no stored property.
+    /// Throws `invalid_object` if the object was deleted, `closed`, `type_mismatch` for a raw value without a case,
+    /// `out_of_range`, `invalid_argument` for a key path that is not a stored property.
     public func get<V: StoredValue>(_ path: KeyPath<M, V>) throws -> V {
         let cell = try cell(path)
         if modelTable.isObservable { modelTable.noteRead(of: objectKey, at: cell.offset) }
@@ -145,7 +147,7 @@ public struct Live<M: ObjectModel> {
         try modelTable.detached(objectKey, as: M.self)
     }
 
-    /// Returns the object as it is now, for any thread.
+    /// Returns a frozen copy of the object, for any thread.
     ///
     /// Throws `invalid_object` if the object was deleted, `already_in_write` if the open write has created it, `closed`.
     public func freeze() throws -> Frozen<M> {

@@ -10,11 +10,12 @@ import ObjectStore
 /// for sibling in rex.siblings { print(sibling.name) }
 /// ```
 ///
-/// A loop runs over the elements as they are when it begins. Members without `try` behave as those of ``Live``.
+/// A loop visits the elements at its start, even if the list changes meanwhile. Members without `try` behave like those
+/// of ``Live``.
 public struct LiveList<Element: StoredValue>: ExpressibleByArrayLiteral {
     private enum Content {
         case stored(ObjectStore.LiveList, ModelContext)
-        /// A literal on its way to a property.
+        /// A literal that will be assigned to a property.
         case values([Element])
     }
 
@@ -126,7 +127,7 @@ public struct LiveList<Element: StoredValue>: ExpressibleByArrayLiteral {
             try list.append(elements.map { try Element._element(of: $0, in: context).value })
         }
     }
-    /// Inserts an element at an index; the elements from there on move by one.
+    /// Inserts an element at an index, and shifts the following elements.
     public func insert(_ element: Element.LiveForm, at index: Int) {
         change { try $0.insert(Element._element(of: element, in: $1).value, at: index) }
     }
@@ -168,7 +169,7 @@ extension LiveList where Element: EmbeddedModel {
 }
 
 extension LiveList: Sequence {
-    /// Returns the elements as they are now.
+    /// Returns a copy of the current elements.
     public func makeIterator() -> AnyIterator<Element.LiveForm> {
         let (values, context) = read { list, context in (try list.values(), context) }
         var index = 0
@@ -208,7 +209,7 @@ extension LiveList where Element: LinkElement {
             Results(try context.table(Element.Linked.self), try ObjectStore.Results(list))
         }
     }
-    /// The linked objects that satisfy a condition.
+    /// Returns the linked objects that match a condition.
     public func `where`<C: QueryCondition>(
         _ body: (Fields<Element.Linked>) -> C
     ) -> Results<Element.Linked> { results.where(body) }

@@ -7,8 +7,8 @@ import ObjectStore
 /// for (key, note) in rex.notes { print(key, note) }
 /// ```
 ///
-/// A loop runs over the entries as they are when it begins, in the order of the keys. Members without `try` behave as those of
-/// ``Live``.
+/// A loop visits the entries at its start, in the order of the keys, even if the map changes meanwhile. Members without
+/// `try` behave like those of ``Live``.
 public struct LiveMap<Element: StoredValue>: ExpressibleByDictionaryLiteral {
     private enum Content {
         case stored(ObjectStore.LiveMap, ModelContext)
@@ -21,7 +21,7 @@ public struct LiveMap<Element: StoredValue>: ExpressibleByDictionaryLiteral {
 
     /// Creates a map to assign to a property.
     ///
-    /// The last value of a repeated key wins.
+    /// For a repeated key, the last value is used.
     public init(dictionaryLiteral elements: (String, Element)...) {
         content = .values(Dictionary(elements, uniquingKeysWith: { $1 }))
     }
@@ -74,7 +74,7 @@ public struct LiveMap<Element: StoredValue>: ExpressibleByDictionaryLiteral {
     public var isEmpty: Bool { count == 0 }
     /// The keys in ascending order.
     public var keys: [String] { read { map, _ in try map.keys() } }
-    /// The value of a key; nil if there is none.
+    /// The value of a key; nil if the key does not exist.
     ///
     /// Assigning nil removes the key.
     public subscript(key: String) -> Element.LiveForm? {
@@ -130,7 +130,7 @@ extension LiveMap where Element: EmbeddedModel {
 }
 
 extension LiveMap: Sequence {
-    /// Returns the entries as they are now.
+    /// Returns a copy of the current entries.
     public func makeIterator() -> AnyIterator<(key: String, value: Element.LiveForm)> {
         let (entries, context) = read { map, context in (try map.entries(), context) }
         var index = 0

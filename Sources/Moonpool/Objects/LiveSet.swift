@@ -10,8 +10,8 @@ import ObjectStore
 /// print(rex.tags.contains("good"))
 /// ```
 ///
-/// A loop runs over the elements as they are when it begins, in the order of their values. Members without `try` behave as those of
-/// ``Live``.
+/// A loop visits the elements at its start, in the order of their values, even if the set changes meanwhile. Members
+/// without `try` behave like those of ``Live``.
 public struct LiveSet<Element: StoredValue>: ExpressibleByArrayLiteral {
     private enum Content {
         case stored(ObjectStore.LiveSet, ModelContext)
@@ -65,7 +65,7 @@ public struct LiveSet<Element: StoredValue>: ExpressibleByArrayLiteral {
     public var count: Int { read { set, _ in try set.count() } }
     /// Whether the set has no elements.
     public var isEmpty: Bool { count == 0 }
-    /// Whether an element is in the set.
+    /// Returns whether the set contains an element.
     public func contains(_ element: Element.LiveForm) -> Bool {
         read { try $0.contains(Element._element(of: element, in: StoredContext($1)).value) }
     }
@@ -88,7 +88,7 @@ public struct LiveSet<Element: StoredValue>: ExpressibleByArrayLiteral {
                 elements.map { try Element._element(of: $0, in: context).value })
         }
     }
-    /// Removes the elements that a sequence does not have.
+    /// Removes the elements that a sequence does not contain.
     public func formIntersection(_ elements: some Sequence<Element.LiveForm>) {
         change { set, context in
             try set.formIntersection(
@@ -101,7 +101,7 @@ public struct LiveSet<Element: StoredValue>: ExpressibleByArrayLiteral {
             try set.subtract(elements.map { try Element._element(of: $0, in: context).value })
         }
     }
-    /// Removes the elements that a sequence has too, and inserts its others.
+    /// Removes the elements that a sequence also contains, and inserts its other elements.
     public func formSymmetricDifference(_ elements: some Sequence<Element.LiveForm>) {
         change { set, context in
             try set.formSymmetricDifference(
@@ -132,7 +132,7 @@ extension LiveSet where Element: Hashable {
 }
 
 extension LiveSet: Sequence {
-    /// Returns the elements as they are now.
+    /// Returns a copy of the current elements.
     public func makeIterator() -> AnyIterator<Element.LiveForm> {
         let (values, context) = read { set, context in (try set.values(), context) }
         var index = 0
@@ -161,7 +161,7 @@ extension LiveSet where Element: LinkElement {
             Results(try context.table(Element.Linked.self), try ObjectStore.Results(set))
         }
     }
-    /// The linked objects that satisfy a condition.
+    /// Returns the linked objects that match a condition.
     public func `where`<C: QueryCondition>(
         _ body: (Fields<Element.Linked>) -> C
     ) -> Results<Element.Linked> { results.where(body) }

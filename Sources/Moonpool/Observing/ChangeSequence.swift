@@ -2,9 +2,9 @@ import ObjectStore
 
 /// The changes of a collection, an object or a store, as an asynchronous sequence.
 ///
-/// The observation begins with `makeAsyncIterator()`, which a `for` loop calls. An element has everything that happened since the one before:
-/// changes are never queued. The sequence ends, without an error, when its task is canceled, when the store is closed, and after the observed object or the
-/// owner of the list was deleted.
+/// The observation begins with `makeAsyncIterator()`, which a `for` loop calls. An element contains all changes since
+/// the previous element; changes are never queued. The sequence ends, without an error, when its task is canceled, when
+/// the store is closed, and after the observed object or the owner of the list is deleted.
 ///
 /// ```swift
 /// for try await change in store.all(Dog.self).where({ $0.age > 2 }).changes(\.name) {
@@ -85,7 +85,7 @@ final class ChangePull<Element: Sendable> {
         token = nil
     }
 
-    /// Returns what happened since the last element; waits if nothing has.
+    /// Returns the changes since the last element, and waits if there are none.
     nonisolated(nonsending) func next() async throws -> Element? {
         guard !isEnded, let scheduling = context.scheduling else { return nil }
         scheduling.adopt(#isolation)

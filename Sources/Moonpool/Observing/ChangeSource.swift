@@ -2,14 +2,14 @@ import ObjectStore
 import Synchronization
 import SystemCalls
 
-/// Something that can be observed: by a sequence, by a handler on the store's actor, or on another actor.
+/// A source of changes for sequences, and for handlers on the store's actor or on another actor.
 struct ChangeSource<Change: Sendable> {
     typealias Handler = (Result<Change, any Error>) -> Void
 
     let context: ModelContext
     /// Registers an observer with the engine.
     ///
-    /// The second argument of the handler is whether nothing follows.
+    /// The second argument of the handler is true for the last change.
     let register:
         (
             _ keyPaths: [String],
@@ -54,7 +54,7 @@ struct ChangeSource<Change: Sendable> {
                 box.actor?.assumeIsolated { handler($0, change) }
             }
         }
-        // One task passes the changes on, so that they arrive in order.
+        // One task passes on all changes, so that they arrive in order.
         let (stream, continuation) = AsyncStream<Result<Change, any Error>>.makeStream()
         let box = WeakActor(actor)
         Task {

@@ -12,9 +12,10 @@
 /// }
 /// ```
 public enum CollectionChange<Rows: Sendable>: Sendable {
-    /// The collection as it is: the first change.
+    /// The first change, with the current collection.
     case initial(Rows)
-    /// Something has changed. Deletions are indexes before the change; insertions and modifications are indexes after it.
+    /// The content has changed. Deletions are indexes before the change; insertions and modifications are indexes after
+    /// it.
     case update(Rows, deletions: [Int], insertions: [Int], modifications: [Int])
 
     /// The rows in the version after the change.
@@ -29,7 +30,7 @@ public enum CollectionChange<Rows: Sendable>: Sendable {
         guard case .update(_, let deletions, let insertions, let modifications) = self else {
             return []
         }
-        // A modified row keeps its place among the rows that were neither deleted nor inserted.
+        // A modified row keeps its order among the rows that were neither deleted nor inserted.
         var result: [Int] = []
         var inserted = 0
         var deleted = 0
@@ -48,9 +49,9 @@ public enum CollectionChange<Rows: Sendable>: Sendable {
 
 /// A report to an observer of a map: keys instead of indexes.
 public enum MapChange<Rows: Sendable>: Sendable {
-    /// The map as it is: the first change.
+    /// The first change, with the current map.
     case initial(Rows)
-    /// Something has changed. Deletions, insertions and modifications are keys.
+    /// The content has changed. Deletions, insertions and modifications are keys.
     case update(Rows, deletions: [String], insertions: [String], modifications: [String])
 
     /// The entries in the version after the change.

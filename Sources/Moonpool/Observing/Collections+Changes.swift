@@ -156,16 +156,16 @@ extension LiveMap: LiveCollection {
 }
 
 extension BacklinkResults where M: Model {
-    /// The changes of the linking objects, first all rows.
+    /// Returns the changes of the linking objects; the first one contains all rows.
     ///
-    /// The sequence ends after the linked object was deleted.
+    /// The sequence ends after the linked object is deleted.
     public func changes(_ paths: FieldPath<M>...) -> ChangeSequence<Results<M>.Change> {
         results.source.sequence(paths.map { FieldPaths.text($0) })
     }
 
     /// Calls a handler on the caller's actor with the rows, and whenever they change.
     ///
-    /// Throws as ``Results/observe(_:isolation:_:)``.
+    /// Throws the errors of ``Results/observe(_:isolation:_:)``.
     public func observe(
         _ paths: FieldPath<M>..., isolation: isolated (any Actor)? = #isolation,
         _ handler: @escaping (Result<Results<M>.Change, any Error>) -> Void
@@ -183,7 +183,7 @@ extension BacklinkResults where M: Model {
 }
 
 extension ChangeSource {
-    /// The changes of a list or a set of the engine, with frozen elements.
+    /// Returns the changes of a list or a set of the engine, with frozen elements.
     fileprivate init<Element: StoredValue>(
         elementsOf collection: some ObjectStore.LiveCollection, _ context: ModelContext,
         as: Element.Type, _ values: @escaping () throws -> [Value]

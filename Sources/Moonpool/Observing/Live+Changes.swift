@@ -16,19 +16,19 @@ extension Live {
         }
     }
 
-    /// The changes of the object from now on.
+    /// Returns the changes of the object from now on.
     ///
-    /// `paths` are the properties that count; without any, the object's own.
+    /// `paths` are the observed properties; without any, all properties of the object.
     public func changes(_ paths: FieldPath<M>...) -> ChangeSequence<ObjectChange<M>> {
         source.sequence(paths.map { FieldPaths.text($0) })
     }
 
-    /// The changes of the object; the paths are texts such as `owner.name`.
+    /// Returns the changes of the object; the paths are texts such as `owner.name`.
     public func changes(keyPaths: [String]) -> ChangeSequence<ObjectChange<M>> {
         source.sequence(keyPaths)
     }
 
-    /// The value of a property now, then each value that differs from the last.
+    /// Returns the current value of a property, and then each value that differs from the previous one.
     public func values<V: StoredValue>(of path: KeyPath<M, V>) -> ChangeSequence<V> {
         let live = self
         return ChangeSequence {
@@ -57,7 +57,7 @@ extension Live {
 
     /// Calls a handler on the caller's actor when the object changes, and once when it is deleted.
     ///
-    /// Throws as ``Results/observe(_:isolation:_:)``, and `invalid_object` for a deleted object.
+    /// Throws the errors of ``Results/observe(_:isolation:_:)``, and `invalid_object` for a deleted object.
     public func observe(
         _ paths: FieldPath<M>..., isolation: isolated (any Actor)? = #isolation,
         _ handler: @escaping (Result<ObjectChange<M>, any Error>) -> Void
@@ -75,7 +75,7 @@ extension Live {
 }
 
 extension Result {
-    /// Nil for a success without a value.
+    /// Returns nil for a success without a value.
     fileprivate func flatMapOptional<Wrapped>() -> Result<Wrapped, Failure>?
     where Success == Wrapped? {
         switch self {
@@ -86,10 +86,10 @@ extension Result {
 }
 
 extension Store {
-    /// Calls a handler on the caller's actor whenever the store has moved to another version or committed one.
+    /// Calls a handler on the caller's actor whenever the store has advanced to another version or committed one.
     ///
-    /// Own commits call it before they return. Throws `invalid_argument` for a store without an actor, `read_only`, `already_in_write`,
-    /// `closed`.
+    /// Commits of this store call the handler before they return. Throws `invalid_argument` for a store without an
+    /// actor, `read_only`, `already_in_write`, `closed`.
     public func observe(
         isolation: isolated (any Actor)? = #isolation,
         _ handler: @escaping (StoreNotification, Store) -> Void
@@ -104,7 +104,8 @@ extension Store {
         }
     }
 
-    /// A notification after each move to another version; several moves between two elements are one.
+    /// Returns a notification after each advance to another version; several advances between two elements are one
+    /// notification.
     public func changes() -> ChangeSequence<StoreNotification> {
         let context = context
         return ChangeSequence {

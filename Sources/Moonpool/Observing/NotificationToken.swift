@@ -45,12 +45,12 @@ public final class NotificationToken: Sendable {
 
     /// Ends the observation: the handler is not called again.
     ///
-    /// A call that runs finishes. A second call does nothing.
+    /// A running call finishes. A second invalidation has no effect.
     public func invalidate() {
         release()
     }
 
-    /// Whether the handler may still be called.
+    /// Whether the handler can still be called.
     public var isValid: Bool { flag.load(ordering: .acquiring) }
 
     /// The engine's token while the observation lasts, for the store's own actor.
@@ -65,7 +65,7 @@ public final class NotificationToken: Sendable {
         }
         endHandler?()
         guard let observation, let actor else { return }
-        // The engine's token belongs to the store's actor, and so does what the store releases with it.
+        // The engine's token, and all objects that the store releases with it, belong to the store's actor.
         Task { await Self.end(observation, on: actor) }
     }
 

@@ -4,15 +4,15 @@ import ObjectStore
 public struct PropertyChange: Hashable, Sendable {
     /// The property's name.
     public let name: String
-    /// The value before; null for collections, which report only that they changed.
+    /// The value before the change; null for collections, which report only that they have changed.
     public let old: Mixed
-    /// The value after; null for collections.
+    /// The value after the change; null for collections.
     public let new: Mixed
 }
 
 /// A report to an observer of an object.
 public enum ObjectChange<M: ObjectModel>: Sendable {
-    /// Properties have changed; the object is in the version after the change.
+    /// Properties have changed; the object has the version after the change.
     case change(Frozen<M>, [PropertyChange])
     /// The object was deleted; it has its last values. Nothing follows.
     case deleted(Frozen<M>)
@@ -29,7 +29,7 @@ public enum ObjectChange<M: ObjectModel>: Sendable {
 }
 
 extension ObjectChange {
-    /// The change of the engine, read while its versions are open; nil for one without its last values.
+    /// The change of the engine, which is read while its versions are open; nil for a change without the last values.
     init?(_ change: ObjectStore.ObjectChange, in context: ModelContext) throws {
         switch change.kind {
         case .change:

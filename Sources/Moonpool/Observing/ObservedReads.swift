@@ -14,17 +14,17 @@ final class ObservedReads: Observable {
 
     init() { probePath = \ObservedReads[probe] }
 
-    /// Whether the calling code is inside of a tracking scope.
+    /// Whether the calling code is inside a tracking scope.
     ///
-    /// The language does not say so. A scope keeps the key paths of its reads in a set, which hashes them; outside of one
-    /// the key path is not looked at. Takes about 15 ns.
+    /// The language provides no function for this. A scope stores the key paths of its reads in a set, which hashes
+    /// them; outside of a scope, the key path is not hashed. Takes about 15 ns.
     var isTracking: Bool {
         probe.reset()
         registrar.access(self, keyPath: probePath)
         return probe.wasHashed
     }
 
-    /// Creates the subscriber of another read.
+    /// Creates the subscriber of a new read.
     func makeRead() -> ObservedRead {
         lastNumber += 1
         return ObservedRead(self, path: \ObservedReads[lastNumber])
@@ -39,14 +39,14 @@ final class ObservedReads: Observable {
         registrar.didSet(self, keyPath: path)
     }
 
-    // What the key paths lead to; never read.
+    // The target of the key paths, which is never read.
     private subscript(probe: TrackingProbe) -> Int { 0 }
     private subscript(number: Int) -> Int { number }
 }
 
 /// A read that tracking scopes wait for.
 final class ObservedRead: ReadSubscriber {
-    // Held by the subscriptions of a store that hold this; the store's context holds both.
+    // The subscriptions of the store reference this object, and the store's context references both.
     private unowned let reads: ObservedReads
     private var path: KeyPath<ObservedReads, Int>
 
@@ -57,13 +57,13 @@ final class ObservedRead: ReadSubscriber {
 
     func didRead() { reads.access(path) }
     func didChange() { reads.change(path) }
-    /// The registrar keeps the key path for as long as a scope waits for it.
+    /// The registrar keeps the key path while a scope waits for it.
     var isWaiting: Bool { !isKnownUniquelyReferenced(&path) }
 }
 
-/// Notices that it is hashed.
+/// Records that it is hashed.
 private final class TrackingProbe: Hashable, Sendable {
-    // Atomic because a scope that ends on another thread hashes the key path too.
+    // Atomic, because a scope that ends on another thread also hashes the key path.
     private let flag = Atomic(false)
 
     var wasHashed: Bool { flag.load(ordering: .relaxed) }
@@ -95,7 +95,7 @@ extension ModelTable {
     /// Releases nothing that a caller holds: the registrar runs no code of the program when it registers a read.
     @usableFromInline @inline(never) @_effects(releasenone)
     func noteRead(of key: ObjectKey, at offset: Int) {
-        // A property without a column of its own is a collection, whose reads the engine sees.
+        // A property without a column is a collection, whose reads the engine registers.
         guard columns.indices.contains(offset), columns[offset] != .unassigned else { return }
         context.source.noteRead(classSchema, key, columns[offset])
     }

@@ -16,23 +16,23 @@ extension Results {
         }
     }
 
-    /// The changes of the results, first all rows.
+    /// Returns the changes of the results; the first one contains all rows.
     ///
-    /// `paths` are the properties whose changes count as modifications; without any, all properties of the row and of what it leads to in
-    /// three links.
+    /// `paths` are the properties whose changes count as modifications; without any, all properties of the row and of
+    /// the objects that it reaches in up to three links.
     public func changes(_ paths: FieldPath<M>...) -> ChangeSequence<Change> {
         source.sequence(paths.map { FieldPaths.text($0) })
     }
 
-    /// The changes of the results; the paths are texts such as `owner.name`.
+    /// Returns the changes of the results; the paths are texts such as `owner.name`.
     public func changes(keyPaths: [String]) -> ChangeSequence<Change> {
         source.sequence(keyPaths)
     }
 
     /// Calls a handler on the caller's actor with the rows, and whenever they change.
     ///
-    /// The first call is made in the actor's next turn. The observation ends when the token is invalidated or released. Throws `invalid_argument` for a store without an
-    /// actor, `already_in_write`, `closed`.
+    /// The first call occurs in the actor's next turn. The observation ends when the token is invalidated or released.
+    /// Throws `invalid_argument` for a store without an actor, `already_in_write`, `closed`.
     public func observe(
         _ paths: FieldPath<M>..., isolation: isolated (any Actor)? = #isolation,
         _ handler: @escaping (Result<Change, any Error>) -> Void
@@ -50,7 +50,7 @@ extension Results {
 }
 
 enum ChangeConversion {
-    /// The change of the engine, with rows that are made while its versions are open.
+    /// The change of the engine, with rows that are created while its versions are open.
     static func collection<Rows: Sendable>(
         _ change: ObjectStore.CollectionChange, _ rows: () throws -> Rows
     ) -> Result<CollectionChange<Rows>, any Error> {

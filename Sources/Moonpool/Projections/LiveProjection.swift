@@ -1,7 +1,9 @@
 import ColumnStorage
 import ObjectStore
 
-/// The projection of one object: reads its values from the store, and assigns those that are properties of the object itself.
+/// The live projection of one object.
+///
+/// It reads the values from the store, and can assign properties of the object itself.
 ///
 /// ```swift
 /// let card = rex.projected(DogCard.self)
@@ -10,10 +12,10 @@ import ObjectStore
 /// for try await change in card.changes(\.name) { print(change) }
 /// ```
 ///
-/// It belongs to its store's actor. Members without `try` behave as those of ``Live``.
+/// It belongs to its store's actor. Members without `try` behave like those of ``Live``.
 @dynamicMemberLookup
 public struct LiveProjection<P: Projection> {
-    /// The object that is projected.
+    /// The projected object.
     public let root: Live<P.Root>
     let source: ProjectionSource<P>
 
@@ -27,9 +29,9 @@ public struct LiveProjection<P: Projection> {
     /// Reads a property.
     public subscript<V: StoredValue>(dynamicMember path: KeyPath<P, V>) -> V { read(path) }
 
-    /// Reads a property, or assigns one that is a property of the object itself.
+    /// Reads a property, or assigns a property of the object itself.
     ///
-    /// Any other assignment fails as one of ``Live`` does, with `invalid_argument`.
+    /// Any other assignment fails with `invalid_argument`, like a failed assignment of ``Live``.
     public subscript<V: StoredValue>(dynamicMember path: WritableKeyPath<P, V>) -> V {
         get { read(path) }
         nonmutating set {
@@ -64,8 +66,8 @@ public struct LiveProjection<P: Projection> {
 
     /// Returns the plain projection.
     ///
-    /// Throws `invalid_object` if the object was deleted, `closed`, `type_mismatch`, `invalid_schema` where the map differs from the
-    /// struct.
+    /// Throws `invalid_object` if the object was deleted, `closed`, `type_mismatch`, `invalid_schema` if the map
+    /// differs from the struct.
     public func detached() throws -> P { try source.card(of: root.objectKey, in: context) }
 }
 
@@ -85,7 +87,7 @@ extension LiveProjection: CustomStringConvertible {
     }
 }
 
-/// Keeps the paths of a projection, parsed for a schema.
+/// Caches the paths of a projection, parsed for a schema.
 final class ProjectionSource<P: Projection> {
     private var known: ProjectedPaths<P>?
 
@@ -109,7 +111,7 @@ final class ProjectionSource<P: Projection> {
 extension Live where M: Model {
     /// Returns the object as a projection.
     ///
-    /// A map that does not fit the model ends the program with the message of `invalid_schema`.
+    /// A map that does not match the model ends the program with the message of `invalid_schema`.
     public func projected<P: Projection>(_ type: P.Type) -> LiveProjection<P> where P.Root == M {
         let source = ProjectionSource<P>()
         do { _ = try source.paths(in: modelTable.context) } catch { ModelContext.trap(error) }

@@ -2,7 +2,7 @@ import ColumnStorage
 import ObjectStore
 import Synchronization
 
-/// The projections of the objects of a query: lazy and live, as ``Results``.
+/// The projections of the objects of a query: lazy and live, like ``Results``.
 ///
 /// ```swift
 /// let cards = store.all(Dog.self).sorted(by: \.name).projected(DogCard.self)
@@ -10,7 +10,7 @@ import Synchronization
 /// for try await change in cards.changes() { print(change.rows.map(\.name)) }
 /// ```
 public struct ProjectedResults<P: Projection>: Sequence {
-    /// The objects that are projected.
+    /// The projected objects.
     public let results: Results<P.Root>
     private let source: ProjectionSource<P>
 
@@ -41,7 +41,7 @@ public struct ProjectedResults<P: Projection>: Sequence {
         return try results.fetch().map { try source.card(of: $0.objectKey, in: context) }
     }
 
-    /// Returns the projections as they are now.
+    /// Returns a copy of the current projections.
     public func makeIterator() -> AnyIterator<LiveProjection<P>> {
         var objects = results.makeIterator()
         let source = self.source
@@ -77,7 +77,7 @@ public struct ProjectedResults<P: Projection>: Sequence {
         }
     }
 
-    /// The changes of the results, first all rows.
+    /// Returns the changes of the results; the first one contains all rows.
     ///
     /// `paths` are the properties whose changes count as modifications; without any, all properties of the projection.
     public func changes(_ paths: PartialKeyPath<P>...) -> ChangeSequence<Change> {
@@ -86,7 +86,7 @@ public struct ProjectedResults<P: Projection>: Sequence {
 
     /// Calls a handler on the caller's actor with the rows, and whenever they change.
     ///
-    /// Throws as ``Results/observe(_:isolation:_:)``.
+    /// Throws the errors of ``Results/observe(_:isolation:_:)``.
     public func observe(
         _ paths: PartialKeyPath<P>..., isolation: isolated (any Actor)? = #isolation,
         _ handler: @escaping (Result<Change, any Error>) -> Void
@@ -106,7 +106,7 @@ public struct ProjectedResults<P: Projection>: Sequence {
 extension Results {
     /// Returns the objects as projections.
     ///
-    /// A map that does not fit the model ends the program with the message of `invalid_schema`.
+    /// A map that does not match the model ends the program with the message of `invalid_schema`.
     public func projected<P: Projection>(_ type: P.Type) -> ProjectedResults<P> where P.Root == M {
         ProjectedResults(self)
     }
@@ -114,7 +114,7 @@ extension Results {
 
 /// The projections of a query's objects in one version: a collection for any thread.
 ///
-/// A row is computed when it is read. The rows keep their version readable: release them soon.
+/// A row is computed when it is read. The rows keep their version readable. Release them soon.
 ///
 /// ```swift
 /// guard case .update(let cards, _, let insertions, _) = change else { return }

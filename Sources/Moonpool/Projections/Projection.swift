@@ -1,9 +1,12 @@
 import ColumnStorage
 import ObjectStore
 
-/// A plain struct of values that a root model leads to, observed by exactly those values.
+/// A plain struct of values that are reachable from a root model.
 ///
-/// Each property has a path from the root model: a property of its own, one behind links, an element of a list, or an aggregate.
+/// Observers of it react exactly to these values.
+///
+/// Each property has a path from the root model: a property of the object or of a linked object, an element of a list,
+/// or an aggregate.
 ///
 /// ```swift
 /// struct DogCard: Projection {
@@ -18,7 +21,7 @@ import ObjectStore
 /// for try await value in card.values() { print(value.name) }
 /// ```
 public protocol Projection: Sendable {
-    /// The model that the paths begin at.
+    /// The model at the start of the paths.
     associatedtype Root: Model
     /// The path of each property, in the order of their declaration.
     static var projection: ProjectionMap<Root, Self> { get }
@@ -26,8 +29,8 @@ public protocol Projection: Sendable {
 
 /// The paths from a root model to the properties of a ``Projection``.
 ///
-/// The parameters of the initializer determine the types of the paths. A property behind an optional link is optional; a count or sum is
-/// 0 where the link leads nowhere.
+/// The parameters of the initializer determine the types of the paths. A property of an optional link is optional; a
+/// count or sum is 0 if the link is nil.
 ///
 /// ```swift
 /// static let projection = ProjectionMap(of: Dog.self, DogCard.init, \.name, \.owner.name)
@@ -56,7 +59,7 @@ public struct ProjectionMap<Root: Model, Card: Sendable>: Sendable {
 
 /// The path of one property of a projection.
 struct ProjectedColumn: Sendable {
-    /// The path as the predicate language spells it.
+    /// The path in the predicate language.
     let text: String
     let quantifier: String?
     let type: any StoredValue.Type
@@ -106,7 +109,8 @@ final class ProjectedPaths<P: Projection> {
 
     /// Parses the paths.
     ///
-    /// Throws `invalid_schema` for a path that gives several values, and for one that may be null where the property is not optional.
+    /// Throws `invalid_schema` for a path with several values, and for a path that can be null if the property is not
+    /// optional.
     init(_ classSchema: ClassSchema, _ schema: Schema) throws {
         self.schema = schema
         columns = P.projection.columns
@@ -144,7 +148,7 @@ final class ProjectedPaths<P: Projection> {
 
     func isOf(_ schema: Schema) -> Bool { self.schema === schema }
 
-    /// The key paths that the chosen properties depend on; all without a choice.
+    /// Returns the key paths that the chosen properties depend on; all key paths without a choice.
     func observed(_ chosen: [Int]?) -> [String] {
         var known: Set<String> = []
         return (chosen ?? Array(paths.indices)).flatMap { paths[$0].observed }

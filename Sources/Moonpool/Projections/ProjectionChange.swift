@@ -10,9 +10,10 @@ import ObjectStore
 /// }
 /// ```
 public enum ProjectionChange<P: Projection>: Sendable {
-    /// Values have changed; the projection has those after the change. The properties have their names in the projection.
+    /// Values have changed; the projection contains the values after the change. The properties have their names in the
+    /// projection.
     case change(P, [PropertyChange])
-    /// The object was deleted; the projection has the last values that were observed. Nothing follows.
+    /// The object was deleted; the projection contains the last observed values. Nothing follows.
     case deleted(P)
 }
 
@@ -67,7 +68,7 @@ extension LiveProjection {
         }
     }
 
-    /// The changes of the projected values from now on.
+    /// Returns the changes of the projected values from now on.
     ///
     /// `paths` are the properties that count; without any, all properties of the projection.
     public func changes(_ paths: PartialKeyPath<P>...) -> ChangeSequence<ProjectionChange<P>> {
@@ -76,7 +77,7 @@ extension LiveProjection {
 
     /// Calls a handler on the caller's actor when projected values change, and once when the object is deleted.
     ///
-    /// Throws as ``Live/observe(_:isolation:_:)``.
+    /// Throws the errors of ``Live/observe(_:isolation:_:)``.
     public func observe(
         _ paths: PartialKeyPath<P>..., isolation: isolated (any Actor)? = #isolation,
         _ handler: @escaping (Result<ProjectionChange<P>, any Error>) -> Void
@@ -92,7 +93,7 @@ extension LiveProjection {
         try await changeSource.token(chosen(paths), on: actor, handler)
     }
 
-    /// The plain projection now, then each time that a value has changed.
+    /// Returns the current plain projection, and then the projection after each change of a value.
     public func values() -> ChangeSequence<P> {
         let (source, root, changes) = (self.source, self.root, changeSource)
         let context = root.modelTable.context

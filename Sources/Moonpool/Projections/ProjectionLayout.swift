@@ -2,10 +2,10 @@ import ObjectStore
 
 /// The properties of a projection by name and offset.
 enum ProjectionLayout<P: Projection> {
-    /// The index of the property that a key path leads to.
+    /// Returns the index of the property of a key path.
     ///
-    /// Throws `invalid_argument` for a path of several steps and for a computed property, `invalid_schema` where the types of the
-    /// map's paths are not those of the struct.
+    /// Throws `invalid_argument` for a path of several steps and for a computed property, `invalid_schema` if the types
+    /// of the map's paths differ from the struct.
     static func index(of path: PartialKeyPath<P>) throws -> Int {
         let offsets = try offsets()
         if let wanted = MemoryLayout<P>.offset(of: path) {
@@ -19,9 +19,9 @@ enum ProjectionLayout<P: Projection> {
             "the key path to \(type(of: path).valueType) leads to no property of '\(P.self)'")
     }
 
-    /// The names of the properties, which a value shows.
+    /// Returns the names of the properties, which reflection of a value provides.
     ///
-    /// Throws `invalid_schema` where the map differs from the struct.
+    /// Throws `invalid_schema` if the map differs from the struct.
     static func names(of value: P) throws -> [String] {
         _ = try offsets()
         let children = Array(Mirror(reflecting: value).children)

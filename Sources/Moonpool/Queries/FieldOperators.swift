@@ -49,12 +49,12 @@ extension Field {
     public static func != <W: StoredValue>(field: Field, other: Field<W>) -> Condition {
         field.compared("!=", other.expression)
     }
-    /// Requires that a link leads to an object.
+    /// Requires that a link is the given object.
     public static func == <M: Model>(field: Field, object: Live<M>) -> Condition
     where V.Target == M {
         field.compared("==", Operand.object(object))
     }
-    /// Requires that a link does not lead to an object.
+    /// Requires that a link is not the given object.
     public static func != <M: Model>(field: Field, object: Live<M>) -> Condition
     where V.Target == M {
         field.compared("!=", Operand.object(object))
@@ -118,7 +118,7 @@ extension Field where V: OrderedValue {
     }
 }
 
-/// How text is compared.
+/// The options of text comparisons.
 public struct TextOptions: OptionSet, Sendable {
     /// The bits.
     public let rawValue: Int
@@ -165,7 +165,7 @@ extension Field where V: TextValue {
     }
     /// Requires that the text matches a full-text search, such as `red -blue phrase*`.
     ///
-    /// The property needs a full-text index.
+    /// The property must have a full-text index.
     public func matches(_ search: String) -> Condition { tested("text", search, []) }
     /// The number of bytes of the text.
     public var count: Field<Int?> { appending(".@count") }
@@ -186,21 +186,21 @@ extension Field where V: CollectionValue {
     }
     /// The number of elements.
     public var count: Field<Int> { appending(".@count") }
-    /// The first element; nil if there is none.
+    /// The first element; nil for an empty collection.
     public var first: Field<V.ElementValue?> { appending("[first]") }
-    /// The last element; nil if there is none.
+    /// The last element; nil for an empty collection.
     public var last: Field<V.ElementValue?> { appending("[last]") }
     /// The element at an index; nil if there is none.
     public subscript(index: Int) -> Field<V.ElementValue?> { appending("[\(index + 1)]") }
 
     /// Requires that an element equals a value.
     public func contains(_ value: V.ElementValue) -> Condition { any == value }
-    /// Requires that an object is linked.
+    /// Requires that an object is an element.
     public func contains<M: Model>(_ object: Live<M>) -> Condition
     where V.ElementValue.Target == M {
         any == object
     }
-    /// Requires that an element satisfies a condition.
+    /// Requires that an element matches a condition.
     public func contains<C: QueryCondition>(
         _ body: (Fields<V.Target>) -> C
     ) -> Condition where V.Target: ObjectModel {

@@ -1,6 +1,6 @@
 import ObjectStore
 
-/// The properties of a model, to build conditions and paths from.
+/// The properties of a model, for building conditions and paths.
 ///
 /// ```swift
 /// store.all(Dog.self).where { $0.age > 2 && $0.owner.name.hasPrefix("A", .caseInsensitive) }
@@ -15,13 +15,13 @@ public struct Fields<M>: Sendable {
 
     /// A property.
     ///
-    /// A key path that leads to no stored property ends the program.
+    /// A key path that is not a stored property ends the program.
     public subscript<V: StoredValue>(dynamicMember path: KeyPath<M, V>) -> Field<V> {
         Field(path: prefix + FieldName.of(path))
     }
 }
 
-/// The name of the property that a key path leads to.
+/// Returns the name of the property of a key path.
 enum FieldName {
     static func of<M, V>(_ path: KeyPath<M, V>) -> String {
         func open<Known: ObjectModel>(_ type: Known.Type) throws -> String {
@@ -44,7 +44,7 @@ enum FieldName {
 
 /// A property in a query, or a value computed from one: an operand of conditions, and a path for sorting and observing.
 ///
-/// Behind an optional link every field is optional. Dynamic members follow links and embedded objects.
+/// Every field of an optional link is optional. Dynamic members follow links and embedded objects.
 @dynamicMemberLookup
 public struct Field<V: StoredValue>: Sendable {
     let path: String
@@ -68,21 +68,21 @@ public struct Field<V: StoredValue>: Sendable {
         Field<Result>(path: path + text, quantifier: quantifier)
     }
 
-    /// A property behind a link or in an embedded object.
+    /// A property of a linked or embedded object.
     public subscript<W: StoredValue>(dynamicMember next: KeyPath<V.Target, W>) -> Field<W> {
         following(next)
     }
 
-    /// A property behind an optional link or in an optional embedded object.
+    /// A property of an optional linked or embedded object.
     public subscript<W: StoredValue>(dynamicMember next: KeyPath<V.Target, W>) -> Field<W?>
     where V: OptionalValue { following(next) }
 
-    /// An optional property behind an optional link or in an optional embedded object.
+    /// An optional property of an optional linked or embedded object.
     public subscript<W: StoredValue>(dynamicMember next: KeyPath<V.Target, W?>) -> Field<W?>
     where V: OptionalValue { following(next) }
 }
 
-/// A field of any type, for paths whose types are erased.
+/// A field of any type, for type-erased paths.
 protocol AnyField {
     var path: String { get }
 }

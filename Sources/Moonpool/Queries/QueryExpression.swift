@@ -2,7 +2,7 @@ import ObjectStore
 
 /// A piece of a predicate: text in the predicate language with its arguments.
 ///
-/// A typed condition means exactly what its text means.
+/// A typed condition is equivalent to its text.
 struct QueryExpression: Sendable {
     enum Part: Sendable {
         case text(String)
@@ -38,7 +38,9 @@ struct QueryExpression: Sendable {
         return (text, arguments)
     }
 
-    /// The text with the arguments as literals; objects and data, which have no literal, as `$1`, `$2` ….
+    /// The text with the arguments as literals.
+    ///
+    /// Objects and data, which have no literal, are shown as `$1`, `$2` ….
     var complete: String {
         var text = ""
         var count = 0
@@ -92,7 +94,7 @@ struct QueryExpression: Sendable {
     }
 }
 
-/// Something that a query can filter by: a ``Condition``, or a Boolean field.
+/// A filter of a query: a ``Condition`` or a Boolean field.
 public protocol QueryCondition: Sendable {
     /// The condition.
     var condition: Condition { get }
@@ -140,7 +142,7 @@ public func || <Left: QueryCondition, Right: QueryCondition>(
     Condition(joining: left, "or", right)
 }
 
-/// Requires that a condition is not satisfied.
+/// Requires that a condition is false.
 public prefix func ! <C: QueryCondition>(condition: C) -> Condition {
     Condition(QueryExpression("not (") + condition.condition.expression + ")")
 }

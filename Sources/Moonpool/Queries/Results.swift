@@ -3,8 +3,8 @@ import ObjectStore
 
 /// The objects of a query: lazy and live.
 ///
-/// Nothing runs until it is needed, and what was computed is kept until the store changes. A query is a value: cheap to copy, and extended by
-/// further conditions and orders.
+/// The query runs when its result is first accessed, and the result is cached until the store changes. A query is a
+/// small value that further conditions and orders can extend.
 ///
 /// ```swift
 /// let old = store.all(Dog.self).where { $0.age > 10 }.sorted(by: \.name)
@@ -12,8 +12,8 @@ import ObjectStore
 /// for dog in old { print(dog.name) }
 /// ```
 ///
-/// A loop runs over the objects of its beginning; an object that was deleted meanwhile is not valid. Members without `try` end the
-/// program where ``fetch()`` throws: after the store was closed.
+/// A loop visits the objects at its start; an object that is deleted meanwhile is not valid. Members without `try` end
+/// the program in the cases in which ``fetch()`` throws, such as after the store is closed.
 public struct Results<M: Model>: Sequence {
     let table: ModelTable
     private let content: ObjectStore.Results
@@ -37,7 +37,7 @@ public struct Results<M: Model>: Sequence {
 
     // MARK: Refining
 
-    /// The objects that satisfy a condition.
+    /// Returns the objects that match a condition.
     public func `where`<C: QueryCondition>(_ body: (Fields<M>) -> C) -> Results {
         let condition = body(Fields<M>()).condition
         return read { results in
@@ -48,9 +48,9 @@ public struct Results<M: Model>: Sequence {
         }
     }
 
-    /// The objects that satisfy a predicate in the text language; `$1`, `$2` … are the arguments.
+    /// Returns the objects that match a predicate in the text language; `$1`, `$2` … are the arguments.
     ///
-    /// Throws `invalid_query` with the text and the position of the mistake.
+    /// Throws `invalid_query` with the text and the position of the error.
     public func `where`(
         _ predicate: String, _ arguments: any StoredValue...
     ) throws -> Results {
@@ -93,7 +93,7 @@ public struct Results<M: Model>: Sequence {
         }
     }
 
-    /// At most the first objects.
+    /// Returns at most this number of objects from the start.
     ///
     /// A negative count ends the program.
     public func limit(_ count: Int) -> Results {
@@ -124,7 +124,7 @@ public struct Results<M: Model>: Sequence {
     public func firstIndex(of object: Live<M>) -> Int? {
         read { try $0.index(of: object.modelTable.liveObject(object.objectKey)) }
     }
-    /// Whether an object is among the results.
+    /// Returns whether an object is among the results.
     public func contains(_ object: Live<M>) -> Bool { firstIndex(of: object) != nil }
     /// Whether the results can be read: the store is open, and the owner of the list exists.
     public var isValid: Bool { content.isValid }
@@ -137,11 +137,11 @@ public struct Results<M: Model>: Sequence {
     }
     /// Returns the number of objects.
     ///
-    /// Throws as ``fetch()``.
+    /// Throws the errors of ``fetch()``.
     public func fetchCount() throws -> Int { try content.count() }
     /// Returns the plain values.
     ///
-    /// Throws as ``fetch()``, and `type_mismatch`, `out_of_range`.
+    /// Throws the errors of ``fetch()``, and `type_mismatch`, `out_of_range`.
     public func detached() throws -> [M] {
         try content.keys().map { try table.detached($0, as: M.self) }
     }
@@ -150,8 +150,8 @@ public struct Results<M: Model>: Sequence {
 
     /// The sum of a property.
     ///
-    /// Nil does not count, and the sum of nothing is 0. The sum of integers is exact; a sum that an `Int` cannot hold ends the
-    /// program, as in Swift.
+    /// Nil does not count, and the sum of no values is 0. The sum of integers is exact; a sum that exceeds `Int` ends
+    /// the program, as in Swift.
     public func sum<V: NumericValue>(of path: KeyPath<Fields<M>, Field<V>>) -> V.Total {
         read { try V._total(Mixed(try $0.sum(Fields<M>()[keyPath: path].path))) }
     }
@@ -176,22 +176,22 @@ public struct Results<M: Model>: Sequence {
 
     // MARK: Explaining
 
-    /// The query as text for ``where(_:_:)``.
+    /// The query as a text for ``where(_:_:)``.
     ///
-    /// Objects and data, which have no literal, show as `$1`, `$2` ….
+    /// Objects and data, which have no literal, are shown as `$1`, `$2` ….
     public var predicate: String { words.text }
 
-    /// Returns how the query runs and what its observers cost.
+    /// Returns the plan of the query and the cost of its observers.
     ///
     /// Throws `closed`.
     public func explain() throws -> String { try content.explain() }
 }
 
-/// The words of a query as it was built.
+/// The clauses of a query, in the order of the calls.
 struct QueryWords: Sendable {
     private var condition: QueryExpression?
     private var clauses = QueryExpression("")
-    /// Whether a clause leaves objects out, so that a further condition must follow it.
+    /// Whether a clause excludes objects, so that a further condition must follow it.
     private var selects = false
 
     func filtered(_ added: QueryExpression) -> QueryWords {
@@ -205,7 +205,7 @@ struct QueryWords: Sendable {
         return words
     }
 
-    /// Adds a predicate in the text language, which may have clauses of its own.
+    /// Adds a predicate in the text language, which can contain clauses.
     func filtered(by text: String, _ values: [Mixed]) throws -> QueryWords {
         let parts = try QueryText.split(text)
         var words = filtered(QueryExpression(text: parts.condition, values))
@@ -226,7 +226,7 @@ struct QueryWords: Sendable {
 }
 
 extension QueryExpression {
-    /// A predicate text whose arguments are numbered in it.
+    /// A predicate with numbered arguments.
     init(text: String, _ values: [Mixed]) {
         self.init("")
         guard !values.isEmpty else {
@@ -279,7 +279,7 @@ extension Results {
         }
     }
 
-    /// Returns the objects as they are now.
+    /// Returns a copy of the current objects.
     public func makeIterator() -> Iterator {
         Iterator(table, read { try $0.keys() })
     }

@@ -2,9 +2,9 @@ import ColumnStorage
 import ObjectStore
 import Synchronization
 
-/// The objects of a query in groups that have a value in common: lazy and live, as ``Results``.
+/// The objects of a query in groups with the same value: lazy and live, like ``Results``.
 ///
-/// There is a section for each value that an object has, in the order of the values.
+/// Each value of an object has a section, and the sections are in the order of the values.
 ///
 /// ```swift
 /// let byAge = store.all(Dog.self).sorted(by: \.name).sectioned(by: \.age)
@@ -40,18 +40,18 @@ public struct Sections<Key: OrderedValue, M: Model>: Sequence {
     }
     /// The section at an index.
     ///
-    /// The objects are live: later they are those that have the value then. An index out of range ends the program.
+    /// The objects are live: they follow later changes of the value. An index out of range ends the program.
     public subscript(index: Int) -> (key: Key, objects: Results<M>) {
         read { try section($0.section(at: index)) }
     }
-    /// The objects that have a value, whether there are any or not.
+    /// Returns the objects with a value; empty if there are none.
     public subscript(key key: Key) -> Results<M> {
         read { Results(table, try $0.objects(withKey: key.stored.engineValue)) }
     }
     /// Whether the sections can be read.
     public var isValid: Bool { content.isValid }
 
-    /// Returns the sections as they are now.
+    /// Returns a copy of the current sections.
     public func makeIterator() -> AnyIterator<(key: Key, objects: Results<M>)> {
         let sections = read { content in
             try content.keys().map { try section(($0, content.objects(withKey: $0))) }
@@ -97,7 +97,7 @@ public struct Sections<Key: OrderedValue, M: Model>: Sequence {
         }
     }
 
-    /// The changes of the sections, first all sections.
+    /// Returns the changes of the sections; the first one contains all sections.
     ///
     /// `paths` are the properties whose changes count as modifications, as for ``Results/changes(_:)``.
     public func changes(_ paths: FieldPath<M>...) -> ChangeSequence<Change> {
@@ -106,7 +106,7 @@ public struct Sections<Key: OrderedValue, M: Model>: Sequence {
 
     /// Calls a handler on the caller's actor with the sections, and whenever they change.
     ///
-    /// Throws as ``Results/observe(_:isolation:_:)``.
+    /// Throws the errors of ``Results/observe(_:isolation:_:)``.
     public func observe(
         _ paths: FieldPath<M>..., isolation: isolated (any Actor)? = #isolation,
         _ handler: @escaping (Result<Change, any Error>) -> Void
@@ -116,7 +116,7 @@ public struct Sections<Key: OrderedValue, M: Model>: Sequence {
 }
 
 extension Results {
-    /// The objects in groups that have the value of a property in common.
+    /// Returns the objects in groups with the same value of a property.
     public func sectioned<V: OrderedValue>(
         by path: KeyPath<Fields<M>, Field<V>>, _ order: SortOrder = .ascending
     ) -> Sections<V, M> {
@@ -133,8 +133,8 @@ extension Results {
 
 /// A report to an observer of ``Sections``.
 ///
-/// Indexes start at 0 and ascend. The objects of sections that appeared or disappeared are not listed; an object that moved to
-/// another section is deleted in the one and inserted in the other.
+/// Indexes start at 0 and ascend. The objects of new and removed sections are not listed. An object that moves to
+/// another section is deleted in the old section and inserted in the new one.
 ///
 /// ```swift
 /// for try await change in byAge.changes() {
@@ -143,9 +143,10 @@ extension Results {
 /// }
 /// ```
 public enum SectionsChange<Key: OrderedValue, M: Model>: Sendable {
-    /// The sections as they are: the first change.
+    /// The first change, with the current sections.
     case initial(FrozenSections<Key, M>)
-    /// Something has changed. Deletions are indexes of sections before the change; insertions and changes are of sections after it.
+    /// Sections have changed. Deletions are indexes of sections before the change; insertions and changes refer to
+    /// sections after it.
     case update(
         FrozenSections<Key, M>, deletions: [Int], insertions: [Int], changes: [SectionChange<Key>])
 
@@ -159,7 +160,7 @@ public enum SectionsChange<Key: OrderedValue, M: Model>: Sendable {
 
 /// The changed rows of one section; indexes count from the start of the section.
 public struct SectionChange<Key: OrderedValue>: Sendable {
-    /// The value that the objects have in common.
+    /// The value of the section.
     public let key: Key
     /// The index of the section before the change.
     public let sectionBefore: Int
@@ -173,9 +174,9 @@ public struct SectionChange<Key: OrderedValue>: Sendable {
     public let modifications: [Int]
 }
 
-/// The sections of a query as they were in one version: a collection for any thread.
+/// The sections of a query in one version: a collection for any thread.
 ///
-/// They are computed when they are first needed, and keep their version readable: release them soon.
+/// The sections are computed when they are first accessed. They keep their version readable. Release them soon.
 public struct FrozenSections<Key: OrderedValue, M: Model>: RandomAccessCollection, Sendable {
     private final class Content: Sendable {
         let version: FrozenVersion

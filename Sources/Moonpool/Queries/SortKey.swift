@@ -1,4 +1,4 @@
-/// The direction of an order.
+/// The direction of a sort order.
 public enum SortOrder: Sendable, Hashable {
     /// Small values first, and nil before all others.
     case ascending

@@ -2,10 +2,10 @@ import ObjectStore
 import Synchronization
 import SystemCalls
 
-/// Notices commits of other processes in a store's file.
+/// Detects commits of other processes in a store's file.
 ///
-/// A committing process signals others by reading one byte of the lock file. Where the system has no watches left, a task looks ten times a
-/// second.
+/// A committing process signals others by reading one byte of the lock file. If the system has no watches left, a task
+/// checks ten times a second.
 final class CommitWatch: Sendable {
     private struct Sources {
         var watch: AccessWatcher.Watch?
@@ -40,7 +40,7 @@ final class CommitWatch: Sendable {
 
     deinit { sources.withLock { $0.timer?.cancel() } }
 
-    /// The store shows a version: no signal is needed for it.
+    /// Records that the store shows a version, which needs no signal.
     func storeMoved(to version: UInt64) { shown.store(version, ordering: .relaxed) }
 
     /// Ends the watch.

@@ -1,6 +1,6 @@
 import SystemCalls
 
-/// The executor of an actor that has a thread of its own.
+/// An executor that runs an actor on its own thread.
 ///
 /// The thread starts with the first job and ends after ``shutdown()``.
 ///
@@ -15,7 +15,7 @@ public final class ThreadExecutor: SerialExecutor {
 
     /// Creates an executor.
     ///
-    /// The system shows the first 15 bytes of the name.
+    /// The system shows only the first 15 bytes of the name.
     public init(name: String) { thread = JobThread(name: name) }
 
     deinit { thread.shutdown() }
@@ -25,9 +25,9 @@ public final class ThreadExecutor: SerialExecutor {
         thread.enqueue(job, of: self)
     }
 
-    /// Ends the thread when all queued jobs have run.
+    /// Ends the thread after all queued jobs have run.
     ///
-    /// Jobs that come later run on a new thread.
+    /// Later jobs run on a new thread.
     public func shutdown() { thread.shutdown() }
 
     /// Whether the caller runs on the thread.

@@ -3,7 +3,7 @@ import ObjectStore
 
 /// One version of a store, readable on any thread.
 ///
-/// It keeps the version readable, which keeps that version's pages in the file: release it soon.
+/// It keeps the version readable, which prevents the file from reusing the version's pages. Release it soon.
 ///
 /// ```swift
 /// let past = try store.freeze()
@@ -29,7 +29,7 @@ public struct FrozenStore: Sendable {
         }
     }
 
-    /// The object with a primary key; nil if there is none.
+    /// Returns the object with a primary key; nil if it does not exist.
     ///
     /// Throws `invalid_argument` if the model has no primary key, `type_mismatch` for a key of another type.
     public func find<M: Model>(
@@ -43,7 +43,7 @@ public struct FrozenStore: Sendable {
         return key.map { Frozen(frozen, $0) }
     }
 
-    /// The object with an ID; nil if it does not exist in this version.
+    /// Returns the object with an ID; nil if it does not exist in this version.
     public subscript<M>(id: ObjectID<M>) -> Frozen<M>? {
         let isPresent = (try? frozen.read { try $0.table(M.self).rows.isPresent(id.key) }) ?? false
         return isPresent ? Frozen(frozen, id.key) : nil
@@ -51,8 +51,8 @@ public struct FrozenStore: Sendable {
 }
 
 extension Store {
-    /// Returns the present version, for any thread.
+    /// Returns the current version, for any thread.
     ///
-    /// Inside a write it is the version before the write. Throws `closed`.
+    /// Inside a write, this is the version before the write. Throws `closed`.
     public func freeze() throws -> FrozenStore { FrozenStore(try FrozenVersion.of(context)) }
 }

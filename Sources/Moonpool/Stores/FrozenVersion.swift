@@ -3,7 +3,7 @@ import ObjectStore
 import Synchronization
 import SystemCalls
 
-/// One version of a file, readable from any thread: one thread at a time reads.
+/// One version of a file, readable on any thread; only one thread reads at a time.
 package final class FrozenVersion: Sendable {
     private struct State {
         let context: ModelContext
@@ -24,9 +24,9 @@ package final class FrozenVersion: Sendable {
         context.keptTables = []
     }
 
-    /// The present version of a store; the version itself for a frozen one.
+    /// The current version of a store; for a frozen store, its version.
     ///
-    /// Throws `closed`, and what reading the file may throw.
+    /// Throws `closed` and the errors of reading the file.
     static func of(_ context: ModelContext) throws -> FrozenVersion {
         if let frozen = context.frozen { return frozen }
         let engine = try context.engine
@@ -41,7 +41,7 @@ package final class FrozenVersion: Sendable {
         return made
     }
 
-    /// A version that an observer has left.
+    /// A version that an observer no longer uses.
     static func of(_ view: StoreView, leftBy context: ModelContext) throws -> FrozenVersion {
         if let known = context.latestFrozen, known.number == view.version { return known }
         let engine = try context.engine
@@ -51,14 +51,14 @@ package final class FrozenVersion: Sendable {
     }
 
     deinit {
-        // A table refers to its context, which would keep itself.
+        // A table references its context, which would create a reference cycle.
         let tables = state.withLock { state in
             Unchecked(state.value.context.keptTables.take())
         }
         withExtendedLifetime(tables) {}
     }
 
-    /// Reads while no other thread does.
+    /// Reads while no other thread reads.
     func read<R>(_ body: (ModelContext) throws -> R) throws -> R {
         let result: Unchecked<Result<R, any Error>> = state.withLock { state in
             Unchecked(Result { try body(state.value.context) })

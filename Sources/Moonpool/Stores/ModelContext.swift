@@ -3,32 +3,33 @@ import ObjectStore
 
 /// A store, or one frozen version of it, with the tables of its models.
 ///
-/// Everything live refers to it through its table. The store holds the tables, and a table holds the context, so that
-/// a live object keeps the engine's store open without a cycle.
+/// All live values reference it through their table. The store owns the tables, and each table owns the context, so
+/// that a live object keeps the engine's store open without a reference cycle.
 package final class ModelContext {
-    /// Where the objects are read from.
+    /// The source of the objects.
     package let source: ObjectSource
-    /// The frozen version that this is the context of; nil for a store.
+    /// The frozen version of this context; nil for a store.
     weak var frozen: FrozenVersion?
-    /// The version that was frozen last, while something holds it.
+    /// The last frozen version, while it is referenced.
     weak var latestFrozen: FrozenVersion?
-    /// The actor and the wake-ups; nil for a frozen version.
+    /// The actor and the wakeups; nil for a frozen version.
     let scheduling: StoreScheduling?
-    /// The first error of an assignment in the open write, which ends it.
+    /// The first error of an assignment in the open write, which rolls the write back.
     var writeFailure: (any Error)?
-    /// Whether an error of an assignment is kept also outside of a write: scripts must not end the program of their host.
+    /// Whether an error of an assignment is also recorded outside of a write, because scripts must not end the program
+    /// of their host.
     var keepsFailures = false
     /// Whether reads inside of `withObservationTracking`, `Observations` and a script's effects register.
     ///
     /// Set before the first table is created.
     var isObservable = false
-    /// The tables of a frozen version, which has no store that keeps them.
+    /// The tables of a frozen version, which has no store to keep them.
     var keptTables: [ModelTable]?
     /// The paths of projections, by type.
     var projections: [ObjectIdentifier: AnyObject] = [:]
     private var tables: [ObjectIdentifier: KnownTable] = [:]
 
-    // Not weak: a weak reference makes each retain and release of the table, and so each read in a loop, take the slow path.
+    // Not weak, because a weak reference slows down each retain and release of the table, and thus each read in a loop.
     private struct KnownTable { unowned let table: ModelTable }
 
     init(_ source: ObjectSource, scheduling: StoreScheduling?) {
@@ -53,7 +54,7 @@ package final class ModelContext {
         return table
     }
 
-    /// Forgets a table that ends.
+    /// Removes a table that ends.
     func forgetTable(of model: ObjectIdentifier) { tables[model] = nil }
 
     /// The value with the class names that links need outside of the store.
@@ -94,7 +95,7 @@ package final class ModelContext {
         }
     }
 
-    /// Ends the program with the message of an error, where a member without `try` cannot throw it.
+    /// Ends the program with the message of an error that a member without `try` cannot throw.
     static func trap(_ error: any Error) -> Never { fatalError(message(of: error)) }
 
     private static func message(of error: any Error) -> String {

@@ -1,7 +1,7 @@
 import ColumnStorage
 import ObjectStore
 
-/// The objects of one model in a store or a frozen version, with what fast reads need.
+/// The objects of one model in a store or a frozen version, with the data for fast reads.
 @usableFromInline
 package final class ModelTable {
     /// The rows of the class; they follow the store.
@@ -15,7 +15,7 @@ package final class ModelTable {
     package let description: ModelDescription
     /// Whether a host has compared the class with the model.
     var isVerified = false
-    /// The class as of when the table was created.
+    /// The class at the creation of the table.
     package let classSchema: ClassSchema
 
     init(
@@ -62,7 +62,7 @@ package final class ModelTable {
         return try latest.requireProperty(name)
     }
 
-    /// The primary key of an object; nil without one, and where it cannot be read.
+    /// Returns the primary key of an object; nil if it has none or cannot be read.
     func primaryKey(of key: ObjectKey) -> Mixed? {
         guard let property = classSchema.primaryKey, rows.isPresent(key) else { return nil }
         let value = try? context.source.view.value(property, of: key, in: classSchema)

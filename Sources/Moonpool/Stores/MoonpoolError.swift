@@ -1,6 +1,8 @@
 import ObjectStore
 
-/// A stable code of an error; its text is what scripts see in `err.code`.
+/// A stable code of an error.
+///
+/// Scripts read its text as `err.code`.
 public typealias ErrorCode = StoreError.Code
 
 extension StoreError.Code: ExpressibleByStringLiteral {
@@ -8,10 +10,10 @@ extension StoreError.Code: ExpressibleByStringLiteral {
     public init(stringLiteral value: String) { self.init(rawValue: value) }
 }
 
-/// An error of the library: a code for programs and a message for people.
+/// An error of the library, with a code for programs and a message.
 ///
-/// All errors that the library creates conform to it. An operation may throw two others: `CancellationError`, and what a closure or a
-/// Codable value of the program has thrown.
+/// All errors of the library conform to this protocol. An operation can throw two other kinds of errors:
+/// `CancellationError`, and the errors of closures and Codable values of the program.
 ///
 /// ```swift
 /// do {
@@ -21,11 +23,11 @@ extension StoreError.Code: ExpressibleByStringLiteral {
 /// }
 /// ```
 ///
-/// An error of a program that conforms has its code and message in Lua, too, when a registered function throws it.
+/// If a registered function throws an error of the program that conforms, the error keeps its code and message in Lua.
 public protocol MoonpoolError: Error, CustomStringConvertible {
     /// The stable code.
     var code: ErrorCode { get }
-    /// A sentence that says what is wrong, where, and what to do.
+    /// A sentence with the cause, the location and the solution.
     var message: String { get }
 }
 

@@ -1,11 +1,12 @@
 import ColumnStorage
 import ObjectStore
 
-// What a script engine needs to pass live values between scripts and Swift.
+// The functions that a script engine needs to pass live values between scripts and Swift.
 extension Store {
     /// Creates the typed store of an engine's store that scripts have opened.
     ///
-    /// It belongs to the engine's thread. An assignment that fails is kept for ``takeFailure()`` instead of ending the program.
+    /// It belongs to the engine's thread. The error of a failed assignment is recorded for ``takeFailure()`` instead of
+    /// ending the program.
     package convenience init(hosted engine: ObjectStore.Store) {
         let context = ModelContext(.store(engine), scheduling: nil)
         context.keepsFailures = true
@@ -14,16 +15,18 @@ extension Store {
         self.init(context)
     }
 
-    /// Returns an object as a live one.
+    /// Returns an object as a live object.
     ///
-    /// Throws `unknown_class`, `invalid_schema` for a model that cannot be stored, `type_mismatch` where the class differs from the model.
+    /// Throws `unknown_class`, `invalid_schema` for a model that cannot be stored, `type_mismatch` if the class differs
+    /// from the model.
     package func hosted<M: ObjectModel>(_ object: LiveObject) throws -> Live<M> {
         Live(try checkedTable(M.self), object.key)
     }
 
-    /// Returns an object as it is, or was in its version, for any thread.
+    /// Returns a frozen copy of an object, for any thread.
     ///
-    /// Throws as ``hosted(_:)``, and `invalid_object` for a deleted object, `already_in_write` if the open write has created it.
+    /// Throws the errors of ``hosted(_:)``, and `invalid_object` for a deleted object, `already_in_write` if the open
+    /// write has created it.
     package func hostedFrozen<M: Model>(_ object: LiveObject) throws -> Frozen<M> {
         let table = try checkedTable(M.self)
         guard case .frozen(let view) = object.source else {
@@ -32,14 +35,14 @@ extension Store {
         return Frozen(try FrozenVersion.of(view, leftBy: context), object.key)
     }
 
-    /// Returns results as typed ones.
+    /// Returns results as typed results.
     ///
-    /// Throws as ``hosted(_:)``.
+    /// Throws the errors of ``hosted(_:)``.
     package func hosted<M: Model>(_ results: ObjectStore.Results) throws -> Results<M> {
         Results(try checkedTable(M.self), results)
     }
 
-    /// Returns a list as a typed one.
+    /// Returns a list as a typed list.
     ///
     /// Throws `type_mismatch` for elements of another type.
     package func hosted<E: StoredValue>(_ list: ObjectStore.LiveList) throws -> LiveList<E> {
@@ -47,7 +50,7 @@ extension Store {
         return LiveList(list, context)
     }
 
-    /// Returns a set as a typed one.
+    /// Returns a set as a typed set.
     ///
     /// Throws `type_mismatch` for elements of another type.
     package func hosted<E: StoredValue>(_ set: ObjectStore.LiveSet) throws -> LiveSet<E> {
@@ -55,7 +58,7 @@ extension Store {
         return LiveSet(set, context)
     }
 
-    /// Returns a map as a typed one.
+    /// Returns a map as a typed map.
     ///
     /// Throws `type_mismatch` for values of another type.
     package func hosted<E: StoredValue>(_ map: ObjectStore.LiveMap) throws -> LiveMap<E> {
@@ -72,7 +75,7 @@ extension Store {
             .typeMismatch, "'\(found.name)' is \(found.typeName), not \(expected.typeName)")
     }
 
-    /// The table of a model that was compared with the class of the store.
+    /// The table of a model, after a comparison with the class of the store.
     private func checkedTable<M: ObjectModel>(_ type: M.Type) throws -> ModelTable {
         let table = try table(type)
         guard !table.isVerified else { return table }
@@ -88,7 +91,7 @@ extension Store {
         return table
     }
 
-    /// Runs `body` in the open write, or in a write of its own.
+    /// Runs `body` in the open write, or in a new write.
     package func writeJoining<R>(_ body: (Transaction) throws -> R) throws -> R {
         guard engine.isInWrite else { return try writeNow(body) }
         let transaction = Transaction(self)
@@ -112,7 +115,7 @@ extension Live {
 }
 
 extension Frozen {
-    /// Returns the object in a view that a store of the same file may read; nil for a store of another file.
+    /// Returns the object in a view that a store of the same file can read; nil for a store of another file.
     ///
     /// Throws `unknown_class`, `closed`.
     package func hosted(by engine: ObjectStore.Store) throws -> LiveObject? {

@@ -3,15 +3,16 @@ import ObjectStore
 extension Store {
     /// Runs `body` in a write transaction and commits when it returns.
     ///
-    /// Waits for other writers without holding the actor, in the order of the calls; then `body` runs in one piece on the actor. An error that
-    /// `body` throws rolls everything back and is thrown again; so is the first assignment that fails.
+    /// Waits for other writers without blocking the actor, in the order of the calls. Then `body` runs without
+    /// suspension on the actor. An error of `body`, or of the first failed assignment, rolls back the write and is
+    /// thrown.
     ///
     /// - Parameters:
     ///   - silenced: Tokens of this store whose observers do not receive this commit.
     ///   - body: Changes objects. Its result is returned.
     /// - Throws: `CancellationError` if the task is canceled while it waits; `read_only`, `closed`, `disk_full`,
-    ///   `already_in_write`, `too_many_versions`, and what `body` throws.
-    @discardableResult  // because most writes are made for what they change
+    ///   `already_in_write`, `too_many_versions`, and the errors of `body`.
+    @discardableResult  // because most writes have no result
     nonisolated(nonsending) public func write<R>(
         withoutNotifying silenced: [NotificationToken] = [],
         _ body: (Transaction) throws -> R
@@ -58,10 +59,10 @@ extension Store {
 
     /// Runs `body` in a write transaction and commits when it returns.
     ///
-    /// Waits for other writers on the spot.
+    /// Blocks the thread while it waits for other writers.
     ///
-    /// Otherwise as ``write(withoutNotifying:_:)``.
-    @discardableResult  // because most writes are made for what they change
+    /// It otherwise equals ``write(withoutNotifying:_:)``.
+    @discardableResult  // because most writes have no result
     public func writeNow<R>(
         withoutNotifying silenced: [NotificationToken] = [],
         _ body: (Transaction) throws -> R
@@ -99,10 +100,10 @@ extension Store {
         try writeNow(withoutNotifying: silenced, run)
     }
 
-    /// Runs `body` in a write transaction of its own soon, on the store's actor, and returns at once.
+    /// Schedules a write transaction with `body` on the store's actor, and returns immediately.
     ///
-    /// For handlers of observers, which cannot wait. `completion` receives nil after the commit, or the error that rolled the write back. Throws
-    /// nothing itself: a store that cannot write passes its error to `completion`.
+    /// Use it in handlers of observers, which cannot wait. `completion` receives nil after the commit, or the error
+    /// that rolled the write back. It does not throw; a store that cannot write passes its error to `completion`.
     public func enqueueWrite(
         on isolation: isolated (any Actor)? = #isolation,
         _ body: @escaping (Transaction) throws -> Void,

@@ -2,7 +2,7 @@ import ObjectStore
 import Synchronization
 import SystemCalls
 
-/// The objects of a file: queries, writes and changes, on the actor that opened it.
+/// Queries, writes and observes the objects of a file, on the actor that has opened it.
 ///
 /// ```swift
 /// let store = try Store(.file("zoo.moonpool"), models: Dog.self, Person.self)
@@ -10,9 +10,10 @@ import SystemCalls
 /// for dog in store.all(Dog.self).where({ $0.age > 2 }) { print(dog.name) }
 /// ```
 ///
-/// A store, and everything live that comes from it, belongs to the actor whose code opened it and is not Sendable. A store opened in
-/// code without an actor belongs to the task or thread that opened it. Each actor opens its own store of a file. A store shows one
-/// version of the file; it moves to the newest version in its actor's next turn after a commit, in ``refresh()``, and in a write.
+/// A store and its live values belong to the actor whose code has opened the store, and are not Sendable. A store
+/// opened in code without an actor belongs to the task or thread that opened it. Each actor opens its own store of a
+/// file. A store shows one version of the file. It advances to the newest version in its actor's next turn after a
+/// commit, in ``refresh()``, and in a write.
 public final class Store {
     let context: ModelContext
     private var tables: [ObjectIdentifier: ModelTable] = [:]
@@ -21,7 +22,7 @@ public final class Store {
 
     /// Opens a store on the caller's actor.
     ///
-    /// Creates the file if it does not exist, and the classes that it lacks. Takes about a millisecond.
+    /// Creates the file if it does not exist, and missing classes. Takes about a millisecond.
     ///
     /// - Parameters:
     ///   - location: The file, or a name in memory.
@@ -29,7 +30,7 @@ public final class Store {
     ///   - version: The version of the schema. A file with a lower version is migrated.
     ///   - options: Durability and limits.
     ///   - isolation: The actor that the store belongs to.
-    ///   - migration: Fills and renames what the new schema needs, in one transaction.
+    ///   - migration: Adapts the data to the new schema, in one transaction.
     /// - Throws: ``StoreError``: `invalid_schema` for a model that cannot be stored, `migration_needed`, `version_too_low`,
     ///   `file_corrupt`, `file_format_too_new`, `read_only`, `disk_full`, `invalid_argument`.
     public init(
@@ -43,9 +44,9 @@ public final class Store {
         for model in models { try keepTable(of: model) }
     }
 
-    /// Opens a store for the caller's actor, and migrates its file without holding the actor.
+    /// Opens a store for the caller's actor, and migrates its file without blocking the actor.
     ///
-    /// Otherwise as ``init(_:models:version:options:on:migration:)``.
+    /// It otherwise equals ``init(_:models:version:options:on:migration:)``.
     nonisolated(nonsending) public static func open(
         _ location: StoreLocation, models: any ObjectModel.Type..., version: Int = 0,
         options: StoreOptions = StoreOptions(),
@@ -59,13 +60,13 @@ public final class Store {
         return store
     }
 
-    /// Creates or migrates the file on another thread; the store that did so is closed again.
+    /// Creates or migrates the file on another thread, with a store that is then closed.
     @concurrent
     private static func prepare(
         _ location: StoreLocation, _ models: [any ObjectModel.Type], _ version: Int,
         _ options: StoreOptions, _ migration: (@Sendable (Migration) throws -> Void)?
     ) async throws {
-        // A store in memory ends with its last user, and is never migrated.
+        // An in-memory store ends with its last reference, and is never migrated.
         guard case .file = location, !options.isReadOnly else { return }
         let context = try open(location, models, version, options, nil, migration: migration)
         try context.engine.close()
@@ -127,7 +128,7 @@ public final class Store {
 
     // MARK: Objects
 
-    /// All objects of a model, in the order of their creation.
+    /// Returns all objects of a model, in the order of their creation.
     public func all<M: Model>(_ type: M.Type) -> Results<M> {
         do {
             let table = try table(type)
@@ -138,7 +139,7 @@ public final class Store {
         }
     }
 
-    /// The object with a primary key; nil if there is none.
+    /// Returns the object with a primary key; nil if it does not exist.
     ///
     /// Takes about half a microsecond.
     ///
@@ -153,7 +154,7 @@ public final class Store {
         }
     }
 
-    /// The object with an ID; nil if it was deleted.
+    /// Returns the object with an ID; nil if it was deleted.
     public subscript<M>(id: ObjectID<M>) -> Live<M>? {
         do {
             try engine.check()
@@ -167,7 +168,7 @@ public final class Store {
 
     // MARK: State
 
-    /// Where the data is kept.
+    /// The location of the data.
     public var location: StoreLocation {
         switch engine.configuration.location {
         case .file(let path): .file(path)
@@ -180,7 +181,7 @@ public final class Store {
     public var version: Int { Int(engine.version) }
     /// Whether a write is open.
     public var isInWrite: Bool { engine.isInWrite }
-    /// Whether the store moves to newer versions in the turns of its actor.
+    /// Whether the store advances to newer versions in the turns of its actor.
     ///
     /// True by default.
     public var autorefresh: Bool {
@@ -188,15 +189,16 @@ public final class Store {
         set { engine.autorefresh = newValue }
     }
 
-    /// Moves to the newest version and delivers changes to observers.
+    /// Advances to the newest version and delivers changes to observers.
     ///
-    /// Returns whether the version has changed. False, without doing anything, in a write and in an observer. Throws `closed`.
+    /// Returns whether the version has changed. In a write and in an observer, it has no effect and returns false.
+    /// Throws `closed`.
     @discardableResult  // because the delivery is often the purpose
     public func refresh() throws -> Bool { try engine.refresh() }
 
-    /// Closes the store: ends observers and sequences, rolls an open write back, and releases the version.
+    /// Closes the store: ends observers and sequences, rolls back an open write, and releases the version.
     ///
-    /// A second call does nothing.
+    /// A second call has no effect.
     public func close() {
         engine.close()
         context.scheduling?.commitWatch?.cancel()

@@ -1,6 +1,6 @@
 import ObjectStore
 
-/// Where the data of a store is kept.
+/// The location of a store's data.
 public enum StoreLocation: Hashable, Sendable {
     /// In a file at a path.
     case file(String)
@@ -8,7 +8,7 @@ public enum StoreLocation: Hashable, Sendable {
     case memory(String)
 }
 
-/// How a store is opened.
+/// The options for opening a store.
 ///
 /// ```swift
 /// var options = StoreOptions()
@@ -16,38 +16,40 @@ public enum StoreLocation: Hashable, Sendable {
 /// let store = try Store(.file("zoo.moonpool"), models: Dog.self, options: options)
 /// ```
 public struct StoreOptions: Sendable {
-    /// When a commit counts as done.
+    /// The durability of commits.
     public enum Durability: Sendable, CaseIterable {
-        /// When it is on the device: it survives a power failure.
+        /// The commit returns when it is on the device, and survives a power failure.
         case full
-        /// At once. It reaches the device soon after; a power failure may lose the last commits.
+        /// The commit returns immediately and reaches the device soon afterwards; a power failure can lose the last
+        /// commits.
         case async
-        /// At once, without waiting for the device. A power failure may damage the file.
+        /// The commit returns immediately and never waits for the device. A power failure can damage the file.
         case memory
     }
 
-    /// When a commit counts as done.
+    /// The durability of commits.
     public var durability: Durability = .full
     /// Whether writes are refused.
     public var isReadOnly = false
-    /// Whether a file whose schema needs a migration is deleted instead: for data that can be fetched again.
+    /// Whether to delete a file whose schema requires a migration, for data that can be downloaded again.
     public var deletesIfMigrationNeeded = false
     /// The number of versions that the change history keeps; 0 for none.
     public var history = 100
-    /// The largest size of the file in bytes; nil for no limit.
+    /// The maximum size of the file in bytes; nil for no limit.
     public var maximumSize: Int?
-    /// The number of versions that may be kept readable at once; nil for no limit.
+    /// The maximum number of versions that are readable at the same time; nil for no limit.
     public var maximumLiveVersions: Int?
-    /// Whether reads of live objects inside of `withObservationTracking` and `Observations` register.
+    /// Whether reads of live objects inside `withObservationTracking` and `Observations` register.
     ///
-    /// Nil, the default, means true in a store that belongs to the main actor or to another global actor. A read outside of a
-    /// tracking scope takes about 15 ns longer in such a store; set false for loops over many objects.
+    /// Nil, the default, means true in a store that belongs to the main actor or to another global actor. In such a
+    /// store, a read outside of a tracking scope takes about 15 ns longer; set this to false for loops over many
+    /// objects.
     public var isObservable: Bool?
 
     /// Creates the default options.
     public init() {}
 
-    /// The engine's configuration for models; without any, the schema is the file's.
+    /// The engine's configuration for models; without models, the schema is that of the file.
     package func configuration(
         _ location: StoreLocation, models: [any ObjectModel.Type], version: Int
     ) throws -> StoreConfiguration {

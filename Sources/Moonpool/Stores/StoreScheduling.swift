@@ -2,27 +2,28 @@ import ObjectStore
 import Synchronization
 import SystemCalls
 
-/// The actor that a store belongs to, and what waits for its commits.
+/// The actor of a store, and the tasks that wait for commits.
 final class StoreScheduling {
     /// Wakes the store, from any thread.
     let signal = StoreSignal()
-    /// The writes that wait for their turn, in order.
+    /// The waiting writes, in order.
     var writers = WriteTurns()
 
-    /// Reports the commits of other processes; nil for a store in memory.
+    /// Reports the commits of other processes; nil for an in-memory store.
     var commitWatch: CommitWatch?
 
     /// The actor; nil for a store of a task.
     var actor: (any Actor)? { signal.actor }
 
-    /// Takes the isolation of the first call that has one.
+    /// Uses the isolation of the first call that has one.
     func adopt(_ isolation: (any Actor)?) {
         guard let isolation, signal.actor == nil else { return }
         signal.setActor(isolation)
     }
 }
 
-/// Reports commits of other stores and processes to one store: runs the store's turn on its actor, and resumes the tasks that wait.
+/// Reports commits of other stores and processes to one store: runs the store's turn on its actor, and resumes the
+/// waiting tasks.
 final class StoreSignal: Sendable {
     private struct State {
         weak var actor: (any Actor)?
@@ -37,9 +38,9 @@ final class StoreSignal: Sendable {
     }
 
     private let state = Mutex(State())
-    /// The number of the thread on which the main actor's code ran first.
+    /// The number of the thread on which the main actor's code first ran.
     ///
-    /// 0 where it may be any thread, 1 where the executor knows.
+    /// 0 if it can be any thread, 1 if the executor checks the thread.
     private let thread = Atomic<UInt>(0)
 
     var actor: (any Actor)? { state.withLock { $0.actor } }
@@ -56,14 +57,15 @@ final class StoreSignal: Sendable {
         thread.store(number, ordering: .relaxed)
     }
 
-    /// False where the calling code certainly does not run on the store's actor.
+    /// Returns false if the calling code certainly does not run on the store's actor.
     var isIsolated: Bool {
         switch thread.load(ordering: .relaxed) {
         case 0: return true
         case 1:
             let executor = state.withLock { $0.actor == nil ? nil : $0.executor }
             return executor?.isIsolatingCurrentContext() ?? true
-        // The main actor changes its thread: on Linux the main queue runs on worker threads once the program suspends.
+        // The main actor changes its thread: on Linux, the main queue runs on worker threads after the program
+        // suspends.
         case let number: return number == ThreadIdentity.current.number || MainQueue.isCurrent
         }
     }
@@ -74,7 +76,7 @@ final class StoreSignal: Sendable {
     }
 
     func removeHandler() {
-        // Released outside the lock: the handler may hold the last reference to the store.
+        // Released outside the lock, because the handler can have the last reference to the store.
         let old = state.withLock { state in
             state.isClosed = true
             return state.handler.take()
@@ -86,9 +88,9 @@ final class StoreSignal: Sendable {
     /// The number of signals so far; pass it to ``wait(after:)``.
     var count: UInt64 { state.withLock { $0.count } }
 
-    /// Asks for a turn of the store on its actor, and resumes the waiting tasks.
+    /// Requests a turn of the store on its actor, and resumes the waiting tasks.
     ///
-    /// Any thread may call it.
+    /// Usable on any thread.
     func fire() {
         let actor: (any Actor)? = state.withLock { state in
             guard let actor = state.actor, state.handler != nil, !state.isPending else {
@@ -119,7 +121,7 @@ final class StoreSignal: Sendable {
         handler?.value()
     }
 
-    /// Waits until ``fire()`` was called more than `count` times, or the task is canceled.
+    /// Waits until ``fire()`` has been called more than `count` times, or the task is canceled.
     nonisolated(nonsending) func wait(after count: UInt64) async {
         let number = state.withLock { state in
             state.nextWaiting += 1
@@ -142,8 +144,8 @@ final class StoreSignal: Sendable {
 
 /// The scheduler of a store that belongs to an actor or a task.
 ///
-/// The compiler checks the isolation. Code of Swift 5 modules can evade it; on the main actor and on an actor with an executor of
-/// its own, such as ``ThreadExecutor``, calls from elsewhere throw `wrong_thread`.
+/// The compiler checks the isolation. Code of Swift 5 modules can bypass this check. On the main actor, and on an actor
+/// with its own executor such as ``ThreadExecutor``, calls on other threads throw `wrong_thread`.
 struct IsolationScheduler: Scheduler {
     let signal: StoreSignal
 

@@ -1,9 +1,9 @@
 import ObjectStore
 
-/// Something live on its way to another store of the same file, on any thread.
+/// A reference that passes a live value to another store of the same file, on any thread.
 ///
-/// Results keep their version readable until the reference is resolved or released. An object alone needs no reference: its
-/// ``Live/objectID`` is valid in every store of the file.
+/// Results keep their version readable until the reference is resolved or released. A single object does not need a
+/// reference, because its ``Live/objectID`` is valid in every store of the file.
 ///
 /// ```swift
 /// let reference = try ThreadSafeReference(to: store.all(Dog.self).where { $0.age > 2 })
@@ -18,7 +18,8 @@ public struct ThreadSafeReference<Value: ThreadConfined>: Sendable {
 
     /// Creates a reference, which is resolved once.
     ///
-    /// Throws `invalid_object` for something that was deleted, `already_in_write` for something that the open write has created, `closed`.
+    /// Throws `invalid_object` for a deleted value, `already_in_write` for a value that the open write has created,
+    /// `closed`.
     public init(to value: Value) throws {
         let confined = try value._confined
         content = try confined.context.engine.reference(to: confined.value)
@@ -26,17 +27,17 @@ public struct ThreadSafeReference<Value: ThreadConfined>: Sendable {
     }
 }
 
-/// A live object, results or a live collection: belongs to its store's actor.
+/// A live object, results or a live collection, which belong to their store's actor.
 ///
 /// Only types of this library conform.
 public protocol ThreadConfined {
-    /// The value as a reference holds it.
+    /// The value in the form of a reference.
     var _confined: ConfinedValue { get throws }
     /// The value in another store.
     static func _resolved(_ value: ConfinedValue) throws -> Self?
 }
 
-/// A live value on its way into a ``ThreadSafeReference``.
+/// The content of a ``ThreadSafeReference``.
 public struct ConfinedValue {
     let context: ModelContext
     let value: ReferencedValue
@@ -46,8 +47,9 @@ public struct ConfinedValue {
 extension Store {
     /// Returns the referenced value in this store; nil if it was deleted, or belongs to another file.
     ///
-    /// The store refreshes first if it has not reached the version of the reference. Throws `invalid_argument` for a reference that was
-    /// resolved already, `already_in_write` for something that an open write of another store has created, `closed`.
+    /// The store refreshes first if it has not reached the version of the reference. Throws `invalid_argument` for a
+    /// reference that is already resolved, `already_in_write` for a value that an open write of another store has
+    /// created, `closed`.
     public func resolve<R: ThreadConfined>(_ reference: ThreadSafeReference<R>) throws -> R? {
         guard let value = try context.engine.resolve(reference.content) else { return nil }
         return try R._resolved(

@@ -2,13 +2,13 @@ import ColumnStorage
 import ObjectStore
 import StructLayouts
 
-/// How an inserted value meets an object with the same primary key.
+/// The effect of inserting a value with an existing primary key.
 public enum InsertMode: Sendable {
     /// Throws `duplicate_key`.
     case new
     /// Assigns all properties.
     case updating
-    /// Assigns the properties that differ, so that observers see only those.
+    /// Assigns the changed properties, so that observers receive only these.
     case updatingModified
 
     var engineMode: UpdateMode {
@@ -32,7 +32,7 @@ public enum InsertMode: Sendable {
 /// }
 /// ```
 public final class Transaction {
-    /// The store that is written to.
+    /// The store of the transaction.
     public let store: Store
     private var isOpen = true
     private var inserters: [ObjectIdentifier: AnyObject] = [:]
@@ -64,7 +64,7 @@ public final class Transaction {
 
     /// Inserts values as objects.
     ///
-    /// Throws as ``insert(_:_:)``.
+    /// Throws the errors of ``insert(_:_:)``.
     @inlinable  // so that the sequence is one that the compiler knows
     public func insert<M: Model>(
         contentsOf values: some Sequence<M>, _ mode: InsertMode = .new
@@ -73,7 +73,7 @@ public final class Transaction {
         for value in values { try inserter.insert(value, mode) }
     }
 
-    /// The inserter of a model, which knows its class and its properties.
+    /// The inserter of a model, with its class and its properties.
     @usableFromInline
     func inserter<M: Model>(of type: M.Type) throws -> ModelInserter<M> {
         try check()
@@ -91,7 +91,7 @@ public final class Transaction {
         return made
     }
 
-    /// Deletes an object, and what is embedded in it.
+    /// Deletes an object and its embedded objects.
     ///
     /// Links to it become nil.
     ///
@@ -118,7 +118,7 @@ public final class Transaction {
 }
 
 extension ModelTable {
-    /// The class in the present schema.
+    /// The class in the current schema.
     var currentClass: ClassSchema {
         context.source.view.schema.find(table: classSchema.table) ?? classSchema
     }
@@ -154,7 +154,7 @@ final class ModelInserter<M: ObjectModel> {
     }
 }
 
-/// Where the values of the next object are put, one property after the other.
+/// The inserter that receives the values of the next object, one property after the other.
 final class StagedModel {
     let engine: ObjectInserter
     let context: StoredContext

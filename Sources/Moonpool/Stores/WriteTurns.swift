@@ -1,9 +1,9 @@
-/// The asynchronous writes of one store that wait for their turn, first come first served.
+/// The queue of the asynchronous writes of one store, in the order of the calls.
 struct WriteTurns {
-    /// The number of the first write that has not left.
+    /// The number of the first write that has not left the queue.
     private var first = 1
     private var lastNumber = 0
-    /// The writes that have left before an earlier one.
+    /// The writes that have left the queue before an earlier one.
     private var left: Set<Int> = []
 
     /// Joins the queue, and returns the write's number.

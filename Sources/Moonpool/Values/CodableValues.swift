@@ -52,7 +52,7 @@ extension DecimalValue: EncodedAsText, Codable {
             try self.init(fromTextIn: decoder)
         }
     }
-    /// Encodes the number as text, so that no digit is lost.
+    /// Encodes the number as text, which preserves all digits.
     public func encode(to encoder: any Encoder) throws { try encodeText(to: encoder) }
 }
 
@@ -116,9 +116,9 @@ extension Mixed: Codable {
         }
     }
 
-    /// Encodes the value as ``init(from:)`` decodes it.
+    /// Encodes the value in the form that ``init(from:)`` decodes.
     ///
-    /// Throws for a link, which means nothing outside of its store.
+    /// Throws for a link, which has no meaning outside of its store.
     public func encode(to encoder: any Encoder) throws {
         func tagged(_ key: String, _ value: some Encodable) throws {
             var container = encoder.container(keyedBy: NameKey.self)
@@ -166,24 +166,24 @@ extension Mixed: Codable {
 }
 
 extension Backlinks: Codable {
-    /// Not called: a container decodes backlinks from the model's default.
+    /// This is not called, because a container decodes backlinks from the model's default.
     public init(from decoder: any Decoder) throws {
         throw DecodingError.dataCorrupted(
             DecodingError.Context(
                 codingPath: decoder.codingPath,
                 debugDescription: "backlinks are computed, not stored"))
     }
-    /// Encodes nothing: backlinks are computed.
+    /// Encodes nothing, because backlinks are computed.
     public func encode(to encoder: any Encoder) throws {}
 }
 
 extension KeyedEncodingContainer {
-    /// Encodes nothing: backlinks are computed.
+    /// Encodes nothing, because backlinks are computed.
     public mutating func encode<Origin>(_ value: Backlinks<Origin>, forKey key: Key) throws {}
 }
 
 extension KeyedDecodingContainer {
-    /// Returns backlinks that follow the property of the model's declaration; the data has none.
+    /// Returns backlinks that follow the property in the model's declaration, because the data does not contain it.
     public func decode<Origin>(
         _ type: Backlinks<Origin>.Type, forKey key: Key
     ) throws -> Backlinks<Origin> {

@@ -73,11 +73,11 @@
         public static var storedType: StoredType { .decimal }
         /// The number.
         ///
-        /// More than 34 digits are rounded here; an assignment of such a number throws `out_of_range`.
+        /// Rounds a number with more than 34 digits; assigning such a number throws `out_of_range`.
         public var stored: Mixed { .decimal(DecimalValue("\(self)") ?? .zero) }
         /// Creates the number.
         ///
-        /// Throws `out_of_range` for one that Decimal cannot hold.
+        /// Throws `out_of_range` for a number that Decimal cannot represent.
         public init(stored: Mixed) throws {
             let value = try DecimalValue(stored: stored)
             guard value.isFinite, let number = Decimal(string: value.description) else {
@@ -89,7 +89,7 @@
         public static func _total(_ sum: Mixed) throws -> Decimal { try Decimal(stored: sum) }
         /// Returns the number.
         ///
-        /// Throws `out_of_range` for one of more than 34 digits.
+        /// Throws `out_of_range` for a number with more than 34 digits.
         public func _element(in context: StoredContext) throws -> StoredElement {
             let text = "\(self)"
             guard let value = DecimalValue(text), Decimal(string: value.description) == self else {

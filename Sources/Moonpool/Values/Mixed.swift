@@ -1,6 +1,6 @@
 import ObjectStore
 
-/// The engine's values, beside the typed ones.
+/// The engine's values.
 package typealias EngineValue = ObjectStore.Value
 
 /// A value of any stored type.
@@ -46,12 +46,12 @@ extension Mixed {
 
     /// Returns the value as another type.
     ///
-    /// Throws `type_mismatch` if it is of another type, `out_of_range` if it does not fit.
+    /// Throws `type_mismatch` if the value has another type, `out_of_range` if it does not fit.
     public func get<V: StoredValue>(as type: V.Type = V.self) throws -> V {
         try V(stored: self)
     }
 
-    /// The name of the value's type, as a schema spells it.
+    /// The name of the value's type in the notation of a schema.
     public var typeName: String {
         switch self {
         case .object: "object"
@@ -122,7 +122,7 @@ extension Mixed: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expressib
     public init(arrayLiteral elements: Mixed...) { self = .list(elements) }
     /// Creates a map.
     ///
-    /// The last value of a repeated key wins.
+    /// For a repeated key, the last value is used.
     public init(dictionaryLiteral elements: (String, Mixed)...) {
         self = .map(Dictionary(elements, uniquingKeysWith: { $1 }))
     }

@@ -6,7 +6,7 @@ extension Int: NumericValue {
     public static var storedType: StoredType { .int }
     /// The number.
     public var stored: Mixed { .int(self) }
-    /// Creates the number; also from floating-point and decimal numbers without a fraction.
+    /// Creates the number, also from floating-point and decimal numbers without a fraction.
     public init(stored: Mixed) throws { self = try stored.integer(Int.self) }
     /// True.
     @inlinable public static var _hasFastRead: Bool { true }
@@ -28,7 +28,7 @@ extension SmallStoredInteger {
     public var stored: Mixed { .int(Int(self)) }
     /// Creates the number.
     ///
-    /// Throws `out_of_range` for one that does not fit.
+    /// Throws `out_of_range` for a number that does not fit.
     public init(stored: Mixed) throws { self = try stored.integer(Self.self) }
     /// Creates a sum.
     public static func _total(_ sum: Mixed) throws -> Int { try Int(stored: sum) }
@@ -49,7 +49,7 @@ extension UInt16: SmallStoredInteger {}
 extension UInt32: SmallStoredInteger {}
 
 extension UInt8: SmallStoredInteger {
-    /// A live object shows an array of bytes as an array: it is data, not a list.
+    /// A live object shows bytes as an array, because they are data, not a list.
     public typealias ListForm = [UInt8]
     /// Reads the bytes.
     public static func _list(_ cell: StoredCell) throws -> [UInt8] {

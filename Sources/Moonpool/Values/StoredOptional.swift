@@ -6,7 +6,7 @@ extension Optional: StoredValue where Wrapped: StoredValue {
     public typealias LiveForm = Wrapped.LiveForm?
     /// The optional frozen form.
     public typealias FrozenForm = Wrapped.FrozenForm?
-    /// The model behind the wrapped value.
+    /// The model of the wrapped value.
     public typealias Target = Wrapped.Target
 
     /// The wrapped type, optional.
@@ -37,7 +37,9 @@ extension Optional: StoredValue where Wrapped: StoredValue {
         if case .null = element.value { return nil }
         return try nilForUnknownCase { try Wrapped._frozen(element, in: context) }
     }
-    /// Nil for a stored value that the type cannot show: the schema fixes the type, so that it is a raw value without a case.
+    /// Returns nil for a stored value that the type cannot represent.
+    ///
+    /// Because the schema determines the type, this is a raw value without a case.
     private static func nilForUnknownCase<Form>(_ body: () throws -> Form) throws -> Form? {
         do { return try body() } catch let error as StoreError where error.code == .typeMismatch {
             return nil

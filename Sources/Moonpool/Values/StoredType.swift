@@ -3,7 +3,7 @@ import ObjectStore
 
 /// The property type that a ``StoredValue`` has in the schema.
 ///
-/// A type of your own returns one of the constants:
+/// Your own type returns one of the constants:
 ///
 /// ```swift
 /// struct Celsius: StoredValue {
@@ -38,7 +38,7 @@ public struct StoredType: Sendable {
     package func collected(in kind: CollectionKind) -> StoredType {
         var copy = self
         copy.collection = kind
-        // Lists and sets hold no empty links; the property of an embedded object alone may be empty.
+        // Lists and sets cannot contain nil links; only a property with an embedded object can be nil.
         if type == .object { copy.isOptional = kind == .map }
         return copy
     }

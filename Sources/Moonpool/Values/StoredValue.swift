@@ -9,8 +9,8 @@ import ObjectStore
 /// enum Color: String, StoredValue { case brown, black }
 /// ```
 ///
-/// A type of your own implements ``storedType``, ``init(stored:)`` and ``stored``; members that begin with an underscore
-/// have implementations.
+/// Your own type implements ``storedType``, ``init(stored:)`` and ``stored``. Members that begin with an underscore
+/// have default implementations.
 public protocol StoredValue: Sendable {
     /// The type that a live object shows for the property.
     associatedtype LiveForm = Self
@@ -18,21 +18,21 @@ public protocol StoredValue: Sendable {
     associatedtype FrozenForm: Sendable = Self
     /// The type that a live object shows for an array of these.
     associatedtype ListForm = LiveList<Self>
-    /// The model behind a link or an embedded object.
+    /// The model of a link or an embedded object.
     associatedtype Target = NoFields
 
     /// The type of the property in the schema.
     static var storedType: StoredType { get }
     /// Creates the value from its stored form.
     ///
-    /// Throws `type_mismatch` or `out_of_range` for a stored value that this type cannot hold.
+    /// Throws `type_mismatch` or `out_of_range` for a stored value that this type cannot represent.
     init(stored: Mixed) throws
     /// The stored form.
     var stored: Mixed { get }
 
-    /// Reads a property on the fast path; nil takes the slow path.
+    /// Reads a property on the fast path. Returns nil to use the slow path.
     static func _read(_ cell: StoredCell) -> LiveForm?
-    /// Whether ``_read(_:)`` finds every value that is not null.
+    /// Whether ``_read(_:)`` can read every value that is not null.
     static var _hasFastRead: Bool { get }
     /// Reads a property of a live object.
     static func _live(_ cell: StoredCell) throws -> LiveForm
@@ -50,7 +50,7 @@ public protocol StoredValue: Sendable {
     static func _list(_ cell: StoredCell) throws -> ListForm
     /// Returns the element that stores the live form of an array.
     static func _element(ofList live: ListForm, in context: StoredContext) throws -> StoredElement
-    /// A plain value for where the file has none.
+    /// A plain value for a missing value in the file.
     static var _placeholder: Self? { get }
 }
 
@@ -89,10 +89,10 @@ public protocol OptionalValue: StoredValue {
     associatedtype WrappedValue: StoredValue
 }
 
-/// The ``StoredValue/Target`` of values that lead to no object.
+/// The ``StoredValue/Target`` of values that do not link to objects.
 public enum NoFields: Sendable {}
 
-/// A property of one object, as the implementation of ``StoredValue`` reads it.
+/// A property of one object, for the implementations of ``StoredValue``.
 public struct StoredCell {
     @usableFromInline package let table: ModelTable
     @usableFromInline package let key: ObjectKey
@@ -118,7 +118,7 @@ public struct StoredCell {
     }
 }
 
-/// One stored value on its way between a model and the store.
+/// One stored value between a model and the store.
 public struct StoredElement {
     package var value: Value
 
@@ -132,10 +132,10 @@ public struct StoredContext {
     package init(_ context: ModelContext) { self.context = context }
 }
 
-// MARK: Values that a live object shows as themselves
+// MARK: Values that a live object shows unchanged
 
 extension StoredValue {
-    /// Takes the slow path.
+    /// Uses the slow path.
     @inlinable public static func _read(_ cell: StoredCell) -> LiveForm? { nil }
     /// False.
     @inlinable public static var _hasFastRead: Bool { false }
