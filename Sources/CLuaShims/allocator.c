@@ -322,7 +322,7 @@ void shim_count_memory(lua_State *L) {
     m->release = h->calls.release_memory;
 }
 
-// Lua does not know how much the objects of the host take, and would collect them too late.
+// Lua does not know the memory of the host's objects, and would collect them too late.
 void memory_relieve(lua_State *L) {
     host *h = host_of(L);
     int32_t pressure = h->calls.memory_pressure(h->owner);

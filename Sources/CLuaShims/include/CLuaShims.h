@@ -39,8 +39,8 @@ typedef struct {
     void (*warn)(const void *owner, const char *text, size_t length);
     void (*main_returned)(const void *owner);
     void (*will_collect)(const void *owner);  // the script has called collectgarbage
-    // The memory account: charges bytes, false where it refuses them; releases bytes; says what is to be done before a
-    // host call, which cannot be refused memory; learns that garbage was collected.
+    // The memory account: charges bytes, false where it refuses them; releases bytes; returns the action before a host
+    // call, whose memory cannot be refused; is notified after a garbage collection.
     bool (*charge_memory)(const void *owner, size_t size, int32_t manner);
     void (*release_memory)(const void *owner, size_t size);
     int32_t (*memory_pressure)(const void *owner);  // SHIM_PRESSURE_…
