@@ -40,7 +40,7 @@ package struct BoxDiagram: Sendable {
 
     /// Draws the diagram as text whose lines are at most as wide as the style's columns.
     ///
-    /// Links without enough space are left out; the details of their rows still name the target.
+    /// Links without enough space are omitted; the details of their rows still contain the target.
     package func lines(_ style: ChartStyle) -> [String] {
         let layout = BoxLayout(self, columns: style.columns, width: style.width)
         return BoxText(layout, style).lines
