@@ -5,8 +5,8 @@ extension ColumnFile {
     ///
     /// The file exists as long as the snapshot. Later versions are reverted one after the other in the copy, so the
     /// original keeps no pages for it. Returns nil if one of them does not keep its old values, or has changed the
-    /// schema, which is that of `definitions`. Copies the file's used pages and reverts the changes of the versions.
-    /// Throws `diskFull`, `damaged`, `closed`.
+    /// schema; `definitions` are the current schema. Copies the file's used pages and reverts the changes of the
+    /// versions. Throws `diskFull`, `damaged`, `closed`.
     package func copy(
         asOf version: UInt64, _ definitions: [TableDefinition]
     ) throws(StorageError) -> Snapshot? {

@@ -110,7 +110,7 @@ package final class ColumnFile: Sendable {
     ///
     /// The file exists while this process has it open.
     ///
-    /// The same name means the same file, with the history limit and size of the first open.
+    /// The same name refers to the same file, with the history limit and size of the first open.
     package static func openInMemory(
         named name: String, historyLimit: Int = 100, size: Int? = nil
     ) throws(StorageError) -> ColumnFile {
@@ -149,7 +149,7 @@ package final class ColumnFile: Sendable {
     /// deleted.
     package func close() { held.withLock { $0 = nil } }
 
-    /// Whether a thread of this process, or another process, seems to hold the write lock.
+    /// Whether a thread of this process or another process probably holds the write lock.
     ///
     /// This is a hint: a write may have to wait even if the lock seems to be free.
     package var isLocked: Bool { environment?.isLocked ?? false }
@@ -232,7 +232,7 @@ package final class ColumnFile: Sendable {
         try WorkFolder(beside: path)
     }
 
-    /// Puts a compact copy in a file's place; its size in bytes before and after.
+    /// Replaces a file by a compact copy, and returns its size in bytes before and after.
     ///
     /// Throws `inUse` if any process has the file open, `diskFull`, `permission`, `notFound`, `notAStore`; the file is
     /// then unchanged.

@@ -2,7 +2,7 @@ import LMDBStorage
 
 /// The number of the file format.
 enum FileFormat {
-    /// The format that this version writes, and the newest one that it reads.
+    /// The format that this version writes and the newest one that it can read.
     static let current: UInt32 = 2
     static let name = "format"
     static let magic: UInt32 = 0x4C4F_4F50

@@ -2,7 +2,7 @@ import LMDBStorage
 
 /// The tables of the file's own layout, opened once with the file.
 ///
-/// Classes do not have tables of their own: LMDB's handles cannot be opened safely while other transactions run, and
+/// Classes do not have their own tables: LMDB's handles cannot be opened safely while other transactions run, and
 /// beginning a transaction would take longer with more classes. Instead, leaves and index blocks are spread over a
 /// fixed number of tables by table id (so that filling one class is a pure append as long as there are few classes),
 /// and every key begins with the table id. All names fit on one page of LMDB's directory.

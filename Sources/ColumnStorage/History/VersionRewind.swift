@@ -2,9 +2,9 @@ import LMDBStorage
 
 /// Shows a file's versions from the newest one backwards, without copying the file and without holding its write lock.
 ///
-/// Each step takes back what a version has done, in a write that is never committed: changed leaves are in memory, and
-/// everything else is read from the file. A pass costs what the versions did, whatever the size of the file. The memory
-/// of a pass is that of the leaves that it has changed.
+/// Each step reverts the changes of a version in a write that is never committed: changed leaves are in memory, and
+/// everything else is read from the file. A pass takes time in proportion to the changes of the versions, not to the
+/// size of the file. The memory of a pass is proportional to the changed leaves.
 ///
 ///     let rewind = try VersionRewind(file, definitions)
 ///     try rewind.begin(at: held.version)
@@ -12,17 +12,18 @@ import LMDBStorage
 ///     // … read rewind.snapshot
 ///     rewind.end()
 ///
-/// Between ``begin(at:)`` and ``end()``, the caller must hold the version that it begins at, and any version while the rewind
-/// is created. Confined to one thread.
+/// Between ``begin(at:)`` and ``end()``, the caller must pin the initial version, and any version while the rewind is
+/// created. Confined to one thread.
 package final class VersionRewind {
     /// The data of ``version``.
     package let snapshot: Snapshot
     /// The version that is shown.
     package private(set) var version: UInt64 = 0
 
-    /// Opens the file for going back from its newest version; `definitions` are those of the newest version's tables.
+    /// Opens the file for stepping back from its newest version; `definitions` are those of the newest version's
+    /// tables.
     ///
-    /// Throws `closed`, `procMissing`, and what the system reports where the address space is limited.
+    /// Throws `closed`, `procMissing`, and the system's error if the address space is limited.
     package init(
         _ file: ColumnFile, _ definitions: [TableDefinition]
     ) throws(StorageError) {
@@ -32,7 +33,9 @@ package final class VersionRewind {
 
     deinit { snapshot.close() }
 
-    /// Begins at a version, which the caller holds; false if it is no longer the newest one.
+    /// Begins at a version, which the caller has pinned.
+    ///
+    /// Returns false if it is no longer the newest one.
     ///
     /// Throws `damaged`, `closed`.
     package func begin(at newest: UInt64) throws(StorageError) -> Bool {
@@ -49,14 +52,16 @@ package final class VersionRewind {
         return true
     }
 
-    /// The history's record of a version up to the one that was begun with; nil if it is no longer kept.
+    /// Returns the history's record of a version up to the initial one; nil if it is no longer kept.
     package func entry(_ version: UInt64) throws(StorageError) -> HistoryEntry? {
         try snapshot.historyEntry(version)
     }
 
-    /// Shows the version before; false if the history does not have what it takes.
+    /// Steps back to the previous version.
     ///
-    /// Throws `damaged` where the history does not fit the data.
+    /// Returns false if the history does not contain the required values.
+    ///
+    /// Throws `damaged` if the history does not match the data.
     package func stepBack() throws(StorageError) -> Bool {
         guard let write = snapshot.write, let entry = try entry(version),
             !entry.changes.schemaChanged, entry.keepsOldValues || entry.changes.isEmpty
@@ -67,6 +72,6 @@ package final class VersionRewind {
         return true
     }
 
-    /// Discards what was taken back.
+    /// Discards the reverted changes.
     package func end() { snapshot.cancelWrite() }
 }

@@ -42,7 +42,7 @@ enum LeafFormat {
     @inlinable static var headerSize: Int { 20 }
     @inlinable static var hasNulls: UInt8 { 1 }
     @inlinable static var hasLong: UInt8 { 2 }
-    /// The maximum size in bytes of a value in a leaf; longer values are stored in a table of their own.
+    /// The maximum size in bytes of a value in a leaf; longer values are stored in a separate table.
     @inlinable static var longValue: Int { 1024 }
     /// The size of the part of a leaf that represents a long value: its length.
     @inlinable static var longMarkSize: Int { 8 }

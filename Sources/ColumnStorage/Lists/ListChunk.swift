@@ -13,7 +13,7 @@ struct ListChunk {
     static let slackBytes = 8
     /// The maximum number of elements: as many doubles with a null bitmap fit into one LMDB page.
     static let maximumElements = 496
-    /// The maximum bytes of a chunk of byte elements; a larger element has a chunk of its own.
+    /// The maximum bytes of a chunk of byte elements; a larger element has its own chunk.
     static let maximumBytes = 4000
 
     let count: Int

@@ -31,7 +31,7 @@ package struct ListWriter {
     /// A reader of the list in its current state.
     package var reader: ListReader { ListReader(column, ObjectKey(rawValue: owner)) }
 
-    /// Throws `memoryLimit` unless the script that writes may take these bytes for elements.
+    /// Throws `memoryLimit` if the account of the writing script does not grant these bytes for elements.
     func require(_ bytes: @autoclosure () -> Int) throws(StorageError) {
         let column = column
         try column.pending.require(bytes(), file: column.pages.file)

@@ -5,9 +5,9 @@ import MemoryAccounts
 ///
 /// Without an account, a change costs one comparison.
 struct PendingMemory: ~Copyable {
-    /// The bytes that are taken now.
+    /// The currently charged bytes.
     private(set) var bytes = 0
-    /// So many bytes may be taken before the account is asked again.
+    /// The number of bytes that can be charged before the next request to the account.
     private var granted = 0
     /// More than this is stored early.
     private var most = Self.mostBytes
@@ -16,10 +16,10 @@ struct PendingMemory: ~Copyable {
     private static let mostBytes = 24 << 20
     private static let step = 256 << 10
 
-    /// Whether the changes take so much memory that they are to be stored before the commit.
+    /// Whether the changes use so much memory that they have to be stored before the commit.
     var isFull: Bool { bytes > most }
 
-    /// Throws `memoryLimit` if the account does not have these bytes, before anything is changed.
+    /// Throws `memoryLimit` if the account does not grant these bytes; nothing is changed then.
     @inline(__always)
     mutating func require(
         _ more: @autoclosure () -> Int, file: @autoclosure () -> String
@@ -31,7 +31,7 @@ struct PendingMemory: ~Copyable {
         }
     }
 
-    /// Counts bytes that are taken, and cannot be refused any more.
+    /// Charges bytes that can no longer be refused.
     @inline(__always)
     mutating func add(_ more: Int) {
         bytes += more
@@ -70,7 +70,7 @@ struct PendingMemory: ~Copyable {
         column.pending.granted = charged
     }
 
-    /// Everything is stored or discarded.
+    /// Records that all changes are stored or discarded.
     mutating func release() {
         guard bytes > 0 || granted > 0 else { return }
         bytes = 0
@@ -80,7 +80,7 @@ struct PendingMemory: ~Copyable {
 }
 
 extension ListElement {
-    /// The bytes that the element takes in a list that is not stored yet.
+    /// The size in bytes of the element in a list that is not stored yet.
     var pendingBytes: Int {
         // The array's header, rounding, and the reference to it, which may be stored twice while a list grows.
         if case .bytes(let bytes) = self { return 64 + bytes.count }
@@ -89,7 +89,7 @@ extension ListElement {
 }
 
 extension UnpackedChunk {
-    /// The bytes that the elements take, with the list around them.
+    /// The size in bytes of the elements, including the list.
     var pendingBytes: Int {
         256 + words.count * 16 + byteElements.reduce(0) { $0 + 64 + $1.count }
     }

@@ -3,9 +3,9 @@ import Synchronization
 
 /// The check whether the calling thread should stop its computation.
 ///
-/// A query of a hundred characters can take years, and building an index over a large table takes minutes. So both run
-/// this check from time to time. A stopped evaluation leaves a wrong result, which its caller must not use: `check()`
-/// then throws.
+/// A query of a hundred characters can take years, and building an index over a large table takes minutes. Both
+/// therefore run this check from time to time. A stopped evaluation leaves a wrong result, which its caller must not
+/// use: `check()` then throws.
 ///
 /// A host sets it for all its work on a thread; without one, no computation is stopped.
 package final class Interruption: Sendable {

@@ -16,7 +16,7 @@ final class LeafCopies {
 
     /// The maximum size of all copies, in bytes.
     private static let limit = 16 << 20
-    /// The minimum number of copies that are kept, whatever their size.
+    /// The minimum number of kept copies, regardless of their size.
     private static let least = 256
 
     deinit { removeAll() }
