@@ -61,7 +61,7 @@ final class DraftFile {
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0 {
                 lock = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
             }
-            // Another process may have taken the new file for an abandoned one.
+            // Another process may have treated the new file as abandoned.
             var status = stat()
             if fstat(descriptor, &status) == 0, status.st_nlink > 0 { return descriptor }
             close(descriptor)
