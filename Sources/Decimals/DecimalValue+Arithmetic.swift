@@ -79,7 +79,8 @@ extension DecimalValue {
         self.init(isNegative: number < 0, coefficient: number.magnitude, exponent: 0)
     }
 
-    /// Creates the decimal that a binary number is written as: 0.1 gives 0.1, although no binary number equals 0.1.
+    /// Creates the decimal with the shortest digits of a binary number: 0.1 gives 0.1, although no binary number equals
+    /// 0.1.
     ///
     /// Whole numbers are exact up to 34 digits.
     public init(_ number: Double) {
@@ -115,7 +116,7 @@ extension DecimalValue {
 
     /// The largest 64-bit integer that is not greater than the value, and whether it equals the value.
     ///
-    /// Nil if there is no such integer, and for values of 2^63 and more.
+    /// Nil if the value is not an integer, and for values of 2^63 and more.
     package var floorInt: (value: Int64, isExact: Bool)? {
         guard isFinite else { return nil }
         let bound = shim_decimal_floor_to_int(forLibrary)
