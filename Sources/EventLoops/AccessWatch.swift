@@ -4,7 +4,7 @@
 ///
 /// Reading a byte is the cheapest signal available: it needs no write permission and, apart from the access time,
 /// causes no disk writes. The kernel closes the files of a killed process, so a process that waits for a signal also
-/// notices the end of the other one.
+/// detects the end of the other process.
 ///
 /// Several accesses before the next turn cause one call of the handler, which should check the file. Accesses of this
 /// process count too; accesses through a memory map do not. A watch does not keep the loop alive. Use it on the loop's
