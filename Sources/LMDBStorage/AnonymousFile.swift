@@ -6,10 +6,10 @@ import CLMDB
     import Darwin
 #endif
 
-/// A file without a path: no other process can open it, and it is gone when the process ends.
+/// A file without a path: no other process can open it, and it is removed when the process ends.
 ///
-/// LMDB opens files by path only. Where `/proc` is mounted, an open file has one there. Elsewhere the file has a name in
-/// a ``WorkFolder`` of its own until LMDB has opened it.
+/// LMDB opens files by path only. Where `/proc` is mounted, an open file has one there. On other systems, the file has
+/// a name in its own ``WorkFolder`` until LMDB has opened it.
 package struct AnonymousFile: ~Copyable {
     /// An open file, and the folder that it was created in if it has a name.
     struct Handle: Sendable {

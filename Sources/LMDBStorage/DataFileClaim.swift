@@ -4,9 +4,9 @@
     import Darwin
 #endif
 
-/// The system's shared lock on a data file, which every process with the open file holds.
+/// The system's shared lock on a data file, which every process holds that has the file open.
 ///
-/// The lock file's name is formed from that of the data file. If a file was renamed while it was open, a process that
+/// The lock file's name is derived from that of the data file. If a file was renamed while it was open, a process that
 /// opens it under the new name would use another lock file. The lock on the data file itself shows that other processes
 /// have it open, and LMDB's lock on the lock file shows whether they use the same lock file.
 enum DataFileClaim {

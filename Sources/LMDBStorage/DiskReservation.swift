@@ -193,7 +193,7 @@ final class DiskReservation: @unchecked Sendable {
 
     /// Removes the pages that a failed write has added to the file, so that a full device has the space again.
     ///
-    /// Only the thread that holds the write lock may call it. The write may still be open: LMDB does not access those
+    /// Only the thread that holds the write lock can call it. The write may still be open: LMDB does not access those
     /// pages when it aborts.
     static func reclaim(_ environment: OpaquePointer) {
         let (descriptor, pageSize, lastPage) = extent(environment)

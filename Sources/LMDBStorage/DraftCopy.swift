@@ -45,9 +45,9 @@ final class DraftCopy {
         let descriptor = Platform.openDescriptor(
             path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
         if descriptor >= 0 {
-            // because: where files cannot be locked, others do not take the lock for a sign either.
+            // because: without file locks, other processes do not rely on the lock either.
             _ = Platform.lockFile(descriptor, LOCK_EX | LOCK_NB)
-            // Another process may have taken the new file for an abandoned one.
+            // Another process may have treated the new file as abandoned.
             var status = stat()
             if fstat(descriptor, &status) == 0, status.st_nlink > 0 { return descriptor }
             close(descriptor)

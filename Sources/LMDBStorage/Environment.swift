@@ -119,9 +119,9 @@ package final class Environment: Sendable {
     let writerThread = Atomic<UInt>(0)
     /// The lock file; nil if no other process can write, or this one cannot.
     private let lockRegion: LockRegion?
-    /// The lock file before LMDB opened it; nil where it has no name, or this process may not write it.
+    /// The lock file before LMDB has opened it; nil if it has no name, or this process cannot write to it.
     private let lockFile: EnvironmentRegistry.Identity?
-    /// Nil for what has no name, or cannot be written.
+    /// Nil for a file that has no name or cannot be written.
     let place: FilePlace?
     /// The descriptor that holds the lock on the data file; negative for none.
     private let claim: Int32
@@ -175,8 +175,8 @@ package final class Environment: Sendable {
                 ? try Self.createTables(pointer, names, entries, path, reservation)
                 : try Self.openTables(pointer, names, path, isReadOnly: options.readOnly)
             place = isPrivate || options.readOnly ? nil : try FilePlace(pointer, path)
-            // A process that was killed still holds the version that it read: while others have the file open, no write
-            // would reuse pages that were freed since then.
+            // A killed process still pins the version that it has read: while other processes have the file open, no
+            // write would reuse pages that were freed since then.
             if region != nil {
                 var dead: Int32 = 0
                 try check(mdb_reader_check(pointer, &dead), "mdb_reader_check", path)
@@ -332,14 +332,14 @@ package final class Environment: Sendable {
         return UInt64(info.me_last_txnid)
     }
 
-    /// Whether a thread of this process, or another process, seems to hold the write lock.
+    /// Whether a thread of this process or another process probably holds the write lock.
     ///
     /// This is a hint that costs two loads.
     package var isLocked: Bool {
         writerThread.load(ordering: .relaxed) != 0 || lockRegion?.isTaken ?? false
     }
 
-    /// Whether another thread, or another process, seems to hold the write lock.
+    /// Whether another thread or process probably holds the write lock.
     @inline(__always)
     package var isLockedByOthers: Bool {
         let writer = writerThread.load(ordering: .relaxed)
@@ -361,7 +361,8 @@ package final class Environment: Sendable {
         writerThread.load(ordering: .relaxed) == Platform.currentThread
     }
 
-    /// Returns whether others hold the write lock for longer than a millisecond or two, which most writes do not take.
+    /// Returns whether another thread or process holds the write lock for longer than one or two milliseconds; most
+    /// writes take less.
     package func isLockedForLong() -> Bool {
         for _ in 0..<20 {
             guard isLockedByOthers else { return false }

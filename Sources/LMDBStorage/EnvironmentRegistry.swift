@@ -23,7 +23,7 @@ package enum EnvironmentRegistry {
             self.init(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
         }
 
-        /// The open file; nil if the system does not say.
+        /// The open file; nil if the system does not report it.
         init?(_ descriptor: Int32) {
             var status = stat()
             guard fstat(descriptor, &status) == 0 else { return nil }
@@ -119,7 +119,7 @@ package enum EnvironmentRegistry {
             isVerified: isVerified)
     }
 
-    /// Does something with the entries, again with more descriptors where those that the process may have run out.
+    /// Runs `body` with the entries, and again with a higher descriptor limit if the process has no descriptors left.
     static func retrying(
         _ body: (inout [Identity: Entry]) throws(StorageError) -> EnvironmentLease
     ) throws(StorageError) -> EnvironmentLease {
@@ -193,8 +193,7 @@ package enum EnvironmentRegistry {
         }
         let environment = try Environment(
             location, options: options, tables: tables, isPrivate: false, isVerified: isVerified)
-        // A compaction may have put another file in this one's place before LMDB had it, and the lock file may have been
-        // removed.
+        // A compaction may have replaced this file before LMDB opened it, and the lock file may have been removed.
         guard Self.identity(of: path) == identity, environment.hasItsLockFile else {
             environment.close()
             return nil

@@ -7,7 +7,7 @@ import Synchronization
     import Darwin
 #endif
 
-/// Verifies that an open data file is still the one that its path leads to.
+/// Verifies that an open data file is still the file at its path.
 ///
 /// The commits of a process that keeps writing to a renamed, deleted or replaced file would be lost, or would conflict
 /// with those of a process that has opened the file under its new name with another lock file.
@@ -62,7 +62,7 @@ final class FilePlace: Sendable {
 
     /// Verifies the path, and returns the state of the file.
     ///
-    /// Throws `replaced` if the path leads to another file or to none. Takes one system call.
+    /// Throws `replaced` if the path leads to another file or to no file. Takes one system call.
     @inline(__always)
     @discardableResult  // because: most callers only need the check
     func verify() throws(StorageError) -> stat {

@@ -11,8 +11,8 @@ struct FileSnapshot {
 
     /// Writes the copy into an empty open file.
     ///
-    /// Writers do not overwrite pages of the newest version. So the copy is valid if the newest version is still the
-    /// same at the end. Throws `inUse` if other processes commit continuously, `diskFull`, and `damaged`.
+    /// Writers do not overwrite pages of the newest version. The copy is therefore valid if the newest version is still
+    /// the same at the end. Throws `inUse` if other processes commit continuously, `diskFull`, and `damaged`.
     func write(to copy: Int32) throws(StorageError) {
         for attempt in 0..<40 {
             guard let first = FileHeader.meta(data, at: 0),

@@ -6,10 +6,10 @@
 
 /// The lock file next to a data file: its access rights and its kind.
 ///
-/// LMDB opens it by its path and follows links. So it is created here, and refused where it is anything but a regular
-/// file with one name. Those who may read and write the data file may do the same with the lock file.
+/// LMDB opens it by its path and follows links. It is therefore created here, and refused if it is not a regular file
+/// with one name. Users who can read and write the data file can do the same with the lock file.
 package enum LockFile {
-    /// Opens the lock file of the data file at a path, and creates it where there is none.
+    /// Opens the lock file of the data file at a path, and creates it if it does not exist.
     ///
     /// This process must not have the file open, because closing the descriptor ends LMDB's locks. Throws
     /// `foreignCompanion`, `permission`, `diskFull`.
@@ -51,13 +51,13 @@ package enum LockFile {
 
     /// Removes the lock file of the data file at a path, unless a process has the file open.
     ///
-    /// The lock file holds no data. A process that opens the file meanwhile notices that its lock file has lost its name,
-    /// and opens the file again.
+    /// The lock file contains no data. A process that opens the file meanwhile notices that its lock file has lost its
+    /// name, and opens the file again.
     package static func removeUnused(of path: String) {
         guard let location = try? FileLocation(path), identity(of: location.path) != nil else {
             return
         }
-        // because: where the file is in use, or may not be written, its lock file stays.
+        // because: if the file is in use or cannot be written, its lock file stays.
         try? EnvironmentRegistry.excluding(location.path) { () throws(StorageError) in
             let lock = try FileLock(of: location.path)
             defer { lock.release() }
@@ -82,8 +82,8 @@ package enum LockFile {
         guard status.st_nlink <= 1 else { throw foreign(path, "a hard link to another file") }
     }
 
-    /// Throws `foreignCompanion` for a path that leads to anything but a regular file with one name; the file need not
-    /// exist.
+    /// Throws `foreignCompanion` for a path that does not lead to a regular file with one name; the file does not have
+    /// to exist.
     static func requireOwn(at path: String) throws(StorageError) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }

@@ -135,7 +135,7 @@ final class LockRegion: @unchecked Sendable {
         closeFile()
     }
 
-    /// Whether another process holds LMDB's lock on the lock file, as every process with the open file does.
+    /// Whether another process holds LMDB's lock on the lock file, which every process holds that has the file open.
     var isOpenElsewhere: Bool {
         let descriptor = descriptor.load(ordering: .relaxed)
         guard descriptor >= 0 else { return true }
@@ -152,7 +152,7 @@ final class LockRegion: @unchecked Sendable {
         if open >= 0 { close(open) }
     }
 
-    /// Whether a thread of some process seems to hold the write lock.
+    /// Whether a thread of any process probably holds the write lock.
     var isTaken: Bool {
         guard let region else { return false }
         return region.load(fromByteOffset: Self.writeLock, as: UInt32.self) & Self.owner != 0
@@ -177,7 +177,7 @@ final class LockRegion: @unchecked Sendable {
 
     /// Notifies the processes that watch the lock file for accesses, by reading from it.
     ///
-    /// Takes one system call, and none while no other process has the file open.
+    /// Takes one system call, or none if no other process has the file open.
     func callOthers() {
         let descriptor = descriptor.load(ordering: .relaxed)
         guard descriptor >= 0, isShared else { return }

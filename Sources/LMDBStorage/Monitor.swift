@@ -4,9 +4,9 @@
     import Darwin
 #endif
 
-/// A lock with a condition, for the few places at which one thread waits for another.
+/// A lock with a condition, for the few cases in which one thread waits for another.
 final class Monitor: @unchecked Sendable {
-    // Unchecked because: both are meant to be shared by threads, and never move.
+    // Unchecked because both are designed for use by several threads, and never move.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
 

@@ -9,20 +9,20 @@ import Synchronization
 
 // A second environment of a file that is open already, for writes that are never committed.
 //
-// LMDB keeps the pages that a write changes in memory of their own until it commits. A write that is rolled back has
+// LMDB keeps the pages that a write changes in separate memory until it commits. A write that is rolled back has
 // therefore changed neither the file nor the map, and needs no lock: it only reads pages of the version it began with.
 // Three things keep that true. The caller holds this version, or an older one, with a read transaction of the first
-// environment, so that no writer reuses its pages. LMDB opens the file without its locks (MDB_NOLOCK), so that closing it
-// releases none of the first environment's. And LMDB's descriptor is replaced by one that cannot write: a write that
-// needs more pages than LMDB keeps in memory fails, instead of storing them in the file.
+// environment, so that no writer reuses its pages. LMDB opens the file without its locks (MDB_NOLOCK), so that closing
+// it releases none of the first environment's. LMDB's descriptor is also replaced by one that cannot write: a write
+// that needs more pages than LMDB keeps in memory fails, instead of storing them in the file.
 extension EnvironmentRegistry {
     private static let scratchCount = Atomic<UInt64>(0)
 
     /// Opens a file that is open already a second time, for writes that are rolled back.
     ///
     /// The environment has no locks. The caller must hold a version with a read transaction of `lease` while it uses
-    /// the other one, and must not commit. Throws `procMissing`, and what the system reports where the address space
-    /// is limited.
+    /// the other one, and must not commit. Throws `procMissing`, and the system's error if the address space is
+    /// limited.
     package static func openScratch(
         of lease: EnvironmentLease, tables: [TableName]
     ) throws(StorageError) -> EnvironmentLease {
@@ -64,7 +64,9 @@ extension Environment {
         return pointer
     }
 
-    /// Replaces LMDB's descriptor by one that can only read; the system's error code, or 0.
+    /// Replaces LMDB's descriptor by one that can only read.
+    ///
+    /// Returns the system's error code, or 0.
     private static func forbidWriting(_ environment: OpaquePointer, _ path: String) -> Int32 {
         var descriptor: mdb_filehandle_t = -1
         let code = mdb_env_get_fd(environment, &descriptor)

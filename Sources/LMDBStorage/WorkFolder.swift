@@ -28,13 +28,13 @@ package final class WorkFolder: Sendable {
         try self.init(beginning: beginning, named: store)
     }
 
-    /// Creates a folder whose path is `beginning` followed by a random name; `name` is what errors call it.
+    /// Creates a folder whose path is `beginning` followed by a random name; `name` is its name in errors.
     init(beginning: String, named name: String) throws(StorageError) {
         var (path, descriptor) = ("", Int32(-1))
         for _ in 0..<Self.attempts where descriptor < 0 {
             path = beginning + TemporaryName.random()
             descriptor = Self.create(path)
-            // Another process may have taken the new folder for an abandoned one.
+            // Another process may have treated the new folder as abandoned.
             guard descriptor < 0, [EEXIST, ENOENT, EWOULDBLOCK].contains(errno) else { break }
         }
         guard descriptor >= 0 else {
@@ -57,7 +57,7 @@ package final class WorkFolder: Sendable {
         var descriptor: Int32 = -1
         if mkdir(path, 0o700) == 0 {
             descriptor = Platform.openDescriptor(path, flags)
-            // because: where folders cannot be locked, others do not take the lock for a sign either.
+            // because: without folder locks, other processes do not rely on the lock either.
             if descriptor >= 0, !Platform.lockFile(descriptor, LOCK_EX | LOCK_NB),
                 errno == EWOULDBLOCK
             {

@@ -11,16 +11,15 @@ import Synchronization
 // data file, and the system writes them to the device at any time and in any order. This is safe for these reasons:
 //
 // * The log's header names a version, the checkpoint, that was complete on the device when the header was written, and
-//   contains LMDB's own headers of that time. Before the first commit after the checkpoint, every process that writes
-//   pins that version or an older one with a read transaction (LogPin), so that none of its pages is overwritten.
-// * After a power failure, the data file with LMDB's headers restored is therefore the checkpoint plus pages that do
-//   not matter. The records after the checkpoint are then applied again (LogRecovery).
-// * A commit that does not wait for the device has no record: it reaches the device with the next checkpoint, which
-//   follows within a tenth of a second, or a second if it was the last commit.
-// * While the machine runs, the system has the whole file, and the log is not needed: the writes of a killed process
-//   are not lost.
-// * A data file with a log contains the log's identity (LogMarker). The marker is removed when all data is on the
-//   device: on closing, and after some time without writes. The data file is then complete without the log.
+// contains LMDB's own headers of that time. Before the first commit after the checkpoint, every process that writes
+// pins that version or an older one with a read transaction (LogPin), so that its pages are not overwritten. * After a
+// power failure, the data file with LMDB's headers restored is therefore the checkpoint plus pages that do not matter.
+// The records after the checkpoint are then applied again (LogRecovery). * A commit that does not wait for the device
+// has no record: it reaches the device with the next checkpoint, which follows within a tenth of a second, or a second
+// if it was the last commit. * While the machine runs, the system has the whole file, and the log is not needed: the
+// writes of a killed process are not lost. * A data file with a log contains the log's identity (LogMarker). The marker
+// is removed when all data is on the device: on closing, and after some time without writes. The data file is then
+// complete without the log.
 //
 // Only the thread that holds LMDB's write lock may use the log, except that the thread of Checkpointer completes a
 // checkpoint.
