@@ -4,7 +4,7 @@ extension AsyncOutput {
 
     /// Waits until another thread wakes the pipe, the user presses Ctrl-C, or the time has passed.
     ///
-    /// For waiting while code runs.
+    /// Used for waiting while code runs.
     package func waitForEvent(milliseconds: Int? = nil) -> Event {
         while true {
             if TerminalSignals.takeInterrupts() > 0 { return .interrupted }
