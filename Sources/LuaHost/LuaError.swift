@@ -65,7 +65,7 @@ package struct LuaError: Error, Sendable, CustomStringConvertible {
 package protocol ScriptError: Error {
     /// A stable identifier for programs: `err.code`.
     var scriptCode: String { get }
-    /// A sentence for people, without a source location: `err.message`.
+    /// A sentence without a source location: `err.message`.
     var scriptMessage: String { get }
 }
 

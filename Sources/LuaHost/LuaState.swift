@@ -72,7 +72,7 @@ package final class LuaState {
                 guard let owner else { return }
                 let home = Unmanaged<LuaHome>.fromOpaque(owner).takeUnretainedValue()
                 guard let state = home.state, let handler = state.onMainReturn else { return }
-                // Values that only released references have held are garbage as well.
+                // Values that were reachable only through released references are garbage too.
                 home.drain()
                 state.collectGarbage()
                 handler()
