@@ -15,8 +15,8 @@ import Synchronization
 
 /// The memory account of one script: a limit, and the bytes charged against it.
 ///
-/// The sum of the bytes that ``charge(_:)`` has granted never exceeds the ``capacity``. Allocations that can no longer
-/// be refused are added by ``record(_:)``; the account then grants nothing until enough bytes were released.
+/// The sum of the bytes that ``charge(_:)`` has granted never exceeds the ``capacity``. ``record(_:)`` adds allocations
+/// that can no longer be refused; the account then grants no bytes until enough bytes have been released.
 ///
 /// ```swift
 /// let account = MemoryAccount(limit: 64 << 20)
