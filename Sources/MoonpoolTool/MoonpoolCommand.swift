@@ -64,7 +64,7 @@ struct MoonpoolCommand: ParsableCommand {
         ProcessServices.exit(code.rawValue)
     }
 
-    /// Returns the name of the command that a misspelled word probably means.
+    /// Returns the command whose name is most similar to a misspelled word.
     static func nearest(to word: String) -> String? {
         NearestName.find(
             word, among: configuration.subcommands.compactMap { $0.configuration.commandName })

@@ -107,7 +107,7 @@ struct MigrateCheckCommand: ParsableCommand {
         var findings: [MigrationFinding]
         var code: Int32
 
-        /// The lines of the report for people.
+        /// The lines of the text report.
         var lines: [String] {
             let gated = findings.filter { [.drops, .rewrites].contains($0.kind) }
             return (state.problems.isEmpty ? [state.summary] : state.lines)

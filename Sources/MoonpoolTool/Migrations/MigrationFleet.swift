@@ -153,7 +153,7 @@ final class MigrationFleet {
 private struct ChildReport {
     /// Whether no migration was pending.
     private(set) var isUpToDate = false
-    /// The message of the error, if there is one.
+    /// The message of the error; nil for success.
     private(set) var message: String?
 
     init(_ output: [UInt8]) {

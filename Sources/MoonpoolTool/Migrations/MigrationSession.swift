@@ -15,7 +15,7 @@ enum MigrationSession {
     struct Result {
         /// The report for programs.
         var report: ReportValue
-        /// The lines for people; empty if they were already printed.
+        /// The lines of the text report; empty if they were already printed.
         var lines: [String] = []
         var exitCode: Int32 = 0
         /// Whether the lines are in a requested format and precede the report.

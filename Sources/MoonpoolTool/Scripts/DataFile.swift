@@ -3,7 +3,7 @@ import LuaHost
 import Reference
 import ScriptHost
 
-/// A data file that takes the place of a store: `moonpool people.csv` imports the file into an in-memory store.
+/// A data file that replaces a store: `moonpool people.csv` imports the file into an in-memory store.
 struct DataFile: Sendable {
     private static let extensions = [
         "csv", "tsv", "json", "jsonl", "ndjson", "sqlite", "sqlite3", "db",

@@ -2,12 +2,12 @@ import DataFormats
 import ObjectStore
 import Transfer
 
-/// The report of an import, for people or as JSON.
+/// The report of an import, as text or as JSON.
 struct ImportSummary {
     let report: ImportReport
     let isDryRun: Bool
 
-    /// The summary as lines for people.
+    /// The lines of the text report.
     var text: String {
         var lines: [String] = []
         for classSchema in report.newSchema {
