@@ -1,7 +1,6 @@
 /// An error of the store, described for the author of the calling code.
 ///
-/// `code` is stable and meant for programs, `message` is a sentence for people: what is wrong, where, and how to fix
-/// it.
+/// `code` is stable and intended for programs. `message` is a sentence with the cause, the location and the solution.
 public struct StoreError: Error, Hashable, Sendable {
     /// A stable, open set of error codes; the spelling is what scripts see in `err.code`.
     public struct Code: RawRepresentable, Hashable, Sendable {
@@ -50,7 +49,7 @@ extension StoreError {
     private enum Detail: Hashable {
         /// A position that is outside a collection.
         case position(Int, of: String)
-        /// What to do, after the text.
+        /// The solution, after the text.
         case advice(program: String, script: String)
     }
 
@@ -64,7 +63,7 @@ extension StoreError {
         StoreError(.outOfRange, "", detail: .position(position, of: collection))
     }
 
-    /// The error where something can only be changed in a write transaction.
+    /// The error of a change outside of a write transaction.
     static func needsWrite(_ what: String) -> StoreError {
         StoreError(
             .notInWrite, "\(what) can only be changed in a write transaction",

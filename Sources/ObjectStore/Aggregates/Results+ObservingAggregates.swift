@@ -3,9 +3,9 @@ extension Results {
     ///
     /// `path` names the property; a count needs none. A commit takes time in proportion to the objects that it touches.
     /// The token keeps the observation alive. Once the owner of the collection is deleted, the handler receives the
-    /// value of an empty collection as the last one. Throws `invalid_query` for an unknown property or one that has no
-    /// such aggregate, `invalid_argument` without a property, `frozen` for a frozen version, and what `Store.observe`
-    /// throws.
+    /// value of an empty collection as the last one. Throws `invalid_query` for an unknown property or one without this
+    /// aggregate, `invalid_argument` without a property, `frozen` for a frozen version, and the errors of
+    /// `Store.observe`.
     package func observeAggregate(
         _ kind: AggregateKind, _ path: String? = nil, name: String = "",
         _ handler: @escaping (_ new: Value, _ old: Value?) throws -> Void

@@ -3,8 +3,9 @@ import Decimals
 
 /// An aggregate to which values can be added and from which they can be removed.
 ///
-/// The result is that of ``Aggregate`` for the present values. Sums of ints and doubles are exact, whatever was added
-/// and removed before. If ``needsRefill`` is true, the caller has to add all present values again to a new aggregate.
+/// The result equals that of ``Aggregate`` for the current values. Sums of ints and doubles are exact, whatever was
+/// added and removed before. If ``needsRefill`` is true, the caller has to add all present values again to a new
+/// aggregate.
 struct RunningAggregate {
     private let kind: AggregateKind
     /// Whether values that are not numbers are ignored; true for mixed properties.

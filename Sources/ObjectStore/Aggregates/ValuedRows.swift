@@ -26,7 +26,7 @@ struct ValuedRows {
     /// The number of rows.
     var count: Int { rows.count }
 
-    /// A description of what a commit that changes the rows costs.
+    /// A description of the cost of a commit that changes the rows.
     var cost: String { rows.cost }
 
     /// Updates the rows for a step and returns the objects that left and joined.

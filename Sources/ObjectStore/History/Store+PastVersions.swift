@@ -125,7 +125,7 @@ package struct VersionSummary: Sendable, Hashable {
         package let count: Int
     }
 
-    /// The changes by class in alphabetical order; removed classes are left out.
+    /// The changes by class in alphabetical order, without removed classes.
     package let classes: [Counts]
     /// Whether the version changed the schema.
     package let changesSchema: Bool

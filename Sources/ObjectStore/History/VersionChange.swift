@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// The changes of one step of a store: one commit, or several that the store received at once.
+/// The changes of one step of a store: one commit, or several commits that the store has received together.
 ///
 /// The change keeps both versions; use it only while the handler runs.
 package struct VersionChange {

@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// The values that a change of the schema gives to existing objects without any code.
+/// The values that a schema change sets in existing objects without code.
 ///
 /// A new required property with a default gets the default. A property that becomes required and has a default gets it
 /// in objects without a value. A property with another type gets its old value if the value converts exactly. The other
@@ -89,7 +89,7 @@ final class CarriedValues {
                 }
             case .typeChanged(classSchema.name, let from, let to)
             where !from.isBacklinks && !to.isBacklinks:
-                // Because the difference names the property as it was wanted, without its column.
+                // Needed because the difference contains the requested property, without its column.
                 guard let to = classSchema.property(named: to.name) else { continue }
                 let conversion = Conversion(
                     oldClass: stored, newClass: classSchema, old: from, new: to)
@@ -99,7 +99,7 @@ final class CarriedValues {
         }
     }
 
-    /// Gives existing objects the values of a property that was renamed and whose elements are required now.
+    /// Sets the values of a renamed property, whose elements are now required, in existing objects.
     ///
     /// Other renamed properties keep their columns.
     func carryRenamed(_ name: String, in className: String, from old: StoreView) throws {

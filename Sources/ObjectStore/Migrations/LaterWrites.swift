@@ -162,7 +162,7 @@ private final class LaterWriting {
         for (later, earlier, changed) in pairs where !earlier.isEmbedded {
             for key in changed.inserted { try link(key, later, earlier) }
         }
-        // Owners come first: a replaced embedded object then has its values already.
+        // Owners come first, so that a replaced embedded object already has its values.
         for isEmbedded in [false, true] {
             for (later, earlier, changed) in pairs where earlier.isEmbedded == isEmbedded {
                 try modify(changed, later, earlier)

@@ -17,7 +17,7 @@ package struct LossPolicy: Sendable {
     let isStrict: Bool
     private(set) var declared: Set<String>
 
-    /// Throws `invalid_schema` if a strict policy names a place that neither the old nor the new schema declares.
+    /// Throws `invalid_schema` if a strict policy contains a name that neither the old nor the new schema declares.
     func checkPlaces(_ before: [ClassSchema], _ after: [ClassSchema]) throws {
         guard isStrict else { return }
         for place in declared.sorted() {

@@ -62,7 +62,7 @@ package struct LossPreview: Sendable {
 extension Store {
     /// Returns what ``redefine(_:migration:)`` would lose, with the first objects of each difference.
     ///
-    /// Makes the change in a transaction and rolls it back, so it has the same cost and the same errors.
+    /// Applies the change in a transaction and rolls it back, so it has the same cost and the same errors.
     package func previewLoss(of classes: [ClassSchema], rows: Int) throws -> [LossPreview] {
         struct RollBack: Error {}
         var previews: [LossPreview] = []

@@ -5,7 +5,7 @@ import ColumnStorage
 ///
 /// The new schema applies from the beginning: unchanged properties have their values, new ones are zero, empty or nil.
 /// When the function returns, primary keys are checked for duplicates and required properties for missing values. Data
-/// without a place in the new schema is dropped, and all changes are committed at once. If the function or a check
+/// that the new schema does not contain is dropped, and all changes are committed together. If the function or a check
 /// throws, the file remains unchanged.
 ///
 /// A migration is confined to the store's thread and ends when the function returns.
@@ -195,7 +195,7 @@ public final class Migration {
 
     /// Deletes an object of the new schema.
     ///
-    /// Throws `frozen` for an old object, `invalid_object` for one that was deleted.
+    /// Throws `frozen` for an old object, `invalid_object` for a deleted object.
     public func delete(_ object: LiveObject) throws {
         try check()
         try store.delete(object)
@@ -206,9 +206,9 @@ extension Migration {
     /// Renames a property and keeps its values; the new schema must declare only the new name.
     ///
     /// May be called several times for one property: two properties swap their names over a third one. A required
-    /// property may take over an optional one: all of its values must be there at the end. Likewise a collection of required
-    /// elements may take over one of optional elements: a collection that has a nil element is an error at the end, unless
-    /// the migration sets it. `className` may be the old or the new name of the class.
+    /// property can replace an optional one; at the end, none of its values can be nil. A collection of required
+    /// elements can also replace one of optional elements; a nil element at the end is an error. `className` may be the
+    /// old or the new name of the class.
     ///
     /// Throws `invalid_schema` if the old class does not have the property, has one with the new name that was not
     /// renamed yet, the types differ, or the class does not exist; throws at the end of the migration if the new schema

@@ -3,8 +3,8 @@ import ColumnStorage
 // Migrations that commit in batches, and continue from the last batch after the process was killed.
 //
 // Meanwhile the file has one schema for all processes: the old one and also the properties and classes of the new one.
-// So no process misreads rows, and writes of other processes between two batches are migrated too: the written objects
-// are visited again at the end.
+// Therefore, no process misreads rows, and writes of other processes between two batches are migrated too: the written
+// objects are visited again at the end.
 extension SchemaMigration {
     /// The reason why batches cannot be committed; nil if they can.
     private var obstacle: String? {

@@ -40,8 +40,8 @@ final class SchemaMigration {
 
     /// Computes the changes without applying them.
     ///
-    /// If the given schema is complete, classes that it does not name must not remain at the end: empty ones are
-    /// removed, and the migration deletes or renames the others.
+    /// If the given schema is complete, classes outside of it must not remain at the end: empty ones are removed, and
+    /// the migration deletes or renames the others.
     ///
     /// Throws `migration_needed`, and `not_in_write`.
     init(
@@ -185,8 +185,8 @@ final class SchemaMigration {
         if isClean { cleanGeneration = store.view.generation }
     }
 
-    /// Converts the values of a property that was renamed, where it holds them in another way; an interrupted run has
-    /// done that.
+    /// Converts the values of a renamed property if their stored form differs; an interrupted run has already done
+    /// this.
     func carryRenamed(_ name: String, in oldClass: String) throws {
         guard resumed == nil, !hasCommitted else { return }
         let isClean = store.view.generation == cleanGeneration
@@ -200,7 +200,7 @@ final class SchemaMigration {
 
     // MARK: Storage
 
-    /// Builds the new indexes at the end; until then, other processes use the file as it was committed.
+    /// Builds the new indexes at the end; until then, other processes use the committed file.
     func buildIndexes() throws {
         guard defersIndexes else { return }
         defersIndexes = false

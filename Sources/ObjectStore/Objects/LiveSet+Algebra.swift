@@ -84,7 +84,7 @@ extension LiveSet {
         for element in others.compactMap(elementToFind) { _ = try remove(element, set) }
     }
 
-    /// Removes those of the others that the set contains, and adds the rest of them.
+    /// Removes the elements that the set contains, and inserts the others.
     ///
     /// The set is unchanged if one of them cannot be added. Throws the errors of ``insert(_:)``.
     package func formSymmetricDifference(_ others: [Value]) throws {

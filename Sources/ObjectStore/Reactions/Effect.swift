@@ -1,4 +1,4 @@
-/// Code that runs at once, and again after each commit that changes data that it read.
+/// Code that runs immediately, and again after each commit that changes data that it has read.
 ///
 /// The code runs once for each commit. Effects that are created while the code runs belong to the effect and end before
 /// it runs again. The effect lasts until ``dispose()``, or until its dependencies cannot change any more. It is

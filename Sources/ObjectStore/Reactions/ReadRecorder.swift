@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// Records what is read of a store while it is read.
+/// Records the reads of a store.
 package class ReadRecorder {
     /// Records that a property of an object is read; nil for all properties.
     package func noteRead(

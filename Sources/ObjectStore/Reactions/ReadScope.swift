@@ -17,17 +17,17 @@ package final class ReadScope {
     /// Equals `reaction != nil`, at the cost of one load; used when scripts read properties.
     package var isTracking: Bool { tracks.load(ordering: .relaxed) }
 
-    /// What records the reads outside of reactions, if anything does.
+    /// The recorder of reads outside of reactions; nil for none.
     package var subscriptions: ReadSubscriptions?
 
-    /// What records the next read; nil if nothing does.
+    /// The recorder of the next read; nil for none.
     fileprivate var recorder: ReadRecorder? {
         if let reaction { return reaction }
         guard let subscriptions, subscriptions.areWanted else { return nil }
         return subscriptions
     }
 
-    /// Creates a scope in which nothing runs.
+    /// Creates a scope without a running reaction.
     package init() {}
 
     /// Runs a body with a reaction as the innermost one; with nil, its reads are not tracked.
@@ -42,8 +42,9 @@ package final class ReadScope {
 }
 
 extension Store {
-    /// The recorder of the next read; nil if nothing is tracked, and inside a write transaction that has changed something,
-    /// whose reads nothing could follow.
+    /// The recorder of the next read.
+    ///
+    /// It is nil if no reads are tracked, and inside a write transaction with changes, whose reads cannot be tracked.
     package var reader: ReadRecorder? {
         guard let recorder = readScope?.recorder, notifications.isUnchanged else { return nil }
         return recorder

@@ -1,19 +1,19 @@
 import ColumnStorage
 
-/// What learns that one read of a store may have another result.
+/// The subscriber of one read of a store, which is notified when the result can have changed.
 package protocol ReadSubscriber: AnyObject {
     /// Called at each read.
     func didRead()
-    /// Called once, after a change of what was read.
+    /// Called once, after a change of the read data.
     func didChange()
-    /// Whether anything still waits for the change.
+    /// Whether the change is still awaited.
     var isWaiting: Bool { get }
 }
 
 /// Records reads outside of reactions: each different read has a subscriber that is called once, after the next change.
 ///
-/// For a host that has a mechanism of its own to run code again. A commit costs what it touches, whatever was read before.
-/// Confined to the thread of the store.
+/// For a host with its own mechanism to run code again. A commit takes time in proportion to its changes, not to the
+/// number of reads. Confined to the thread of the store.
 package final class ReadSubscriptions: ReadRecorder {
     private enum Key: Hashable {
         case property(TableID, ObjectKey, ColumnID?)
@@ -41,7 +41,7 @@ package final class ReadSubscriptions: ReadRecorder {
     /// Creates subscriptions without any read.
     ///
     /// - Parameters:
-    ///   - isWanted: Whether the next read is to be recorded.
+    ///   - isWanted: Whether to record the next read.
     ///   - makeSubscriber: Creates the subscriber of a read.
     package init(
         isWanted: @escaping () -> Bool, _ makeSubscriber: @escaping () -> any ReadSubscriber
@@ -111,7 +111,7 @@ package final class ReadSubscriptions: ReadRecorder {
         }
     }
 
-    /// Removes the reads that nothing waits for any more.
+    /// Removes the reads that are no longer awaited.
     private func removeIdle() {
         for (key, subscription) in subscriptions where !subscription.subscriber.isWaiting {
             subscription.dispose()
@@ -149,6 +149,6 @@ private final class ReadSubscription: Reaction {
         }
     }
 
-    /// The store was closed: nothing changes any more.
+    /// Ends all subscriptions, because the store is closed.
     override func didLoseDependencies() { end() }
 }

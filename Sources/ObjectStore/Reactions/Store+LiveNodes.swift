@@ -19,7 +19,7 @@ extension Store {
         return hold
     }
 
-    /// An aggregate for what records reads; nil if nothing is tracked.
+    /// The aggregate for the recorder of reads; nil if no reads are tracked.
     func trackedAggregate(
         _ kind: AggregateKind, _ path: String?, of query: Query,
         _ classSchema: () throws -> ClassSchema
@@ -36,8 +36,7 @@ extension Store {
         return (hold.node as? LiveAggregate)?.value
     }
 
-    /// Records, if reads are tracked, a read of which objects a query has, in which order; with a path also of the values that
-    /// it leads to.
+    /// If reads are tracked, records a read of the objects of a query and their order, and with a path, of its values.
     func noteRead(of query: Query, path: String? = nil) throws {
         guard let reader else { return }
         let key = LiveNodeKey(query: query.identity, kind: path.map { .values($0) } ?? .rows)

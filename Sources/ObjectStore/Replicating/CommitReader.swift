@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// Reads the commits of a store one by one, also those that newer commits have followed.
+/// Reads the commits of a store one by one, including commits that are not the newest one.
 ///
 ///     let reader = CommitReader(store)
 ///     try reader.forEachNewestFirst(after: 12) { commit in … }
@@ -9,7 +9,9 @@ import ColumnStorage
 package final class CommitReader {
     /// A commit, or several that the history no longer distinguishes.
     package struct Commit {
-        /// What was changed; only the newer version can be read, until the next commit is requested.
+        /// The changes.
+        ///
+        /// Only the newer version can be read, until the next commit is requested.
         package let change: VersionChange
         /// The version before.
         package let since: UInt64
@@ -18,7 +20,7 @@ package final class CommitReader {
     }
 
     private let store: Store
-    /// Goes back in the versions with the schema beside it.
+    /// Steps back through the versions together with the schema.
     private var rewind: (versions: VersionRewind, schema: Schema)?
     /// Whether the system has refused to open the file a second time.
     private var cannotOpen = false
@@ -28,14 +30,13 @@ package final class CommitReader {
 
     /// Calls `body` with each commit after a version, the newest first.
     ///
-    /// The store moves to the newest version before. Where a version has not kept what it replaced (see
-    /// ``StoreConfiguration/history``), has changed the schema, or has deleted an object that a later one brought back, that version
-    /// and all before it are one commit.
-    /// Returns false, without a call, if the history does not reach back, the file cannot be opened a second time, or is
-    /// written to without a pause.
+    /// The store moves to the newest version before. A version and all versions before it are combined into one commit
+    /// if the version did not record the replaced values (see ``StoreConfiguration/history``), changed the schema, or
+    /// deleted an object that a later version restored. Returns false, without a call, if the history does not reach
+    /// back, the file cannot be opened a second time, or is written to without a pause.
     ///
-    /// The cost is that of the commits, not of the store. Throws `closed`, `wrong_thread`, `file_corrupt`, and what `body`
-    /// throws.
+    /// The cost is proportional to the commits, not to the store. Throws `closed`, `wrong_thread`, `file_corrupt`, and
+    /// what `body` throws.
     package func forEachNewestFirst(
         after since: UInt64, _ body: (Commit) throws -> Void
     ) throws -> Bool {
@@ -97,7 +98,7 @@ package final class CommitReader {
                 schema: schema, snapshot: versions.snapshot, isFrozen: true,
                 originalVersion: version)
             var (changes, before) = (entry.changes, version - 1)
-            // An object that was deleted and came back has its key again, which one write cannot take back twice.
+            // A deleted and restored object has the same key again, which one write cannot restore twice.
             let isRevived = entry.changes.tables.contains { table, changed in
                 created[table]?.intersects(changed.deleted) ?? false
             }

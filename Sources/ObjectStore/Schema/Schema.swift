@@ -20,7 +20,7 @@ public final class Schema: Sendable {
     private let incoming: [TableID: [LinkSource]]
     private let embedding: [TableID: [Property]]
 
-    /// A property of some class whose links lead to a given class.
+    /// A property whose links lead to a given class, with its class.
     package struct LinkSource: Hashable, Sendable {
         /// The class that contains the links.
         package let classSchema: ClassSchema

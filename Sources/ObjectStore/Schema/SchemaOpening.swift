@@ -16,7 +16,7 @@ struct SchemaOpening {
         self.store = store
     }
 
-    /// Prepares the file: creates missing classes, verifies existing ones, and migrates for a new version.
+    /// Prepares the file: creates missing classes, verifies existing ones, and migrates the file to a new version.
     ///
     /// Errors name the file, because a program may open many.
     func prepare() throws {

@@ -8,7 +8,7 @@ import Synchronization
 
 /// Runs user code in the middle of a store operation, during which the thread must not change any store.
 ///
-/// The operation has validated what it is about to write. A change by the user code would invalidate that, so every
+/// The operation has validated the values that it will write. A change by the user code would invalidate that, so every
 /// write, the start and end of transactions, schema changes, and closing throw `already_in_write` on this thread.
 /// Reading is allowed.
 ///

@@ -27,7 +27,7 @@ public protocol TimingScheduler: Scheduler {
 
 /// A timer of a scheduler's thread, used on that thread only.
 public protocol SchedulerTimer: AnyObject {
-    /// Makes the timer fire once after a time, and cancels an earlier start.
+    /// Starts the timer, which fires once after a time, and cancels an earlier start.
     func start(after time: Duration)
 
     /// Stops the timer, which can be started again.

@@ -78,7 +78,7 @@ struct WriteQueue {
 }
 
 extension Store {
-    /// Queues `body` to run in its own write transaction on the store's thread, and returns at once.
+    /// Queues `body` to run in its own write transaction on the store's thread, and returns immediately.
     ///
     /// Queued writes run in the order in which they were queued, one in each turn of the event loop, so observers and
     /// timers also run. While another thread or process writes, a queued write does not block the event loop; the

@@ -142,7 +142,7 @@ public final class Store {
 
     deinit {
         link.store = nil
-        // `close()` is not called: there are no observers any more, and handlers must not run in a deinit.
+        // `close()` is not called, because no observers remain, and handlers must not run in a deinit.
         queue.turn?.withdraw()
         outcome?.didRollBack()
         coordinator.leave(membership)

@@ -10,15 +10,15 @@ public struct StoreConfiguration: Sendable {
 
     /// The point at which a commit counts as done.
     public enum Durability: String, Sendable, CaseIterable {
-        /// A commit is done once it is on disk, so it survives a power failure.
+        /// A commit returns when it is on disk, so it survives a power failure.
         ///
         /// Each commit takes a flush.
         case full
-        /// A commit is done at once: it survives a crash of the process, and is written to disk soon after.
+        /// A commit returns immediately: it survives a crash of the process, and is written to disk soon after.
         ///
         /// A power failure may lose the last commits, and leaves the file in the state of the commit before them.
         case async
-        /// A commit is done at once, and never waits for the disk.
+        /// A commit returns immediately, and never waits for the disk.
         ///
         /// A power failure may damage the file.
         case memory
@@ -51,15 +51,16 @@ public struct StoreConfiguration: Sendable {
     /// The number of versions that the change history keeps; 0 for none.
     ///
     /// Every writer of a file applies its own number: a writer with a lower number removes older versions, and the
-    /// writes of one with 0 cannot be undone. For a store in memory, the first store that opens it decides.
+    /// writes of one with 0 cannot be undone. For an in-memory store, the first store that opens it determines the
+    /// value.
     public var history: Int
     /// The maximum size of the file in bytes; nil for the default.
     ///
     /// The default is larger than any disk; for a store in memory it is the memory of the machine, at most 64 GiB. The
-    /// size only reserves address space. For a store in memory, the first store that opens it decides.
+    /// size only reserves address space. For an in-memory store, the first store that opens it determines the value.
     public var maximumSize: Int?
 
-    /// The maximum number of versions that may be pinned at once; nil for any number.
+    /// The maximum number of versions that can be pinned at the same time; nil for any number.
     ///
     /// All versions from the oldest pinned one to the newest count. A write beyond the limit is refused.
     public var maximumLiveVersions: Int?

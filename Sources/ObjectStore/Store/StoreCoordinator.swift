@@ -8,7 +8,7 @@ final class StoreCoordinator: Sendable {
     private let file: ObjectIdentifier
     /// The versions that this process has pinned, with their holders.
     let pins = VersionRegistry()
-    /// The latest commits that scripts of this process made or that it noticed.
+    /// The latest commits that scripts of this process have made or that the process has detected.
     let commits = CommitLog()
 
     private struct Member {

@@ -34,8 +34,7 @@ package enum StoreFiles {
         }
     }
 
-    /// Runs `body`, which opens a file and closes it again, and removes the lock file that it leaves where there was none
-    /// before.
+    /// Runs `body`, which opens and closes a file, and removes the lock file if `body` has created it.
     ///
     /// A lock file that another process uses stays.
     package static func leavingNoLockFile<Result>(
@@ -77,7 +76,7 @@ package enum StoreFiles {
     /// The folder is in the folder of the store, so that there is space for copies, and only this user may look into it. It is
     /// removed afterwards with the files in it. If the process is killed, the next work on the store removes it.
     ///
-    /// Throws what `body` throws, `permission` and `disk_full`.
+    /// Throws the errors of `body`, `permission` and `disk_full`.
     package static func withWorkFolder<Result>(
         beside store: String, _ body: (_ folder: String) throws -> Result
     ) throws -> Result {

@@ -4,7 +4,7 @@ import ColumnStorage
 ///
 /// Numbers are equal, and ordered, by their value: the int 1, the float 1, the double 1 and the decimal 1.0 are one
 /// number. Nothing is rounded: 2^53 + 1 is greater than the double 2^53, and the decimal 0.1 is less than the double
-/// that is written 0.1. NaN of any type equals itself and comes before all other numbers; -0.0 equals 0.0
+/// 0.1. NaN of any type equals itself and comes before all other numbers; -0.0 equals 0.0
 /// (``ColumnStorage/RealOrder``).
 enum Number {
     case int(Int64)
@@ -60,7 +60,7 @@ enum Number {
         }
     }
 
-    /// Returns the number that a constant means in a comparison with values of a type.
+    /// Returns the number that a constant represents in a comparison with values of a type.
     ///
     /// It is the constant itself, whether or not a property of the type can have the value. The exception is a number
     /// with a fraction in a comparison with floats or decimals: their values were rounded when they were set, so the

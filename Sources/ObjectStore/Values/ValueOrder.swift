@@ -8,7 +8,8 @@ import ColumnStorage
 /// - Values of different types are ordered by type: nil, bool, numbers, string, data, date, object id, UUID, object,
 ///   list, map.
 ///
-/// Nil equals nil. Predicates do not use the order between types: there, `<` holds only between values of one type.
+/// Nil equals nil. Predicates do not use the order between types: in predicates, `<` is true only between values of one
+/// type.
 enum ValueOrder {
     private static func rank(_ value: Value) -> UInt8 {
         switch value {

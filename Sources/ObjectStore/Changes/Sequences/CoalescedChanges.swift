@@ -8,10 +8,10 @@ enum ElementDetail {
     case section(Scalar)
 }
 
-/// The combined changes of several commits to a sequence, reported as if the silent commits had come first.
+/// The combined changes of several commits to a sequence, reported as if the silent commits had occurred first.
 ///
-/// A caller that writes silently knows what the write does to the sequence. So deletions and modifications are indexes
-/// in the old sequence with the silent changes applied, and insertions are indexes in the new sequence.
+/// A caller that writes silently knows the effect of the write on the sequence. Therefore, deletions and modifications
+/// are indexes in the old sequence with the silent changes applied, and insertions are indexes in the new sequence.
 ///
 /// The sequence is kept as runs of unchanged elements and as single changed elements. Adding a commit takes time in
 /// proportion to the elements that it and all commits before it have touched.
@@ -162,7 +162,7 @@ struct CoalescedChanges {
 
     /// Returns the pieces with the elements at some ascending positions changed by `body`.
     ///
-    /// Each of these elements becomes a piece of its own; nil removes the element.
+    /// Each of these elements becomes a separate piece; nil removes the element.
     private static func changing(
         _ pieces: [Piece], at positions: [Int], _ body: (inout Piece) -> Piece?
     ) -> [Piece] {

@@ -6,8 +6,8 @@ import ColumnStorage
 /// observers that depend on the changes; the number of other observers does not matter. The found observers record the
 /// version that they have seen. A delivery visits them and moves each to the store's current version: the store's own
 /// observers first, then all others in the order of their registration. A handler may write, deliver, invalidate a
-/// token or close the store, because each observer only compares the version that it has seen with the current one. So
-/// every observer receives each change exactly once.
+/// token or close the store, because each observer only compares the version that it has seen with the current one.
+/// This ensures that every observer receives each change exactly once.
 ///
 /// Only the versions that observers still need are kept readable.
 package final class NotificationDispatcher {
@@ -106,7 +106,7 @@ extension NotificationDispatcher {
 
     /// Notifies observers after a commit of the store; `left` still shows the previous version, if that is needed.
     ///
-    /// Calls the store's own observers. The silenced observers move to the new version at once.
+    /// Calls the store's own observers. The silenced observers advance to the new version immediately.
     func didCommit(leaving left: StoreView?, silencing tokens: [NotificationToken]) {
         // If another commit happened at the same time, both are received together; the version between them is never
         // seen.

@@ -3,7 +3,7 @@ import ColumnStorage
 /// The base class of the observers of objects, collections and the store.
 ///
 /// An observer stores the version that it has seen. When the dispatcher moves it to another version, the observer
-/// updates its state at once and returns the call to make, if any.
+/// updates its state immediately and returns the call to make, if any.
 class Observer {
     /// A pending call of the handler.
     typealias Call = () throws -> Void

@@ -11,8 +11,8 @@ public enum ObserverPace: Hashable, Sendable {
 /// Delays the calls of one observer, and determines when they are made.
 ///
 /// The observer stays at the version of its last call, so its next call reports exactly the changes since then. A
-/// second observer of the same object or collection, the probe, receives every delivery: it finds whether a commit
-/// matters, and which changes only silent commits made.
+/// second observer of the same object or collection, the probe, receives every delivery: it determines whether a commit
+/// is relevant, and which changes were made only by silent commits.
 final class ObserverDelay {
     let pace: ObserverPace
     private let timer: any SchedulerTimer

@@ -4,8 +4,7 @@
 /// compiler, which knows the types, rejects misplaced expressions. Nesting is limited, so no text can exhaust the
 /// stack.
 struct PredicateParser {
-    /// The maximum nesting of parentheses, `not`s and operands: more than a person writes, and few enough for any
-    /// stack.
+    /// The maximum nesting of parentheses, `not`s and operands: more than users write, and few enough for any stack.
     static let mostNested = 100
 
     private let tokens: [QueryToken]

@@ -1,7 +1,7 @@
 /// Divides the text of a predicate into tokens.
 ///
 /// The lexer works on UTF-8 bytes. A name consists of letters, digits and underscores; all characters outside of ASCII
-/// count as letters. The whole text is divided at once, so the parser can look ahead.
+/// count as letters. The whole text is divided first, so that the parser can look ahead.
 struct QueryLexer {
     private let bytes: [UInt8]
     private var at = 0
@@ -288,7 +288,7 @@ struct QueryLexer {
         add(.symbol(String(symbol)), from: start)
     }
 
-    /// Returns what to write instead of a placeholder of another query language.
+    /// Returns the replacement for a placeholder of another query language.
     private static func hint(for symbol: Character) -> String {
         ["%", "?", ":", "@"].contains(symbol)
             ? "; write $1 and pass the value: where(\"name = $1\", name)" : ""

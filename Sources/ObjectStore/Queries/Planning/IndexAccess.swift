@@ -204,7 +204,7 @@ struct IndexAccess {
                 set.values.compactMap { rows.find(column, int: $0) }
             }
         }
-        // Of many values, some are a sample of how often the others occur.
+        // Of many values, a sample determines their frequency.
         let step = max(1, set.count / 64)
         var asked = 0
         var found = 0

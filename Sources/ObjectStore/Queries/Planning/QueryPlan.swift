@@ -72,7 +72,7 @@ struct QueryPlan {
 }
 
 extension BoundPredicate {
-    /// The combined conditions; a row matches if all of them hold.
+    /// The combined conditions; a row matches if all of them are true.
     var conditions: [ScanPlanner.Condition] {
         zip(parts, tables).map { ($0.text, $0.node, $1) }
     }

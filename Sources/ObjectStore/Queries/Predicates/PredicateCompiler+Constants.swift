@@ -127,7 +127,7 @@ extension PredicateOperand {
 extension Scalar {
     /// Creates the number of microseconds of a point in time: a decimal if it is between two microseconds.
     ///
-    /// Digits after the 21st decimal place only make the value greater than the first 21 digits.
+    /// Digits after the 21st decimal place only indicate that the value is greater than its first 21 digits.
     init(_ moment: PreciseTimestamp) {
         let whole = moment.floor.microseconds
         var digits = moment.digitsBelow

@@ -51,7 +51,7 @@ extension PredicateCompiler {
             case "keys":
                 return try keys(walk, syntax, index, range, scope)
             case "values":
-                // A path to a map means its values, but a name after the map would be a key.
+                // A path to a map refers to its values, but a name after the map would be a key.
                 guard walk.last?.collection == .map else {
                     throw QueryFault(
                         "'@\(component.name)' needs a map before it; \(walk.description) is not one",

@@ -158,8 +158,8 @@ enum AggregateOperation: String, Sendable {
 /// An aggregate of values that are added one by one, or column by column.
 ///
 /// Nulls do not count. The sum of ints is exact, so it does not depend on the order of the values. The minimum and the
-/// maximum ignore NaN, which would otherwise be the minimum of every column that holds it; sums and averages of NaN are
-/// NaN.
+/// maximum ignore NaN, which would otherwise be the minimum of every column that contains it; sums and averages of NaN
+/// are NaN.
 struct Aggregate {
     private let operation: AggregateOperation
     private var total = NumberTotal()
