@@ -243,7 +243,7 @@ final class PromptLoop {
         }
     }
 
-    /// Asks the user.
+    /// Asks the user a question.
     ///
     /// Returns nil after Ctrl-C and at the end of input.
     private func answer(to question: String) -> String? {

@@ -3,10 +3,10 @@ import LuaHost
 import ScriptHost
 import Synchronization
 
-// Lets other processes of the same user inspect a running script: `moonpool --attachable`, `moonpool attach`.
+// Allows other processes of the same user to inspect a running script: `moonpool --attachable`, `moonpool attach`.
 //
 // Threads: one waits for connections, one reads from each. Entries run on the script's own thread, between its
-// callbacks, so that an attached user sees what an observer would see. A stop reaches the script at once.
+// callbacks, so that an attached user sees what an observer would see. A stop takes effect immediately.
 
 /// A prompt inside a running script, for clients that connect to its socket.
 package final class AttachServer: Sendable {

@@ -26,7 +26,7 @@ final class ModuleReloader {
     /// tokens.
     private var survivors: [String: [TokenHandle]] = [:]
 
-    // Scripts hold the old table, so the new functions move into it, and upvalues that refer to the new table are
+    // Scripts reference the old table, so the new functions move into it, and upvalues that refer to the new table are
     // rebound.
     private static let transplanting = """
         local get, set, type, next, rawset = debug.getupvalue, debug.setupvalue, type, next, rawset
@@ -61,7 +61,7 @@ final class ModuleReloader {
         noteLoaded()
     }
 
-    // MARK: - What there is
+    // MARK: - Loaded modules
 
     /// Records the files of modules that have been loaded since the last call.
     func noteLoaded() {

@@ -1,6 +1,6 @@
 /// The format of results.
 enum OutputMode: String, CaseIterable, Sendable {
-    /// Tables of objects that fit the window, for people.
+    /// Tables of objects that fit the window.
     case table
     /// One JSON value, with each row on its own line.
     case json

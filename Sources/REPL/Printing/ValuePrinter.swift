@@ -29,7 +29,7 @@ enum Described {
     case sequence(name: String, items: [Field], count: Int)
 }
 
-/// Prints any Lua value for people: nested tables with sorted keys and limits, objects, Results.
+/// Prints any Lua value as text: nested tables with sorted keys and limits, objects, Results.
 ///
 /// Reads tables without metamethods. The only code of a script that it calls is `__tostring`, whose errors it catches.
 /// Thread: the script's thread.
