@@ -269,7 +269,7 @@ package struct RealmDamage: Sendable {
     package private(set) var messages: [String] = []
     /// The number of values that were replaced by null or left out of a collection.
     package internal(set) var lostValues = 0
-    /// The number of missing objects, as far as it is known.
+    /// The known number of missing objects.
     package internal(set) var lostObjects = 0
 
     /// Whether everything was read.

@@ -49,7 +49,7 @@ struct ColumnStorage: Hashable, Sendable {
     var code: Int
     /// The address of the distinct strings that integers refer to; 0 for other columns.
     var enumeration: Int64 = 0
-    /// Whether the layout is that of formats below 10.
+    /// Whether the class has the layout of formats below 10.
     var isOld = false
 }
 
