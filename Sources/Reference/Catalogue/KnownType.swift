@@ -39,7 +39,7 @@ package struct KnownType {
         return entries
     }()
 
-    /// Returns the type that an annotation in a signature means for this receiver.
+    /// Returns the type of an annotation in a signature for this receiver.
     ///
     /// `named` is the class that an argument names.
     package func meaning(of annotation: String, named: ClassSchema? = nil) -> KnownType? {
