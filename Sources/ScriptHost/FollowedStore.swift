@@ -3,7 +3,7 @@ import ObjectStore
 
 /// A store on an event loop that also receives the commits of other processes.
 ///
-/// For programs that observe a store without a script. Confined to the loop's thread.
+/// Used by programs that observe a store without a script. Confined to the loop's thread.
 package final class FollowedStore {
     /// The store.
     package let store: Store

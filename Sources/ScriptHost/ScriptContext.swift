@@ -32,7 +32,7 @@ package final class ScriptContext {
     package var attachments: [ObjectIdentifier: AnyObject] = [:]
     /// Wraps each call from the loop into the script, except calls of observers, such as a timer's.
     ///
-    /// For hosts that label output. The function must run the call and rethrow its errors.
+    /// Used by hosts that label output. The function must run the call and rethrow its errors.
     package var aroundCallbacks: ((_ source: String, _ call: () throws -> Void) throws -> Void)?
     /// Runs at the end of each turn of the loop.
     package var onTurn: (() -> Void)?

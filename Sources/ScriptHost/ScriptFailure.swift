@@ -71,7 +71,7 @@ public struct ScriptFailure: Error, Sendable, CustomStringConvertible {
 public struct ScriptFunctionError: Error, Hashable, ScriptError {
     /// The stable code.
     public let code: StoreError.Code
-    /// A message of one sentence for people.
+    /// A message of one sentence.
     public let message: String
 
     /// Creates an error to throw from a registered function.

@@ -43,7 +43,7 @@ public final class ScriptThreads: Sendable {
         places = Self.places(count)
     }
 
-    /// Creates threads on which `mostWaits` scripts each may wait at once.
+    /// Creates threads, on each of which `mostWaits` scripts can wait at the same time.
     package init(count: Int, mostWaits: Int) {
         self.mostWaits = min(mostWaits, Self.mostWaits)
         places = Self.places(count)
@@ -60,7 +60,7 @@ public final class ScriptThreads: Sendable {
     /// The number of engines that have not ended.
     public var engineCount: Int { places.withLock { $0.reduce(0) { $0 + $1.engines } } }
 
-    /// Takes a seat on the thread with the fewest engines.
+    /// Assigns a script to the thread with the fewest engines.
     ///
     /// Throws if the system cannot start a thread.
     func takeSeat() throws(LoopError) -> ScriptSeat {

@@ -2,7 +2,7 @@ import Charts
 import ObjectStore
 import StoreBindings
 
-/// A finding of `check`, `lint` or `test`, for people and for CI systems.
+/// A finding of `check`, `lint` or `test`, as text and for CI systems.
 package struct MigrationFinding: Sendable {
     /// The kind of finding.
     package enum Kind: String, Sendable {
@@ -131,7 +131,7 @@ package struct MigrationFinding: Sendable {
 
 /// The output formats of `check`, `lint` and `test`.
 package enum FindingFormat: String, CaseIterable, Sendable {
-    /// Lines for people.
+    /// Lines of text.
     case text
     /// One JSON object: `{"version":1,"findings":[…]}`.
     case json

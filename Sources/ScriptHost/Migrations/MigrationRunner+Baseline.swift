@@ -23,7 +23,7 @@ extension MigrationRunner {
 
     /// Records migrations as applied without running them.
     ///
-    /// For a store that has their schema for another reason, for example because a program has migrated it. Records the
+    /// Use it for a store that already has their schema, for example because a program has migrated it. Records the
     /// migrations up to `target`, by default up to the schema version of the store. The schema of the store must equal
     /// that of the last of these migrations. Only the schema version and the record change.
     ///

@@ -6,8 +6,8 @@ import StoreBindings
 // The operations of `moonpool migrate` and `moonpool.migrate` on a store and a folder of numbered migrations.
 //
 // A migration file is a Lua script that returns a schema and two functions. Each migration is one write transaction,
-// which also records it in the store's file, so it is applied completely or not at all. Two processes take turns: the
-// second one detects the migrations of the first one. Everything here belongs to the thread of one script.
+// which also records it in the store's file, so it is applied completely or not at all. Two processes run one after the
+// other: the second one detects the migrations of the first one. Everything here belongs to the thread of one script.
 
 /// Applies the numbered migrations of a folder to a store.
 package final class MigrationRunner {

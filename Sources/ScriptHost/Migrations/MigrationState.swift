@@ -69,7 +69,7 @@ package struct MigrationState: Sendable {
         ])
     }
 
-    /// The lines of the state for people.
+    /// The lines of the text report.
     package var lines: [String] {
         var lines: [String] = []
         for entry in applied {

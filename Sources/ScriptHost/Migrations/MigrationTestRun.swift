@@ -112,7 +112,7 @@ package struct MigrationTestRun {
         ])
     }
 
-    /// Returns the lines of outcomes for people.
+    /// Returns the outcomes as lines of text.
     package static func lines(_ outcomes: [Outcome]) -> [String] {
         let failures = outcomes.count { $0.message != nil }
         let lines = outcomes.flatMap { outcome in

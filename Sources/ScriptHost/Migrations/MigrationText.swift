@@ -1,6 +1,6 @@
 import ObjectStore
 
-/// Formats reports of migrations for people.
+/// Formats reports of migrations as text.
 package enum MigrationText {
     /// Returns the lines of a report of `up` or of a rehearsal.
     package static func lines(_ report: UpReport) -> [String] {

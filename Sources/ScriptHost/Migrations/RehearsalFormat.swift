@@ -4,7 +4,7 @@ import StoreBindings
 
 /// The formats of a rehearsal report for reviewers: text, JSON, Markdown or a self-contained HTML page.
 package enum RehearsalFormat: String, CaseIterable, Sendable {
-    /// Lines for people.
+    /// Lines of text.
     case text = "txt"
     /// The documented JSON format, version 1.
     case json

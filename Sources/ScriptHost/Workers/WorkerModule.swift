@@ -129,7 +129,7 @@ extension ScriptContext {
 
     private func workerEnded(_ number: Int, _ status: Int32) {
         guard let worker = workers.removeValue(forKey: number) else { return }
-        // The thread has finished its last call, so this returns at once.
+        // The thread has finished its last call, so this returns immediately.
         _ = worker.script.wait()
         worker.didEnd(status: status)
     }
