@@ -1,7 +1,7 @@
 import DataFormats
 import LuaHost
 
-/// A migration report for people, programs and scripts.
+/// A migration report for text, JSON and scripts.
 package enum ReportValue: Hashable, Sendable {
     /// No value.
     case null
@@ -43,7 +43,7 @@ package enum ReportValue: Hashable, Sendable {
     /// Creates an array of texts.
     package static func texts(_ values: [String]) -> ReportValue { .array(values.map(Self.text)) }
 
-    /// Returns a member of an object; null if there is no such member.
+    /// Returns a member of an object; null if it does not exist.
     package subscript(name: String) -> ReportValue {
         guard case .object(let members) = self else { return .null }
         return members.first { $0.name == name }?.value ?? .null

@@ -113,7 +113,7 @@ package final class StoreModule {
     ///
     /// An error that it throws ends the wait.
     package var whileWaiting: (() throws -> Void)?
-    /// Asks for permission when `define` would lose data; with nil, `define` throws an error.
+    /// Asks the user if `define` would lose data; with nil, `define` throws an error.
     ///
     /// Returning true has the same effect as `force = true`.
     package var confirmsLoss: ((_ preview: [LossPreview]) throws -> Bool)?
@@ -121,7 +121,7 @@ package final class StoreModule {
     package var migrator: ((_ store: String, _ folder: String, _ version: UInt64?) throws -> Void)?
     /// Whether observers whose tokens are reachable when a main chunk returns stay active.
     ///
-    /// For scripts, whose main chunk ends and whose locals then become garbage. True while the main chunk runs.
+    /// This is for scripts, whose main chunk ends and whose locals then become garbage. True while the main chunk runs.
     package var keepsMainChunk = false {
         didSet {
             state.onMainReturn = keepsMainChunk ? { [weak self] in self?.keepObservers() } : nil

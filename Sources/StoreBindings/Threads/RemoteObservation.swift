@@ -38,7 +38,7 @@ final class RemoteObserverState: Sendable {
     }
 }
 
-/// An observer whose function runs on another thread, on the thread that holds the token.
+/// An observer whose function runs on another thread, in the form for the thread of the token.
 final class RemoteObservation: Observation {
     private let state: RemoteObserverState
     private let script: any RemoteScript
@@ -87,9 +87,9 @@ final class RemoteObservation: Observation {
 extension StoreModule {
     /// Registers a function of this script as an observer on another thread.
     ///
-    /// `arguments` are those of `method` (`observe`, `observe_value`), starting with the observed value, without the
-    /// function, which is inserted at the index `place`. Waits until the other thread has registered the observer, so
-    /// that the observer receives all later changes.
+    /// `arguments` are the arguments of `method` (`observe`, `observe_value`), starting with the observed value,
+    /// without the function, which is inserted at the index `place`. Waits until the other thread has registered the
+    /// observer, so that the observer receives all later changes.
     func observe(
         on script: any RemoteScript, _ method: String, _ arguments: [LuaValue],
         function: LuaFunction, at place: Int, title: (name: String, subject: String),
@@ -139,7 +139,7 @@ extension StoreModule {
                 // The notification of the token's end may still be pending.
                 guard !state.current.isUnwanted else { return .none }
                 defer {
-                    // In a separate callback, after this call has been counted.
+                    // Runs in a separate callback, after this call has been counted.
                     link?.post { module in
                         if let token = state.current.number.flatMap(module.token) {
                             state.publish(token)

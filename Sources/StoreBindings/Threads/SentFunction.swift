@@ -18,7 +18,7 @@ package struct SentFunction: Sendable {
     ///
     /// `role` is the name of the function in messages: `the function of worker 'cache'`. Throws `invalid_argument` for
     /// a function that is not written in Lua, and for one that uses a local of the enclosing code other than the module
-    /// `moonpool`; the message names the local.
+    /// `moonpool`; the message contains the name of the local.
     package init(_ function: LuaFunction, of module: StoreModule, role: String) throws {
         do throws(LuaError) {
             code = try function.dump()

@@ -1,10 +1,11 @@
 import LuaHost
 import ObjectStore
 
-/// The memory of the values of a table on their way into a store.
+/// The memory of the values of a table that are converted for a store.
 ///
-/// They exist several times for a moment, as values of Lua, of the store and of a column, and no account counts them. So the
-/// account is asked whether it has as much left before they are converted, and again for text, whose length is known then.
+/// They exist several times for a moment, as values of Lua, of the store and of a column, and no account counts them.
+/// Therefore, the memory is requested from the account before the conversion, and again for text, whose length is known
+/// then.
 struct ConvertedMemory {
     private let state: LuaState
     private var bytes: Int
@@ -12,7 +13,7 @@ struct ConvertedMemory {
 
     private static let step = 256 << 10
 
-    /// Asks for a number of elements.
+    /// Requests the memory of a number of elements.
     ///
     /// Throws `MemoryLimitReached`.
     init(_ state: LuaState, elements count: Int) throws {
@@ -22,7 +23,7 @@ struct ConvertedMemory {
         if bytes >= Self.step { try state.checkMemory(adding: bytes) }
     }
 
-    /// Asks for the entries of a table with other keys than positions.
+    /// Requests the memory of the entries of a table whose keys are not positions.
     init(_ state: LuaState, entriesOf table: LuaTable) throws {
         guard state.account != nil else {
             try self.init(state, elements: 0)

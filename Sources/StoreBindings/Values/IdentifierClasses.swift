@@ -81,7 +81,7 @@ extension ObjectIDBox {
     }
 }
 
-/// Bytes that are marked as data where no property determines the type, as in an argument of a query.
+/// Bytes that are marked as data if no property determines the type, such as in an argument of a query.
 final class DataBox {
     let bytes: [UInt8]
     private let charge: MemoryCharge

@@ -59,7 +59,7 @@ enum TypeFunctions {
     }
 }
 
-/// A single-precision number in Lua, for storing a float in a mixed value, where a Lua number becomes a double.
+/// A single-precision number in Lua, for storing a float in a mixed value, because a Lua number becomes a double.
 final class FloatBox {
     let number: Float
     init(_ number: Float) { self.number = number }
