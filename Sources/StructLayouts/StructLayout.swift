@@ -4,13 +4,13 @@ package struct StoredField {
     package let name: String
     /// The property's type.
     package let type: Any.Type
-    /// Where the value begins, in bytes.
+    /// The offset of the value in bytes.
     package let offset: Int
     /// How many bytes the value has.
     package let size: Int
 }
 
-/// The reason why a struct's layout cannot be computed, or why a key path leads to no stored property.
+/// The reason why a struct's layout cannot be computed, or why a key path is not a stored property.
 package struct StructLayoutError: Error, CustomStringConvertible {
     /// A sentence with the type and the reason.
     package let description: String
@@ -37,7 +37,7 @@ package struct StructLayout<Root> {
 
     /// Uses the listed properties of a type whose mirror does not show them.
     ///
-    /// Throws for a key path that does not lead to a stored property.
+    /// Throws for a key path that is not a stored property.
     package init(
         of sample: Root, listing listed: [(String, PartialKeyPath<Root>)]
     ) throws(StructLayoutError) {
@@ -55,7 +55,7 @@ package struct StructLayout<Root> {
         self.fields = fields
     }
 
-    /// The index in ``fields`` of the property that a key path leads to.
+    /// Returns the index in ``fields`` of the property of a key path.
     ///
     /// Throws for a path of several steps and for a computed, lazy, observed or wrapped property.
     package func index(of path: PartialKeyPath<Root>) throws(StructLayoutError) -> Int {
@@ -158,7 +158,7 @@ package struct StructLayout<Root> {
         return open(type)
     }
 
-    /// Compares the value at each computed offset with the mirror's, where the type is Equatable.
+    /// Compares the value at each computed offset with the mirror's value, if the type is Equatable.
     private func verifyValues() throws(StructLayoutError) {
         func isEqual<T: Equatable>(_ shown: T, _ read: Any) -> Bool { (read as? T) == shown }
         func isSame<T>(_ type: T.Type, _ field: StoredField, _ shown: Any) -> Bool {
