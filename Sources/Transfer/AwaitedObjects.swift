@@ -2,8 +2,8 @@ import ObjectStore
 
 /// The objects whose rows have not come, each with the row that linked to it first.
 ///
-/// New objects have consecutive keys, so the table has pages of neighboring keys: 16 bytes for each object where a file
-/// links far ahead, instead of a hash table of keys.
+/// New objects have consecutive keys, so the table has pages of adjacent keys. For a file with links far ahead, it
+/// needs 16 bytes for each object, less than a hash table.
 struct AwaitedObjects {
     private struct Place {
         var line = 0
@@ -27,11 +27,11 @@ struct AwaitedObjects {
     }
 
     private var pages: [PageName: Page] = [:]
-    /// The tables of the places; the first is none.
+    /// The tables of the locations; the first entry is unused.
     private var tables: [String?] = [nil]
     private var tableNumbers: [String?: UInt32] = [nil: 0]
 
-    /// Whether there are no such objects.
+    /// Whether no objects are awaited.
     var isEmpty: Bool { pages.isEmpty }
 
     private static func bit(of object: ObjectReference) -> (index: Int, mask: UInt64) {

@@ -41,7 +41,7 @@ struct LinkTable {
         }
     }
 
-    /// Lets objects get the numbers of the file, where these are free.
+    /// Allows objects to get the numbers of the file, if these are free.
     mutating func keepNumbers() { keepsNumbers = true }
 
     /// Creates the object of a row that has a number, if its number is free, for ``claim(_:)``.
@@ -157,7 +157,8 @@ struct LinkTable {
         return .object(object)
     }
 
-    /// Returns the object that was created for this row before the row came, and removes it from the awaited objects.
+    /// Returns the object that was created for this row before the row was read, and removes it from the awaited
+    /// objects.
     mutating func claim(_ row: DecodedRow) throws -> ObjectKey? {
         let classSchema = row.classSchema
         guard !awaited.isEmpty else { return nil }

@@ -66,7 +66,7 @@ struct NumberedObjects {
     /// Adds an object that can be removed again.
     mutating func addForNow(_ number: Int64, _ key: ObjectKey) { others[number] = key }
 
-    /// Calls `body` with the objects that came out of order, or before their rows, and their numbers.
+    /// Calls `body` with the objects that were created out of order or before their rows, and their numbers.
     func forEachOther(_ body: (_ number: Int64, _ key: ObjectKey) -> Void) {
         for (number, key) in others { body(number, key) }
     }

@@ -1,7 +1,7 @@
 import DataFormats
 import ObjectStore
 
-/// A value is missing in a column of a new class whose given type does not say whether nil is allowed.
+/// A value is missing in a column of a new class, and the given type does not specify whether nil is allowed.
 struct MissingValueOfGivenType: Error {}
 
 /// The rows of a CSV file, whose columns are named by its header.
@@ -60,7 +60,7 @@ final class CSVSource {
         }
     }
 
-    /// The properties whose types the options give, without saying whether nil is allowed.
+    /// The properties whose types the options specify, but not whether nil is allowed.
     private static func assumed(
         _ table: CSVTable, _ columns: [FieldTable.Field], _ classSchema: ClassSchema,
         _ options: ImportOptions

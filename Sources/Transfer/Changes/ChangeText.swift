@@ -1,7 +1,7 @@
 import DataFormats
 import ObjectStore
 
-/// Formats changes of a store for people: `+` for inserted, `-` for deleted, `~` for modified.
+/// Formats changes of a store as text: `+` for inserted, `-` for deleted, `~` for modified.
 ///
 ///     version 12
 ///       + Dog 1 {"id":1,"age":3}

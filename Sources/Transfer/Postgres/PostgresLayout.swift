@@ -187,8 +187,8 @@ struct PostgresLayout {
         "CREATE TABLE \(path(table)) (\n  \(lines.joined(separator: ",\n  "))\n)"
     }
 
-    /// The statements that create keys, indexes and foreign keys, for when the rows are there: an index that is created at once
-    /// costs less than one that grows row by row.
+    /// The statements that create keys, indexes and foreign keys after the rows are inserted, because creating an index
+    /// for all rows costs less than updating it for each row.
     func constraints(of wanted: Set<String>? = nil) -> [String] {
         var statements = keys(of: wanted)
         for table in tables {

@@ -69,7 +69,7 @@ package struct RealmReport {
         try RealmErrors.wrapping(file.path) { try file.check(progress: progress) }
     }
 
-    /// The report as text for people.
+    /// The report as text.
     package var text: String {
         var lines = [
             file.path,

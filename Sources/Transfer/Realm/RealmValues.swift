@@ -207,7 +207,7 @@ final class RealmValues {
         return .null
     }
 
-    /// Returns the object for a key of the file; nil if there is no such object.
+    /// Returns the object for a key of the file; nil if it does not exist.
     func found(_ key: Int64, of target: Int, _ location: @autoclosure () -> String)
         -> ObjectReference?
     {

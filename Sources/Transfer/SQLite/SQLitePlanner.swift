@@ -17,7 +17,7 @@ struct SQLitePlanner {
     private(set) var newClasses: [ClassSchema] = []
     private(set) var notes: [String] = []
 
-    /// Creates a planner; `taken` are classes that the database describes itself.
+    /// Creates a planner; `taken` are classes that the database itself describes.
     init(
         _ database: SQLiteDatabase, _ all: [SQLiteTable], _ options: ImportOptions, _ known: Schema
     ) throws {

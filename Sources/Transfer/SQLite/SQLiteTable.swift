@@ -36,7 +36,7 @@ struct SQLiteTable {
 
     var keyColumns: [Column] { columns.filter { $0.keyPosition > 0 } }
 
-    /// Returns the tables of a database, and the names of views and virtual tables, which contain no data of their own.
+    /// Returns the tables of a database, and the names of views and virtual tables, which do not store data.
     static func all(
         in database: SQLiteDatabase
     ) throws -> (tables: [SQLiteTable], ignored: [String]) {
