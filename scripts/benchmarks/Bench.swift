@@ -29,8 +29,7 @@ final class Bench {
     /// Repeats a step for all contestants in turn, so that a slow moment of the machine does not affect only one of
     /// them.
     ///
-    /// `step` returns the value in the row's unit and its result, or nil if a contestant has no equivalent. `step`
-    /// returns the value in the row's unit and what it computed, or nil where a contestant has nothing like it.
+    /// `step` returns the value in the row's unit and its result, or nil if a contestant has no equivalent.
     func repeatEach(
         _ row: Row, repetitions: Int? = nil, isNeeded: Bool = false,
         among chosen: [any Contestant]? = nil,

@@ -57,17 +57,17 @@ protocol Contestant: Committer {
     ) throws -> (any Observation)?
     /// Observes one subject per key from the writing thread, alternating between one of these people and the people of
     /// one age. Then sets the score of the first person in one transaction each, and delivers to its observer after
-    /// each. Returns the seconds of that. Nil if the store has no observers.
+    /// each. Returns the duration in seconds, or nil if the store has no observers.
     func updateObserved(_ keys: [Int64], commits: Int) throws -> Double?
 }
 
-/// When a commit counts as done.
+/// The state of a commit when it returns.
 enum Durability: Sendable {
-    /// On disk when the commit returns.
+    /// The data is on disk.
     case full
-    /// On disk soon after; only Moonpool offers it.
+    /// The data is on disk soon after; only Moonpool has this mode.
     case soonAfter
-    /// Never flushed on purpose.
+    /// The data is never flushed explicitly.
     case never
 }
 

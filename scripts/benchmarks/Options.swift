@@ -6,7 +6,7 @@ struct Options {
     var countsProcessorTime = false
     var only: Set<String> = []
     var among: Set<String> = []
-    /// Part of the titles of the rows to measure; empty for all.
+    /// A part of the titles of the rows to measure; empty for all rows.
     var row = ""
     var folder = "/var/tmp"
     /// The duration of the long run; nil for the table.
@@ -15,7 +15,7 @@ struct Options {
     var insertsAs: String?
     /// The file that the child process imports whose peak memory is measured.
     var importsFile: String?
-    /// Set in the child process that commits what another one observes.
+    /// Set in the child process that makes the commits that another process observes.
     var commitsAs: String?
 
     static let help = """

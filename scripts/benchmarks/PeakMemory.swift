@@ -46,7 +46,7 @@ enum PeakMemory {
 }
 
 extension Int {
-    /// The number that a line of text holds.
+    /// The number in a line of text.
     init?(trimming text: String) {
         self.init(text.filter { $0.isNumber })
     }

@@ -32,7 +32,7 @@ final class ChildCommitter: Committer {
         process = child
     }
 
-    /// The child's contestant pauses.
+    /// The contestant in the child process pauses.
     func rest() {}
 
     func setAge(_ age: Int64, of key: Int64) throws -> Beginning { try ask("age \(key) \(age)") }

@@ -1,8 +1,8 @@
 import Glibc
 
-/// A server of another project on this machine, with a folder of its own, for one workload.
+/// A PostgreSQL or NATS server on this machine, with a separate folder, for one workload.
 ///
-/// A shell ends it when this process ends, however that happens.
+/// A shell ends it when this process ends, also after a crash.
 final class ServerFolder {
     let path: String
     private let control: Int32

@@ -77,7 +77,7 @@ final class Report {
         ]
     }
 
-    /// Formats three significant digits, with grouped thousands, and millions as such.
+    /// Formats a number with three significant digits and grouped thousands; millions as a number and `M`.
     static func number(_ value: Double) -> String {
         switch abs(value) {
         case 1e6...: return "\(rounded(value / 1e6, 2)) M"

@@ -1,7 +1,7 @@
 import CSQLite
 import Synchronization
 
-/// How an application over SQLite finds the changes of a query's result: after a commit it runs the query again on its
+/// Finds the changes of a query's result as an application over SQLite does: after a commit it runs the query again on its
 /// own connection, and compares the rows with the previous ones.
 final class SQLiteObservation: Observation, Sendable {
     private let signal = Signal()

@@ -23,7 +23,7 @@ enum InsertWorkload {
     }
 
     private static func insert(_ bench: Bench, _ row: Row, _ people: People, data: String) throws {
-        // The other workloads need the data, whichever rows are selected.
+        // Independent of the selected rows, because the other workloads need the data.
         let isWanted = bench.options.includes("W1") && bench.options.includes(row)
         let repetitions = isWanted ? min(3, bench.options.repetitions) : 1
         try bench.repeatEach(row, repetitions: repetitions, isNeeded: true) { contestant in

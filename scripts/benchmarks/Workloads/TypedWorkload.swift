@@ -21,7 +21,7 @@ struct TypedPerson: Model {
     }
 }
 
-/// W16: typed models in Swift, on the workloads that the other rows measure through the engine's own interface.
+/// W16: typed models in Swift, with the workloads that the other rows measure through the untyped interface.
 enum TypedWorkload {
     private static let insert = Row(
         title: "W16 typed insert, one transaction", unit: .perSecond, swift: .atLeast(3e6))
