@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Decimals and other numbers")
 struct DecimalNumberTests {
-    @Test("places do not count for equality, but stay")
+    @Test("numbers with different decimal places can be equal, and keep their places")
     func places() throws {
         let long = try #require(DecimalValue("12.30"))
         let short = try #require(DecimalValue("12.3"))
@@ -13,7 +13,7 @@ struct DecimalNumberTests {
         #expect(DecimalValue("-0") == .zero)
     }
 
-    @Test("NaN equals itself and comes before all other numbers, and has no IEEE order")
+    @Test("NaN equals itself, sorts before all other numbers, and is unordered in IEEE comparisons")
     func notANumber() {
         #expect(DecimalValue.notANumber == .notANumber)
         #expect(DecimalValue.notANumber < -.infinity && !(-DecimalValue.infinity < .notANumber))
@@ -22,7 +22,7 @@ struct DecimalNumberTests {
         #expect((DecimalValue.zero / .zero).isNotANumber)
     }
 
-    @Test("too large a result is infinite, too small a one zero")
+    @Test("a result that is too large is infinite, and one that is too small is zero")
     func overflow() throws {
         let huge = try #require(DecimalValue("9e6144"))
         #expect((huge + huge).description == "Infinity" && (-huge - huge) == -.infinity)
@@ -32,7 +32,7 @@ struct DecimalNumberTests {
     }
 
     @Test(
-        "a binary number becomes the decimal that it is written as",
+        "a double converts to the decimal of its shortest text",
         arguments: [
             (0.1, "0.1"), (12.3, "12.3"), (-2.5, "-2.5"), (.leastNonzeroMagnitude, "5E-324"),
             (1e22, "1E+22"),
@@ -43,7 +43,7 @@ struct DecimalNumberTests {
         #expect(DecimalValue(number) == DecimalValue(text))
     }
 
-    @Test("every double survives the way to a decimal and back")
+    @Test("every double is unchanged after a conversion to a decimal and back")
     func doubles() {
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<2000 {
@@ -53,7 +53,7 @@ struct DecimalNumberTests {
         }
     }
 
-    @Test("whole numbers are exact, others are not ints")
+    @Test("only whole numbers convert to integers")
     func ints() throws {
         for number in [0, 1, -1, .max, .min, 10, -1000, 922_337_203_685_477_580] as [Int64] {
             #expect(DecimalValue(number).exactInt == number)
@@ -80,7 +80,7 @@ struct DecimalNumberTests {
         #expect(a.floorDivided(by: b) == DecimalValue(quotient))
     }
 
-    @Test("rounding to places rounds ties to even and refuses what needs too many digits")
+    @Test("rounding to decimal places rounds half to even and rejects results with too many digits")
     func rounding() throws {
         let number = try #require(DecimalValue("2.345"))
         #expect(number.rounded(places: 2)?.description == "2.34")
@@ -91,7 +91,7 @@ struct DecimalNumberTests {
         #expect(DecimalValue.infinity.rounded(places: 2) == .infinity)
     }
 
-    @Test("any sixteen bytes are a value that can be used")
+    @Test("any sixteen bytes are a valid value")
     func damage() {
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<5000 {

@@ -3,9 +3,9 @@ import Testing
 @testable import Decimals
 
 /// Results of another implementation (Python's decimal module, 34 digits, ties to even).
-@Suite("Decimals against a reference")
+@Suite("Decimals compared with a reference")
 struct DecimalReferenceTests {
-    @Test("calculating and comparing give what the reference gives")
+    @Test("calculations and comparisons agree with the reference")
     func vectors() throws {
         for line in Self.vectors.split(separator: "\n") {
             let words = line.split(separator: " ")
@@ -22,7 +22,7 @@ struct DecimalReferenceTests {
         }
     }
 
-    @Test("stored order, hash and bytes agree with the numbers")
+    @Test("stored order, hash and bytes agree with equality and order")
     func order() throws {
         var numbers: [DecimalValue] = []
         for line in Self.vectors.split(separator: "\n") {

@@ -5,7 +5,7 @@ import Testing
 @Suite("Decimals as text")
 struct DecimalTextTests {
     @Test(
-        "a number prints as it was written",
+        "a number prints as its literal",
         arguments: [
             "0", "-0", "12.30", "-12.30", "0.000001", "1E-7", "1.5E-10", "1E+40", "1.23E+5",
             "100000", "9999999999999999999999999999999999",
@@ -17,7 +17,7 @@ struct DecimalTextTests {
     }
 
     @Test(
-        "other spellings are read",
+        "other notations of a number are parsed",
         arguments: [
             ("+1", "1"), (".5", "0.5"), ("5.", "5"), ("1e3", "1E+3"), ("1e-2", "0.01"),
             ("0012", "12"), ("inf", "Infinity"), ("-INF", "-Infinity"), ("nan", "NaN"),
@@ -28,7 +28,7 @@ struct DecimalTextTests {
     }
 
     @Test(
-        "text that is not a number, or is too large, is refused",
+        "text that is not a number or too large is rejected",
         arguments: [
             "", " ", "1 ", " 1", "1,5", "0x10", "1e", "1e+", ".", "-", "--1", "1.2.3", "1e5.5",
             "infinit", "nan1", "one", "1e6145", "9e99999999999999999999", "1e\u{0}5", "１",
@@ -37,7 +37,7 @@ struct DecimalTextTests {
         #expect(DecimalValue(text) == nil)
     }
 
-    @Test("more than 34 digits are rounded, ties to even, whatever comes far behind")
+    @Test("more than 34 digits are rounded half to even, including digits far to the right")
     func rounding() throws {
         let ones = String(repeating: "1", count: 33)
         func rounded(_ text: String) -> String? { DecimalValue(text)?.description }
@@ -51,7 +51,7 @@ struct DecimalTextTests {
         #expect(rounded("1\(zeros)e-500") == "1.000000000000000000000000000000000")
     }
 
-    @Test("plain digits are parsed and written as by the general functions")
+    @Test("the fast functions for plain digits agree with the general functions")
     func plainDigits() throws {
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<20_000 {

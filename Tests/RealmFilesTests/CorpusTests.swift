@@ -8,7 +8,7 @@ import Testing
         "skipped: ../shared/realm, with files that Realm wrote, is not beside the project"))
 struct CorpusTests {
     @Test(
-        "A file that Realm wrote holds what is expected",
+        "A file written by Realm contains the expected objects",
         arguments: SharedFiles.entries("files.json"))
     func contents(_ entry: SharedFiles.Entry) throws {
         let (path, isTemporary) = SharedFiles.path(entry)
@@ -56,7 +56,7 @@ struct CorpusTests {
     }
 
     @Test(
-        "A damaged file ends in an error or a reading",
+        "Reading a damaged file succeeds or throws",
         arguments: SharedFiles.entries("hostile/files.json"))
     func hostile(_ entry: SharedFiles.Entry) throws {
         let path = SharedFiles.folder + "/hostile/" + entry.file

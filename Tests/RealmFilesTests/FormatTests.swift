@@ -5,7 +5,7 @@ import Testing
 /// Files of every layout, written by the tests.
 struct FormatTests {
     @Test(
-        "Every value of a file is read as it was written",
+        "Every value in a file is read unchanged",
         arguments: [9, 10, 22, 23, 24], [0, 1, 19, 130])
     func values(_ format: Int, _ rows: Int) throws {
         var samples = RealmSamples(seed: UInt64(format * 1000 + rows))
@@ -45,7 +45,7 @@ struct FormatTests {
         }
     }
 
-    @Test("An object is found by its key", arguments: [22, 24])
+    @Test("The reader finds an object by its key", arguments: [22, 24])
     func lookup(_ format: Int) throws {
         var samples = RealmSamples(seed: 5)
         let tables = samples.tables(format: format, rows: 130)
@@ -80,7 +80,7 @@ struct FormatTests {
         }
     }
 
-    @Test("A rescue reads what is left of a damaged file, and counts the rest")
+    @Test("A rescue reads the intact objects of a damaged file, and counts the others")
     func rescue() throws {
         var samples = RealmSamples(seed: 3)
         let tables = samples.tables(format: 24, rows: 130)
@@ -128,7 +128,7 @@ struct FormatTests {
 
     private static let key = (0..<64).map { UInt8($0 * 7 % 256) }
 
-    @Test("An encrypted file is read with its key, and only with it", arguments: [9, 24])
+    @Test("An encrypted file can be read only with its key", arguments: [9, 24])
     func encryption(_ format: Int) throws {
         var samples = RealmSamples(seed: 21)
         // More pages than one block of 64.
@@ -162,7 +162,7 @@ struct FormatTests {
         }
     }
 
-    @Test("Decrypted pages that are released are decrypted again")
+    @Test("A released page is decrypted again when it is read")
     func releasedPages() throws {
         var samples = RealmSamples(seed: 22)
         let tables = samples.tables(format: 24, rows: 130)
@@ -194,7 +194,7 @@ struct FormatTests {
         }
     }
 
-    @Test("A file of more than 4 GiB is read")
+    @Test("A file larger than 4 GiB can be read")
     func largeFile() throws {
         var samples = RealmSamples(seed: 2)
         let tables = samples.tables(format: 24, rows: 40)
@@ -209,7 +209,7 @@ struct FormatTests {
         #expect(try file.check() == [])
     }
 
-    @Test("One commit while a file is read does no harm, two do")
+    @Test("Reading a file survives one concurrent commit, but not two")
     func fileInUse() throws {
         var samples = RealmSamples(seed: 4)
         var bytes = RealmWriter.file(format: 24, samples.tables(format: 24, rows: 5))
@@ -233,7 +233,7 @@ struct FormatTests {
         #expect(changed?.kind == .changed)
     }
 
-    @Test("A key is accepted as hexadecimal digits, Base64 and a file, and nothing else")
+    @Test("A key is accepted only as hexadecimal digits, Base64 or a file")
     func keys() throws {
         let bytes = Self.key
         let digits = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()

@@ -80,7 +80,7 @@ import Transfer
     }
 
     @Test(
-        "Classes, keys, links, embedded objects and collections come over",
+        "Classes, keys, links, embedded objects and collections are imported",
         arguments: [22, 23, 24])
     func kennel(_ format: Int) throws {
         let (world, path) = try world(format: format, Self.kennel())
@@ -150,7 +150,7 @@ import Transfer
         #expect(report.notes.contains { $0.contains("class 'string' is named 'string_'") })
     }
 
-    @Test("Values that a store cannot hold are reported with counts")
+    @Test("Values that a store cannot represent are reported with counts")
     func losses() throws {
         let moment = { (seconds: Int64, nanoseconds: Int64) in
             RealmValue.timestamp(RealmTimestamp(seconds: seconds, nanoseconds: nanoseconds))
@@ -178,7 +178,7 @@ import Transfer
             })
     }
 
-    @Test("Options choose classes, rename, update and try")
+    @Test("Options select classes, rename, update and do a dry run")
     func options() throws {
         let (world, path) = try world(Self.kennel())
         var options = ImportOptions()
@@ -207,7 +207,7 @@ import Transfer
         #expect(throws: StoreError.self) { _ = try read(world, path, options) }
     }
 
-    @Test("A batch commits in between, and links still lead to the right objects")
+    @Test("Links across committed batches refer to the correct objects")
     func batches() throws {
         var samples = RealmSamples(seed: 9)
         let tables = samples.tables(format: 24, rows: 60)
@@ -233,7 +233,7 @@ import Transfer
         }
     }
 
-    @Test("GUIDs of .NET are swapped where that is asked for")
+    @Test("The option for GUIDs of .NET swaps their bytes")
     func guids() throws {
         let (world, path) = try world([
             RealmWriter.Table(
@@ -262,7 +262,7 @@ import Transfer
         #expect(try object.value("p4999") == .int(4999))
     }
 
-    @Test("A damaged file changes nothing; a rescue reports what is lost")
+    @Test("A damaged file changes nothing; a rescue reports the lost objects")
     func damage() throws {
         let whole = RealmWriter.file(format: 24, Self.kennel())
         let world = try TransferWorld()
