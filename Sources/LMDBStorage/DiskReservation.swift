@@ -106,7 +106,7 @@ final class DiskReservation: @unchecked Sendable {
         // LMDB itself reports that a reader may not change data.
         guard transaction == self.transaction else { return 0 }
         let next = shim_next_page(transaction)
-        assert(next <= pages || pages == 0, "a step has taken more pages than was thought possible")
+        assert(next <= pages || pages == 0, "a step has used more pages than its upper bound")
         let needed = next + bytes / pageSize + 2 + Self.mostTaken(of: next)
         return needed > pages || failure != 0 ? grow(to: needed) : 0
     }

@@ -123,7 +123,7 @@ enum FileHeader {
             let reachable = PageWalk(descriptor, pageSize: page, pageCount: UInt64(size / page))
             guard reachable.isWhole(roots: newest.roots) else {
                 return try isRetried(
-                    [first, second], descriptor, path, isLast, "shorter than its header says")
+                    [first, second], descriptor, path, isLast, "shorter than its header declares")
             }
         }
         return true

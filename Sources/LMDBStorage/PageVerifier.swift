@@ -143,7 +143,7 @@ package struct PageVerifier {
             let version = image.load(base + 128, UInt64.self)
             // No store uses a map at a fixed address.
             if image.flags != PageImage.Flags.meta || free.flags & 1 != 0 || main.flags != 0 {
-                add("header \(index) has flags that no store has")
+                add("header \(index) has invalid flags")
             }
             if version > 0, Int(version & 1) != index {
                 add("header \(index) has version \(version), which belongs to the other header")
@@ -164,7 +164,7 @@ package struct PageVerifier {
         let head = tree.head
         if let root = head.root {
             guard head.depth > 0, head.depth <= 32 else {
-                return add("\(tree.name) is said to be \(head.depth) pages deep")
+                return add("the header of \(tree.name) has the invalid depth \(head.depth)")
             }
             visit(root, depth: 1, tree, &count)
         }
@@ -289,7 +289,7 @@ package struct PageVerifier {
             let head = TreeHead(image, at: node.data)
             // Of LMDB's kinds of tables, stores only have those with plain keys and those with integer keys.
             guard head.flags & ~8 == 0 else {
-                return add("\(place) is a table of a kind that no store has")
+                return add("\(place) is a table of an invalid kind")
             }
             let name = String(decoding: node.key, as: UTF8.self)
             verify(
@@ -301,7 +301,7 @@ package struct PageVerifier {
                 rebasing: image.bytes[node.data..<node.data + node.dataSize])
             if tree.hasFreePages { verifyFreePages(value, place) }
             verifyChecksum(value, node, tree, place)
-        default: add("\(place) has flags that no store has")
+        default: add("\(place) has invalid flags")
         }
     }
 
@@ -358,10 +358,10 @@ package struct PageVerifier {
             }
             guard seal.version == version else { return }
             guard let now = FileSeal.compute(descriptor, isFlushed: true) else {
-                return add("the pages cannot be followed")
+                return add("the pages cannot be read")
             }
             if now.version == version, now.pages != seal.pages {
-                add("a page has changed since it was written, where it has no values")
+                add("the unused part of a page has changed since it was written")
             }
             if now.version == version, now.headers != seal.headers {
                 add("a header has changed since it was written")
@@ -402,9 +402,9 @@ package struct PageVerifier {
         for offset in stride(from: 8, to: end, by: 8) {
             let number = list.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
             // Pages that one transaction has allocated and freed may be beyond the end of the file.
-            if number < 2 { return add("\(place) calls a header free") }
+            if number < 2 { return add("\(place) contains a header") }
             if number < pageCount, !take(number) {
-                return add("\(place) calls page \(number) free, which is in use")
+                return add("\(place) contains page \(number), which is in use")
             }
         }
     }

@@ -130,7 +130,7 @@ package struct StorageError: Error, Equatable, Sendable {
             "'\(file)' is not a store: it is not a regular file"
         case .notAStore where call == Self.folder: "'\(file)' is a folder, not a store"
         case .notAStore where call == Self.realm:
-            "'\(file)' is a Realm file, not a store; look into it with 'moonpool \(file)', import it into a "
+            "'\(file)' is a Realm file, not a store; open it with 'moonpool \(file)', import it into a "
                 + "store with store:import(\"\(file)\"), or convert it with 'moonpool import NEW.moonpool "
                 + "\(file)'"
         case .notAStore: "'\(file)' is not a store"
@@ -150,11 +150,11 @@ package struct StorageError: Error, Equatable, Sendable {
         case .inUse: "'\(file)' is open in \(call)"
         case .replaced: "'\(file)' was renamed, deleted or replaced while it was open"
         case .needsRecovery:
-            "'\(file)' was being written when the machine stopped, and is not whole until '\(call)' is applied"
+            "'\(file)' was being written when the machine stopped, and is incomplete until '\(call)' is applied"
         case .severalNames:
             "'\(file)' has \(call) hard links, and a store must have exactly one name"
         case .foreignCompanion:
-            "'\(file)' is \(call), and a store needs that name for a file of its own"
+            "'\(file)' is \(call), but a store needs this name for its own file"
         case .empty: "'\(file)' is empty"
         case .procMissing: "'\(file)' cannot be opened: the file system /proc is not mounted"
         case .interrupted: "the work was interrupted"
@@ -174,7 +174,7 @@ package struct StorageError: Error, Equatable, Sendable {
         case .system where rawCode == ENOLCK || rawCode == ENOTSUP:
             "the file system of '\(file)' does not support what a store needs: locks and mapped files (\(call))"
         case .system where rawCode == ESTALE:
-            "'\(file)' is gone from its file server; open it again"
+            "'\(file)' no longer exists on its file server; open it again"
         default:
             "the system cannot use '\(file)': \(String(cString: mdb_strerror(rawCode))) (\(call))"
         }

@@ -242,7 +242,7 @@ import Testing
         try put(lease, 0..<1000, count: 100)
         #expect(truncate(path, 8 * 4096) == 0)
         #expect(
-            throws: StorageError(.damaged, call: "shorter than its header says", file: path)
+            throws: StorageError(.damaged, call: "shorter than its header declares", file: path)
         ) {
             _ = try WriteTransaction(lease, durability: .memory)
         }
