@@ -10,7 +10,7 @@ extension Snapshot {
     ///
     /// Throws the errors of LMDB for pages that cannot be read, and `closed`.
     package func verify(atMost limit: Int = 100) throws(StorageError) -> [FileFault] {
-        precondition(write == nil, "only outside a write is a version complete")
+        precondition(write == nil, "a version is complete only outside a write")
         guard let reader = source.reader else {
             throw StorageError(.closed, call: "verify", file: file.path)
         }
@@ -46,7 +46,7 @@ extension Snapshot {
         }
         for (place, number) in versions.enumerated() {
             if place > 0, number != versions[place - 1] + 1 {
-                faults.add(FileFault("the history misses versions before \(number)"))
+                faults.add(FileFault("the history lacks versions before \(number)"))
             }
             do throws(StorageError) {
                 _ = try HistoryLog.changes(

@@ -85,7 +85,7 @@ extension TableVerifier {
             } else if column.index == .unique, last?.value == value {
                 fault("the value \(value) is in the unique index twice", column.id, key)
             } else if !belongs(value, key) {
-                fault("the index names it for \(value), which it does not hold", column.id, key)
+                fault("the index contains it for \(value), which is not its value", column.id, key)
             }
             last = entry
             stored.add(UInt64(bitPattern: value), key.rawValue)
@@ -127,13 +127,13 @@ extension TableVerifier {
         _ column: ColumnDefinition, _ expected: EntrySum
     ) throws(StorageError) {
         guard !faults.isFull else { return }
-        try look(column.id, "the index of links backwards") { () throws(StorageError) in
+        try look(column.id, "the backlink index") { () throws(StorageError) in
             let stored = try verifyEntries(intIndex(column.id), column) { _, key in
                 reader.isPresent(key)
             }
             if stored != expected, !faults.isFull {
                 fault(
-                    "the index of links backwards has \(stored.count) entries and the values have "
+                    "the backlink index has \(stored.count) entries and the values have "
                         + "\(expected.count) links, or others", column.id)
             }
         }
@@ -190,7 +190,7 @@ extension TableVerifier {
                     }
                 }
                 if !reader.isPresent(key) {
-                    fault("\(name) names a row that does not exist", column, key)
+                    fault("\(name) contains a row that does not exist", column, key)
                 }
                 last = ([UInt8](bytes), key.rawValue)
                 stored.add(BytesView(bytes).hash, key.rawValue)
@@ -201,7 +201,7 @@ extension TableVerifier {
                 try entriesOf(key) { bytes throws(StorageError) in
                     if try !index.keys(equalTo: bytes, in: transaction).contains(key) {
                         let shown = String(decoding: bytes.prefix(40), as: UTF8.self)
-                        fault("\(name) misses its '\(shown)'", column, key)
+                        fault("\(name) lacks its '\(shown)'", column, key)
                     }
                 }
             }

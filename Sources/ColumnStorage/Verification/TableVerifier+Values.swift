@@ -74,7 +74,7 @@ extension TableVerifier {
                 fault("a list belongs to no row", column.id, row)
             } else if reader.listCount(column.id, row) != count {
                 fault(
-                    "the list has \(count) elements, \(reader.listCount(column.id, row)) are counted",
+                    "the list has \(count) elements, but declares \(reader.listCount(column.id, row))",
                     column.id, row)
             }
         }
@@ -83,7 +83,7 @@ extension TableVerifier {
             guard let place = IntIndexKey.entry(found.key),
                 let chunk = ListChunk(found.value, words: element.isStoredAsWord)
             else {
-                fault("a piece of a list is not valid", column.id)
+                fault("a chunk of a list is not valid", column.id)
                 entry = try cursor.next()
                 continue
             }
@@ -141,7 +141,7 @@ extension TableVerifier {
                 body(target, owner.rawValue)
             } else if !element.isStoredAsWord {
                 guard let bytes = chunk.bytes(index) else {
-                    fault("a piece of its list is not valid", column.id, owner)
+                    fault("a chunk of its list is not valid", column.id, owner)
                     continue
                 }
                 guard column.isMixed else { continue }

@@ -61,7 +61,7 @@ struct TableVerifier {
         var count = 0
         for cluster in 0..<reader.clusterCount { count += reader.presence(cluster).rowCount }
         if count != reader.count {
-            fault("\(reader.count) rows are counted, \(count) are there")
+            fault("the table declares \(reader.count) rows, but has \(count)")
         }
         let last = Int(reader.keyBound) / Cluster.rows
         guard last < reader.clusterCount else { return }
@@ -128,9 +128,9 @@ struct TableVerifier {
         let key = ObjectKey(Int64(number))
         let first = Int64(reader.tailCluster * Cluster.rows)
         if !reader.hasTailRows {
-            fault("the head does not know a row in the delta buffer", nil, key)
+            fault("the head does not include a row in the delta buffer", nil, key)
         } else if key.rawValue < first || key.rawValue >= reader.keyBound {
-            fault("a waiting row is not of the newest cluster", nil, key)
+            fault("a row of the inline tail is outside the newest cluster", nil, key)
         } else if !layout.isWhole(node) {
             fault("a row in the delta buffer is not valid", nil, key)
         }
