@@ -247,7 +247,7 @@ package final class LuaState {
     }
 
     func push(_ reference: LuaReference, on L: OpaquePointer) {
-        precondition(reference.home === home, "a value of one Lua state was given to another")
+        precondition(reference.home === home, "a value of one Lua state was passed to another")
         shim_push_reference(L, reference.slot)
     }
 }
