@@ -89,7 +89,7 @@ public struct Live<M: ObjectModel> {
         do {
             _ = try cell(path)
             throw StoreError(
-                .invalidArgument, "the key path leads to no stored property of '\(M.className)'")
+                .invalidArgument, "the key path is not a stored property of '\(M.className)'")
         } catch {
             ModelContext.trap(error)
         }

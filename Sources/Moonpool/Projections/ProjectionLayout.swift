@@ -16,7 +16,7 @@ enum ProjectionLayout<P: Projection> {
         }
         throw StoreError(
             .invalidArgument,
-            "the key path to \(type(of: path).valueType) leads to no property of '\(P.self)'")
+            "the key path to \(type(of: path).valueType) is not a property of '\(P.self)'")
     }
 
     /// Returns the names of the properties, which reflection of a value provides.

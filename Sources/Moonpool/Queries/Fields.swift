@@ -96,7 +96,7 @@ enum FieldPaths {
     static func text<M>(_ path: FieldPath<M>) -> String {
         guard let field = Fields<M>()[keyPath: path] as? any AnyField else {
             ModelContext.trap(
-                StoreError(.invalidArgument, "the key path leads to no property of '\(M.self)'"))
+                StoreError(.invalidArgument, "the key path is not a property of '\(M.self)'"))
         }
         return field.path
     }

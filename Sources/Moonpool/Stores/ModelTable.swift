@@ -55,7 +55,7 @@ package final class ModelTable {
         else {
             throw StoreError(
                 .invalidArgument,
-                "the key path leads to no stored property of '\(description.className)'")
+                "the key path is not a stored property of '\(description.className)'")
         }
         let name = description.fields[description.fieldsByOffset[offset]].name
         let latest = context.source.view.schema.find(table: classSchema.table) ?? classSchema

@@ -152,7 +152,8 @@ extension Mixed: Codable {
                 self,
                 EncodingError.Context(
                     codingPath: encoder.codingPath,
-                    debugDescription: "a link in a mixed value means nothing outside of its store"))
+                    debugDescription: "a link in a mixed value has no meaning outside of its store")
+            )
         case .list(let values):
             var container = encoder.unkeyedContainer()
             for value in values { try container.encode(value) }

@@ -94,7 +94,7 @@
             let text = "\(self)"
             guard let value = DecimalValue(text), Decimal(string: value.description) == self else {
                 throw StoreError(
-                    .outOfRange, "\(text) has more digits than a decimal property holds (34)")
+                    .outOfRange, "\(text) has more than the 34 digits of a decimal property")
             }
             return StoredElement(.decimal(value))
         }
