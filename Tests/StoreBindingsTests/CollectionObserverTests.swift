@@ -225,10 +225,10 @@ import Testing
             local stats = token:stats()
             assert(stats.calls == 3 and stats.name == "adults" and stats.last_us >= 0 and stats.where:find("^test.lua:"))
             assert(same(stats.depends_on, { "Dog", "Dog.age", "Dog.name", "Dog.owner", "Person.name" }), table.concat(stats.depends_on, " "))
-            assert(stats.cost == "looks only at objects that a commit touches", stats.cost)
+            assert(stats.cost == "reads only objects that a commit changes", stats.cost)
             local text = store:objects("Dog"):sorted("age"):limit(3):explain()
-            assert(text:find("an observer looks only at objects that a commit touches; runs the query again when", 1, true), text)
-            assert(rex.toys:where("price > 1"):explain():find("an observer follows the edits of the list, and looks only at objects", 1, true))
+            assert(text:find("an observer reads only objects that a commit changes; runs the query again when", 1, true), text)
+            assert(rex.toys:where("price > 1"):explain():find("an observer follows the edits of the list, and reads only objects", 1, true))
             """)
     }
 

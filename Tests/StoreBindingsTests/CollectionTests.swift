@@ -405,7 +405,7 @@ import Testing
             assert(frozen:is_frozen() and text(frozen) == "9,3,3" and text(frozen:thaw()) == "")
             assert(frozen:freeze() == frozen and code(function() frozen:observe(print) end) == "frozen")
             assert(code(function() high:observe(print, { keypaths = "x" }) end) == "invalid_query")
-            assert(high:explain():find("keeps what matches: SELF > 1", 1, true))
+            assert(high:explain():find("keeps matches of: SELF > 1", 1, true))
             """)
     }
 

@@ -56,7 +56,7 @@ extension Store {
     package func restore(_ version: UInt64) throws {
         try check()
         guard version != self.version else {
-            throw StoreError(.invalidArgument, "the store shows version \(version) already")
+            throw StoreError(.invalidArgument, "the store already shows version \(version)")
         }
         try reverse { history in
             let present = view.version
@@ -150,7 +150,7 @@ extension Store {
             guard !isClosed, let session = view.snapshot.write, session.isUntouched else {
                 throw StoreError(
                     .alreadyInWrite,
-                    "an observer that was called first has used the transaction; try again")
+                    "an observer has already made changes in the transaction; try again")
             }
             let (versions, restoration) = try choose(VersionHistory(snapshot: view.snapshot))
             view.noteChange()

@@ -29,7 +29,7 @@ struct VersionHistory {
             return "the history goes back no further"
         }
         if entry.changes.schemaChanged { return "version \(version) changed the schema" }
-        return "version \(version) was written with history = 0, or has replaced too much"
+        return "version \(version) was written with history = 0, or has replaced too many values"
     }
 
     /// Returns the older version whose data a version has, and the versions to reverse for a redo.

@@ -24,7 +24,7 @@ package struct LossPolicy: Sendable {
             if let hint = LossPlace(place).missing(in: before, after) {
                 throw StoreError(
                     .invalidSchema,
-                    "drops names '\(place)', which neither schema declares\(hint)")
+                    "drops contains '\(place)', which neither schema declares\(hint)")
             }
         }
     }

@@ -71,7 +71,7 @@ public final class Migration {
         guard !isOver else {
             throw StoreError(
                 .invalidArgument,
-                "this migration is over; use it only in the function that was given it")
+                "this migration has ended; use it only in the migration function")
         }
         try store.check()
     }
@@ -279,14 +279,14 @@ extension Migration {
         }
         guard !known.contains(newName) else {
             throw StoreError(
-                .invalidSchema, "\(place): the file has a class '\(newName)' already")
+                .invalidSchema, "\(place): the file already has a class '\(newName)'")
         }
         guard schemaMigration.wantedClass(name) == nil else {
             throw StoreError(.invalidSchema, "\(place): the new schema still declares '\(name)'")
         }
         if let made = store.view.schema.find(newName), store.view.table(made).count > 0 {
             throw StoreError(
-                .invalidSchema, "\(place): it has objects already; rename before creating any")
+                .invalidSchema, "\(place): it already has objects; rename it before creating any")
         }
         try schemaMigration.update { $0.renames.renameClass(name, to: newName) }
     }

@@ -16,7 +16,7 @@ extension SchemaMigration {
             case .keyAdded(let name, _), .keyRemoved(let name, _):
                 return "the primary key of '\(name)' changes"
             case .madeEmbedded(let name), .madeTopLevel(let name):
-                return "'\(name)' becomes embedded, or ceases to be"
+                return "'\(name)' starts or stops being embedded"
             default: break
             }
         }
@@ -39,19 +39,19 @@ extension SchemaMigration {
         guard resumeKey != nil else {
             throw StoreError(
                 .invalidArgument,
-                "m:each can only be resumable in a migration with a version of its own")
+                "m:each can only be resumable in a migration with its own version")
         }
         if let obstacle {
             throw StoreError(
                 .invalidArgument,
-                "m:each over '\(className)' cannot be resumable because \(obstacle); do that in a "
-                    + "migration of its own")
+                "m:each over '\(className)' cannot be resumable because \(obstacle); do that in a separate "
+                    + "migration")
         }
         guard store.view.generation == cleanGeneration else {
             throw StoreError(
                 .invalidArgument,
                 "m:each over '\(className)' is resumable and must precede other changes to objects: "
-                    + "that would be done again after an interruption")
+                    + "an interruption would repeat these")
         }
         try buildIndexes()
         let number = loopCount

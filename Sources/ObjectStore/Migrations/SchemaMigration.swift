@@ -306,9 +306,9 @@ final class SchemaMigration {
             guard isDeclared || (count == 0 && !losses.isStrict) else {
                 throw StoreError(
                     .invalidSchema,
-                    "the schema does not name class '\(classSchema.name)', which has "
+                    "the schema does not contain class '\(classSchema.name)', which has "
                         + "\(count) object\(count == 1 ? "" : "s"); declare the loss with drops = { "
-                        + "\"\(classSchema.name)\" }, rename the class with m:rename_class, or name it in the schema"
+                        + "\"\(classSchema.name)\" }, rename the class with m:rename_class, or add it to the schema"
                 )
             }
             if let stored = before.find(table: classSchema.table) {

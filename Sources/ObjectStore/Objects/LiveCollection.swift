@@ -57,7 +57,7 @@ extension LiveCollection {
     private var removed: StoreError {
         StoreError(
             .unknownProperty,
-            "'\(classSchema.name).\(property.name)' was removed or got another type; ask its object "
+            "'\(classSchema.name).\(property.name)' was removed or has another type; read it from its object "
                 + "for it again")
     }
 

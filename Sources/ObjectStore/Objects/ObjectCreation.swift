@@ -286,7 +286,7 @@ struct ObjectCreation {
         let value = given[position] ?? property.defaultValue ?? .null
         return StoreError(
             .duplicateKey,
-            "'\(classSchema.name)' has an object with \(property.name) = \(value.summary) already; "
+            "'\(classSchema.name)' already has an object with \(property.name) = \(value.summary); "
                 + "pass the mode \"all\" or \"modified\" to update it")
     }
 

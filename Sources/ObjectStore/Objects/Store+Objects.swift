@@ -31,7 +31,7 @@ extension Store {
         try checkTopLevel(classSchema)
         guard view.schema.find(table: classSchema.table) === classSchema else {
             throw StoreError(
-                .unknownClass, "the class '\(classSchema.name)' has changed since; ask for it again"
+                .unknownClass, "the class '\(classSchema.name)' has changed since; look it up again"
             )
         }
         return try ObjectCreation(writer, mode: mode, nestedMode: nestedMode)
@@ -43,7 +43,7 @@ extension Store {
         throw StoreError(
             .invalidArgument,
             "'\(classSchema.name)' is embedded and cannot be created alone; assign its values to "
-                + "the property that is to own it")
+                + "the owning property")
     }
 
     /// Sets several properties of an object; all values are checked before the first one is set.

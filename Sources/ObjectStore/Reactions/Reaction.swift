@@ -228,7 +228,7 @@ final class ReactionObserver: Observer {
         isProbe = true
     }
 
-    override var subject: String { "what an effect reads" }
+    override var subject: String { "the reads of an effect" }
 
     override var interests: ObserverInterests {
         guard let reaction, let store = dispatcher?.store else { return ObserverInterests() }

@@ -108,7 +108,7 @@ extension Store {
         {
             throw StoreError(
                 .duplicateKey,
-                "'\(classSchema.name)' has an object with the primary key \(value.summary) already")
+                "'\(classSchema.name)' already has an object with the primary key \(value.summary)")
         }
         let isNew = try StoreError.wrapping { () throws(StorageError) in
             try writer.session.insert(classSchema.table, at: key)

@@ -49,11 +49,11 @@ public struct CompositeIndex: Hashable, Sendable {
                 + "\(Self.mostProperties); for one property, use \"indexed\""
         }
         if Set(properties).count < properties.count {
-            return "\(place) names a property twice"
+            return "\(place) contains a property twice"
         }
         for name in properties {
             guard let property = classSchema.property(named: name) else {
-                return "\(place) names '\(name)', which is not a property"
+                return "\(place) contains '\(name)', which is not a property"
                     + NearestName.hint(for: name, among: classSchema.properties.map(\.name))
             }
             guard property.isSingle, property.type.canBeInCompositeIndex else {
@@ -62,7 +62,7 @@ public struct CompositeIndex: Hashable, Sendable {
         }
         if classSchema.property(named: "indexes") != nil {
             return "'\(classSchema.name)' has a property called 'indexes' and cannot declare "
-                + "indexes over several properties; call the property something else"
+                + "indexes over several properties; rename the property"
         }
         return nil
     }

@@ -58,7 +58,7 @@ struct SchemaValidation {
                 let names = group.map { "'\($0.name)'" }.joined(separator: " and ")
                 faults.append(
                     "\(names) of '\(classSchema.name)' are both stored as '\(name)'; "
-                        + "map each to a name of its own")
+                        + "map each to a different name")
             }
             let keys = properties.filter(\.isPrimary).map { "'\($0.name)'" }
             if keys.count > 1 {
@@ -117,7 +117,7 @@ struct SchemaValidation {
         if property.storedName != property.name {
             checkStoredName(property.storedName)
             if property.isBacklinks {
-                faults.append("\(place) is computed, not stored; leave out its map_to")
+                faults.append("\(place) is computed, not stored; remove its map_to")
             }
         }
         if let target = property.target, known[target] == nil {
@@ -144,7 +144,7 @@ struct SchemaValidation {
         }
         if property.isSet, let target = property.target, known[target]?.isEmbedded == true {
             faults.append(
-                "\(place) cannot hold embedded objects, which are never the same; "
+                "\(place) cannot hold embedded objects, which are never equal; "
                     + "write \(target)[] or \(target){}")
         }
         if let origin = property.origin { check(origin, place, classSchema) }

@@ -37,12 +37,12 @@ extension Store {
             guard notifications.isDelivering else {
                 throw StoreError(
                     .alreadyInWrite,
-                    "a write transaction is open already; commit or cancel it first")
+                    "a write transaction is already open; commit or cancel it first")
             }
             throw StoreError(
                 .alreadyInWrite,
-                "a write transaction is open already: this handler is called at the beginning of a write; "
-                    + "change objects in it without a write of your own",
+                "a write transaction is already open: this handler is called at the beginning of a write; "
+                    + "change objects in it without a new write",
                 program: "or write later, in a task", script: "or write later, with write_async")
         }
         try view.requireSound()

@@ -53,7 +53,7 @@ extension VersionPin {
         case .store: "the store\(end)"
         case .frozen: "a frozen version\(end)"
         case .reference: "a reference\(end)"
-        case .observers: "observers that are still to be called"
+        case .observers: "observers with pending calls"
         case .process: "process \(process)"
         }
     }

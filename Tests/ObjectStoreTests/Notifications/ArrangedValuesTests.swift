@@ -164,11 +164,11 @@ import Testing
         #expect(
             try values.explain() == """
                 reads 10 values of 'Holder.ints'
-                keeps what matches: SELF > 3
+                keeps matches of: SELF > 3
                 sorts by value, descending
                 keeps the first of each value
                 stops after 2
-                an observer follows the edits of the collection, and searches for the places of values that a commit touches
+                an observer follows the edits of the collection, and searches for the positions of values that a commit changes
                 """)
         let token = try observe(values)
         #expect(try values.explain().hasSuffix("an observer \(token.cost)"))

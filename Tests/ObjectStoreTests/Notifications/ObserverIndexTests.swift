@@ -107,7 +107,7 @@ import Testing
         #expect(
             tokens[5].dependencies == ["Linking", "Linking.link", "Linking.value", "a Obj"])
         #expect(tokens[2].dependencies == ["a Holder"])
-        #expect(tokens[0].cost == "looks only at objects that a commit touches")
+        #expect(tokens[0].cost == "reads only objects that a commit changes")
     }
 
     @Test func `a version is kept only for observers that still use it`() throws {

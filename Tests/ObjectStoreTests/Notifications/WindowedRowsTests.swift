@@ -191,7 +191,7 @@ import Testing
         }
         let token = try observed(
             Results(map).filtered("value > 1"),
-            "follows the edits of the map, and looks only at objects that a commit touches")
+            "follows the edits of the map, and reads only objects that a commit changes")
         // Now k2, k3 and k4; k0 does not match, and k1 is nil.
         #expect(try world.told(told) { _ in try put(7, "a") } == ["ins[0]"])
         #expect(try world.told(told) { _ in try put(8, "k1") } == ["ins[1]"])
@@ -212,9 +212,9 @@ import Testing
             .sorted([("value", false)]).limited(to: 4)
         let token = try observed(
             best.filtered("value != 14").sorted([("text", true), ("value", true)]),
-            "looks only at objects that a commit touches; runs the query again when the first 258 "
-                + "behind the limit are used up; behind the limit looks only at objects that a "
-                + "commit touches, and searches for their places")
+            "reads only objects that a commit changes; runs the query again when the first 258 "
+                + "after the limit are used up; after the limit reads only objects that a "
+                + "commit changes, and searches for their positions")
         // The first four are 18, 16, 14 and 12, of which 12, 16 and 18 remain.
         #expect(
             try world.told(told) { _ in try world.set(world.object(0), 20) } == ["del[0] ins[2]"])

@@ -40,7 +40,7 @@ import Testing
         #expect(lines[1] == "  1. height == 3.0 (leaves about \(share(lines[1])))")
         #expect(lines[2].hasPrefix("  2. age > 10 (leaves about 8"))
         #expect(lines[3].hasPrefix("  3. name contains 'e' (leaves about 100 %)"))
-        #expect(lines[4].hasPrefix("an observer looks only at objects that a commit touches"))
+        #expect(lines[4].hasPrefix("an observer reads only objects that a commit changes"))
     }
 
     private func share(_ line: String) -> String {

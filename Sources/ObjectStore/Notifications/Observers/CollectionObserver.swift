@@ -40,8 +40,8 @@ final class CollectionObserver: Observer {
             guard keyPaths.isEmpty else {
                 throw StoreError(
                     .invalidQuery,
-                    "'\(elements.name).\(property.name)' holds plain values, which have no properties "
-                        + "that key paths could name")
+                    "'\(elements.name).\(property.name)' contains plain values, which have no properties "
+                        + "for key paths")
             }
         }
         self.collection = collection

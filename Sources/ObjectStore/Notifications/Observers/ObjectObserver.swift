@@ -41,7 +41,7 @@ final class ObjectObserver: Observer {
         return interests
     }
 
-    override var cost: String { "looks for the object among those that a commit touches" }
+    override var cost: String { "looks up the object in the changes of a commit" }
 
     override func release() {
         handler = nil

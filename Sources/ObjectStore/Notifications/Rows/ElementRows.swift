@@ -19,7 +19,7 @@ struct ElementRows: ObservedRows {
         count = view.table(owner.table).listCount(column, owner.key)
         let edits = Self.cost(of: property)
         let isOfObjects = property.type == .object
-        cost = isOfObjects ? edits + ", and the objects that a commit touches" : edits
+        cost = isOfObjects ? edits + ", and reads the objects that a commit changes" : edits
         if isOfObjects { objects = ListedKeys(linked(view)) }
     }
 

@@ -16,7 +16,7 @@ struct ListRows: ObservedRows {
 
     var count: Int { elements.count }
 
-    static let cost = "follows the edits of the list, and the objects that a commit touches"
+    static let cost = "follows the edits of the list, and reads the objects that a commit changes"
     var cost: String { Self.cost }
 
     mutating func advance(along step: VersionStep, modified: KeySet) -> CollectionChangeSet {

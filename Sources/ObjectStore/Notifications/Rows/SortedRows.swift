@@ -22,8 +22,8 @@ struct SortedRows: OrderedRows {
 
     static func cost(_ rules: RowRules) -> String {
         rules.distincts.isEmpty
-            ? "looks only at objects that a commit touches, and searches for their places"
-            : "looks only at objects that a commit touches, and at the next with the same values"
+            ? "reads only objects that a commit changes, and searches for their positions"
+            : "reads only objects that a commit changes, and the next ones with the same values"
     }
     var cost: String { Self.cost(rules) }
 

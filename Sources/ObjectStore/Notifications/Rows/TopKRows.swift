@@ -31,8 +31,8 @@ struct TopKRows: OrderedRows {
     var count: Int { min(limit, ordered.keys.count) }
 
     static func cost(_ limit: Int) -> String {
-        "looks only at objects that a commit touches; runs the query again when the first "
-            + "\(reserve(limit)) behind the limit are used up"
+        "reads only objects that a commit changes; runs the query again when the first "
+            + "\(reserve(limit)) after the limit are used up"
     }
     var cost: String { Self.cost(limit) }
 

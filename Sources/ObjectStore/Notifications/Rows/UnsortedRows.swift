@@ -13,7 +13,7 @@ struct UnsortedRows: OrderedRows {
 
     var count: Int { keys.count }
 
-    static let cost = "looks only at objects that a commit touches"
+    static let cost = "reads only objects that a commit changes"
     var cost: String { Self.cost }
 
     func key(at position: Int) -> ObjectKey { keys.key(at: position) }

@@ -57,7 +57,7 @@ struct WindowedRows: OrderedRows {
 
     /// Returns a description of the cost in addition to that of the rows before a limit.
     static func costBehindLimit(_ rules: RowRules) -> String {
-        "behind the limit "
+        "after the limit "
             + (rules.isPlain ? UnsortedRows.cost : SortedRows.cost(rules))
     }
 

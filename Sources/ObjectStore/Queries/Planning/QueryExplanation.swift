@@ -16,12 +16,12 @@ extension Results {
         for (index, step) in planned.enumerated() {
             switch step {
             case .filter(let predicate):
-                if index > 0 || !isTable { lines.append("keeps what matches: \(predicate.text)") }
+                if index > 0 || !isTable { lines.append("keeps matches of: \(predicate.text)") }
             case .sort(let keys):
                 let names = keys.map { $0.description + ($0.ascending ? "" : " desc") }
                 var line = "sorts by \(names.joined(separator: ", "))"
                 if index + 1 < planned.count, case .limit(let count) = planned[index + 1] {
-                    line += ", keeping the best \(count) on the way"
+                    line += ", keeping only the first \(count)"
                 }
                 lines.append(line)
             case .distinct(let keys):
@@ -67,7 +67,7 @@ extension Results {
         let clusters = rows.clusterCount
         var lines = [
             "scans \(objects) in \(clusters.grouped) cluster\(clusters == 1 ? "" : "s"), each "
-                + "condition only where those before it leave rows:"
+                + "condition only for rows that match the previous ones:"
         ]
         for (index, step) in plan.scanSteps().enumerated() {
             var notes = step.note.map { [$0] } ?? []
@@ -105,7 +105,7 @@ extension CollectionValues {
         let values = count == 1 ? "1 value" : "\(count.grouped) values"
         let lines = steps.map { step in
             switch step {
-            case .filter(let predicate): "keeps what matches: \(predicate.text)"
+            case .filter(let predicate): "keeps matches of: \(predicate.text)"
             case .sort(let ascending): "sorts by value" + (ascending ? "" : ", descending")
             case .distinct: "keeps the first of each value"
             case .limit(let count): "stops after \(count)"

@@ -120,7 +120,7 @@ extension PredicateCompiler {
     ) throws(QueryFault) -> PredicateOperand {
         guard syntax.variable != scope.variable else {
             throw QueryFault(
-                "the variable '$\(syntax.variable)' is taken by the subquery around this one",
+                "the variable '$\(syntax.variable)' is already used by the enclosing subquery",
                 at: range)
         }
         try checkVariable(syntax.collection, syntax.collectionRange, scope)

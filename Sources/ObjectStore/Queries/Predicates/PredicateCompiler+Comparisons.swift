@@ -91,13 +91,13 @@ extension PredicateCompiler {
         else {
             let reason =
                 operands.path.isToMany || operands.path.type.isMixed
-                ? "a list is compared with '==' only; write 'not (… == {…})' for the contrary"
+                ? "a list is compared with '==' only; write 'not (… == {…})' for the opposite"
                 : "a list cannot be compared with \(operands.path.description); use 'in'"
             throw QueryFault(reason, at: operands.list.range)
         }
         guard operands.path.quantifier == nil else {
             throw QueryFault(
-                "'==' with a list compares the whole of the other; leave the quantifier out, or use 'in'",
+                "'==' compares complete lists; remove the quantifier, or use 'in'",
                 at: operands.path.range)
         }
         var tests: [ValueTest] = []

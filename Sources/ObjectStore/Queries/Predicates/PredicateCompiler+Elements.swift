@@ -24,7 +24,7 @@ extension PredicateCompiler {
             let places =
                 collection == .map ? "a key such as ['name']" : "an index from 1, 'first' or 'last'"
             throw QueryFault(
-                "an element of \(description) is taken by \(places)", at: place.range)
+                "use \(places) for an element of \(description)", at: place.range)
         }
     }
 

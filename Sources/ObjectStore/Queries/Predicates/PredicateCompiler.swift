@@ -81,7 +81,7 @@ struct PredicateCompiler {
             }
         }
         throw QueryFault(
-            "expected a condition, found \(operand.description); compare it with something",
+            "expected a condition, found \(operand.description); compare it with a value",
             at: operand.range)
     }
 

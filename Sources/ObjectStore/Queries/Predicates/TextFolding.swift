@@ -1,5 +1,4 @@
 import ColumnStorage
-
 // Decomposition (NFD) is not public in the standard library, and Foundation would cost start-up
 // time; the symbol is the one that Foundation itself uses.
 @_spi(_Unicode) import Swift

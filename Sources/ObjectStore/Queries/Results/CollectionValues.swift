@@ -52,7 +52,7 @@ package final class CollectionValues {
             throw StoreError(
                 .typeMismatch,
                 "'\(collection.classSchema.name).\(collection.property.name)' holds objects; "
-                    + "make results of it")
+                    + "create results from it")
         }
         self.init(.property(collection), [])
     }

@@ -39,7 +39,7 @@ struct ArrangedValues: ObservedRows {
 
     /// Returns a description of the cost of a commit that changes the collection.
     static func cost(of property: Property) -> String {
-        "\(ElementRows.cost(of: property)), and searches for the places of values that a commit touches"
+        "\(ElementRows.cost(of: property)), and searches for the positions of values that a commit changes"
     }
     var cost: String { Self.cost(of: sequence.property) }
 
