@@ -60,7 +60,7 @@ package final class Importer {
         guard !isNested || options.batch == nil && !options.isDryRun else {
             throw StoreError(
                 .alreadyInWrite,
-                "batches and dry runs need write transactions of their own; import outside of one")
+                "batches and dry runs need their own write transactions; import outside of one")
         }
         let source = try makeSource(path, format)
         part = { source.part }
@@ -96,7 +96,7 @@ package final class Importer {
             throw fault
         }
         for link in missing {
-            let fault = link.place.fault(link.reason + "; the link was left out")
+            let fault = link.place.fault(link.reason + "; the link was skipped")
             try reject(link.place, fault, record: nil)
         }
     }
@@ -158,7 +158,7 @@ package final class Importer {
                 let known = classes.flatMap(\.properties).map(\.name)
                 throw StoreError(
                     .invalidArgument,
-                    "a type is given for '\(field)', which is not in the file"
+                    "a type is specified for '\(field)', which is not in the file"
                         + NearestName.hint(for: field, among: known))
             }
             let given = try PropertySyntax.parse(
@@ -168,7 +168,7 @@ package final class Importer {
             }
             throw StoreError(
                 .invalidArgument,
-                "'\(field)' is given the type \(text), but the store has it as "
+                "'\(field)' has the type \(text) in the options, but in the store "
                     + "\(property.typeName)")
         }
     }
@@ -290,7 +290,7 @@ package final class Importer {
         return StoreError(
             .typeMismatch,
             "'\(classSchema.name).\(property.name)' expects \(property.typeName), got \(description)"
-                + (isTooLong ? ", which does not fit exactly; --round takes the nearest value" : "")
+                + (isTooLong ? ", which does not fit exactly; --round uses the nearest value" : "")
         )
     }
 
@@ -388,8 +388,8 @@ package final class Importer {
     static func duplicate(_ key: Value?, _ classSchema: ClassSchema) -> StoreError {
         StoreError(
             .duplicateKey,
-            "'\(classSchema.name)' has an object with the primary key "
-                + "\(key?.summary ?? "of the row") already; import with upsert to update it")
+            "'\(classSchema.name)' already has an object with the primary key "
+                + "\(key?.summary ?? "of the row"); import with upsert to update it")
     }
 
     /// Returns the error for a row in which a nested value describes an object that already exists.

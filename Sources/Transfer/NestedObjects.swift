@@ -85,7 +85,7 @@ struct NestedObjects {
     private static func exists(_ key: Value, _ target: ClassSchema) -> StoreError {
         StoreError(
             .duplicateKey,
-            "'\(target.name)' has an object with the primary key \(key.summary) already; import with "
+            "'\(target.name)' already has an object with the primary key \(key.summary); import with "
                 + "upsert to update it")
     }
 
@@ -101,7 +101,7 @@ struct NestedObjects {
             throw StoreError(
                 .duplicateKey,
                 "'\(target.name)' \(key.summary) is described differently: '\(name)' is "
-                    + "\(stored.summary) and \(given.summary); import with upsert to take the last one"
+                    + "\(stored.summary) and \(given.summary); import with upsert to use the last one"
             )
         }
     }
@@ -148,7 +148,7 @@ extension Store {
         guard needsValue(property, classSchema) else { return }
         throw StoreError(
             .missingValue,
-            "'\(classSchema.name).\(property.name)' is required and has no default; give it a value of "
+            "'\(classSchema.name).\(property.name)' is required and has no default; it needs a value of "
                 + "type \(property.typeName)")
     }
 

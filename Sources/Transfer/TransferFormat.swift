@@ -48,7 +48,7 @@ package enum TransferFormat: String, CaseIterable, Sendable {
         default:
             throw StoreError(
                 .invalidArgument,
-                "the ending of '\(path)' names no format; use .jsonl, .json, .geojson, .csv, .tsv, "
+                "the ending of '\(path)' is not a format; use .jsonl, .json, .geojson, .csv, .tsv, "
                     + ".sqlite, .lua or, to import, .realm, or the address postgres://…, or give the format with --format (in Lua, format = …)"
             )
         }

@@ -113,7 +113,7 @@ struct PostgresPublisherTests {
         let store = try world.open("a", ReplicationWorld.schema(["Dog": ["id": "int primary"]]))
         #expect(
             message { _ = try publish(world, "a", database) }.contains(
-                "has a table 'public.Dog' already"))
+                "already has a table 'public.Dog'"))
         _ = try publish(world, "a", database) { $0.replaces = true }
         try expectExport(of: store, in: database)
         try store.backup(to: world.path("copy"))

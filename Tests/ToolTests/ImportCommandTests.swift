@@ -178,8 +178,8 @@ import Testing
                 {"a":1}
                 {"a":[]}
                 true\tfalse
-                moonpool.json.empty_object cannot be changed; create a table of your own
-                false\tline 2, column 2: no type of number holds 123456789012345678901234567890123456789012345 exactly
+                moonpool.json.empty_object cannot be changed; create a new table
+                false\tline 2, column 2: no numeric type can represent 123456789012345678901234567890123456789012345 exactly
                 2\t2\t0\tdecimal?\t1
                 'types' must be a table of strings by name, got 5
                 'types.a' must be a string, got 5

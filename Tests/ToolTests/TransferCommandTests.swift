@@ -64,7 +64,7 @@ import Testing
         let outcome = try Tool.run([
             "import", store, rows, "--class", "Dog", "--skip-bad", rejects,
         ])
-        #expect(outcome.output.contains("2 created, 0 updated, 1 left out"))
+        #expect(outcome.output.contains("2 created, 0 updated, 1 rejected"))
         #expect(try contents(of: rejects) == "id,age\nx,4\n")
         #expect(try contents(of: rejects + ".reasons.jsonl").contains("\"line\":3,\"column\":1"))
     }

@@ -376,7 +376,7 @@ import Testing
         #expect(
             try error(header + one + end.replacing("\"count\":1", with: "\"count\":2"))
                 .contains(
-                    "b.jsonl, line 3: the recording is not whole: lines of the step: 1, by its last line: 2"
+                    "b.jsonl, line 3: the recording is incomplete: lines of the step: 1, by its last line: 2"
                 ))
         #expect(
             try error(header + one + end.replacing(",\"count\":1", with: "")) == "nothing was wrong"

@@ -36,7 +36,10 @@ import Transfer
         (#"{"id": 1, "bytes": {"$binary": 99999999}}"#, "expects data?, got an object"),
         (#"{"id": 1, "bytes": {"$binary": {"base64": 99999999}}}"#, "expects data?, got an object"),
         (#"{"id": 1, "tag": {"$uuid": {"$uuid": 5}}}"#, "expects uuid?, got an object"),
-        (#"{"id": 1, "any": {"$binary": 99999999}}"#, "\"$binary\" holds no value of type data"),
+        (
+            #"{"id": 1, "any": {"$binary": 99999999}}"#,
+            "\"$binary\" does not contain a value of type data"
+        ),
     ])
     func `values with a wrong type are rejected`(row: String, expected: String) throws {
         let world = try TransferWorld(Self.schema)

@@ -35,7 +35,7 @@ import Transfer
         ("{\"id\": 1", "line 1, column 9: not JSON: the text ends too early"),
         (
             "{\"id\": 1, \"name\": \"Rex\"}\n{\"id\": 1, \"name\": \"Max\"}",
-            "line 2: 'Dog' has an object with the primary key 1 already; import with upsert"
+            "line 2: 'Dog' already has an object with the primary key 1; import with upsert"
         ),
         ("{\"id\": 1, \"name\": 5}", "line 1, column 19: 'Dog.name' expects string, got 5"),
         ("{\"id\": 1, \"nam\": \"Rex\"}", "did you mean 'name'?"),

@@ -46,7 +46,7 @@ package final class RealmPass {
             }
             if found != realmClass.count {
                 throw RealmFileError.damaged(
-                    "\(realmClass.count) objects are announced, \(found) are there")
+                    "the class declares \(realmClass.count) objects, but has \(found)")
             }
         } catch {
             guard !isInBody else { throw error }

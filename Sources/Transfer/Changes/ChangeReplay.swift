@@ -236,7 +236,7 @@ package final class ChangeReplay {
             return
         }
         throw FormatError(
-            "the recording is not whole: lines of the step: \(changesInStep), by its last line: "
+            "the recording is incomplete: lines of the step: \(changesInStep), by its last line: "
                 + count.description)
     }
 

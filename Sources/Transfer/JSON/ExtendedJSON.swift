@@ -84,7 +84,7 @@ struct MixedJSON {
         case .int: return .int(node.tape.int(node.index))
         case .real:
             guard let number = ValueText.number(node.text) else {
-                throw FormatError("no type of number holds \(node.text) exactly")
+                throw FormatError("no numeric type can represent \(node.text) exactly")
             }
             return number
         case .string: return .string(node.text)
@@ -106,7 +106,7 @@ struct MixedJSON {
             }
             if let type = ExtendedJSON.type(of: tag) {
                 if let value = ExtendedJSON.value(node, as: type) { return value }
-                throw FormatError("\"\(tag)\" holds no value of type \(type.rawValue)")
+                throw FormatError("\"\(tag)\" does not contain a value of type \(type.rawValue)")
             }
         }
         return try members(node)

@@ -56,7 +56,7 @@ struct JSONRowDecoder {
         let own = RowName.className(
             tape, importer.store.view.schema, isGiven: className != nil)
         guard let name = own ?? className else {
-            throw FormatError("the row names no class; add --class NAME, or a member \"$class\"")
+            throw FormatError("the row has no class; add --class NAME, or a member \"$class\"")
         }
         let fields = try importer.fields(of: name)
         guard !fields.classSchema.isEmbedded else {

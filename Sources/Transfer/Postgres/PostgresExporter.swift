@@ -54,7 +54,7 @@ final class PostgresExporter {
             guard let name = layout.tableNames.first(where: existing.contains) else { break }
             throw StoreError(
                 .invalidArgument,
-                "the database has a table '\(options.schema).\(name)' already; add --upsert to update "
+                "the database already has a table '\(options.schema).\(name)'; add --upsert to update "
                     + "its rows, --replace to drop it, or --schema NAME to use another schema")
         case .refill:
             let described = try PostgresMetadata.read(options.schema, from: server)

@@ -34,10 +34,10 @@ struct RealmLosses {
         }
         return switch kind {
         case .nanoseconds:
-            counted("date has", "dates have") + " fractions of a microsecond, which are cut off"
+            counted("date has", "dates have") + " fractions of a microsecond, which are truncated"
         case .distantDates:
             counted("date is", "dates are")
-                + " beyond the range of a store and moved to its first or last moment"
+                + " beyond the range of a store and replaced by its first or last date"
         case .malformedText:
             counted("text is", "texts are") + " not UTF-8; invalid bytes become U+FFFD"
         case .malformedKeys:

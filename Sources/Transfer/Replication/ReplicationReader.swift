@@ -158,7 +158,7 @@ package final class ReplicationReader {
             return
         }
         guard isSnapshot else {
-            throw FormatError("the store has a '\(classSchema.name)' \(key.rawValue) already")
+            throw FormatError("the store already has a '\(classSchema.name)' \(key.rawValue)")
         }
         var named: [String: Value] = [:]
         for (property, value) in zip(classSchema.properties, row) where !property.isPrimary {

@@ -181,7 +181,7 @@ struct SQLitePlanner {
         guard !keys.isEmpty, key(of: table) == nil else { return nil }
         guard keys.count > 1 else {
             notes.append(
-                "the primary key '\(keys[0].name)' of '\(table.name)' became an ordinary property: "
+                "the primary key '\(keys[0].name)' of '\(table.name)' became a regular property: "
                     + "its values are NULL or of types that no primary key has")
             return nil
         }

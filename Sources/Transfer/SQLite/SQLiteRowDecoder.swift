@@ -83,7 +83,7 @@ struct SQLiteRowDecoder {
             guard cell.dates != nil || !SQLiteDates.looksLikeMilliseconds(number) else {
                 throw FormatError(
                     "column '\(row.name(column))' holds \(number), which is beyond the year 5000 in "
-                        + "seconds; add --dates milliseconds, or --dates seconds to take it so")
+                        + "seconds; add --dates milliseconds, or --dates seconds to keep it")
             }
             return SQLiteCell.moment(number, cell.dates)
         case .real:
@@ -93,7 +93,7 @@ struct SQLiteRowDecoder {
             guard importer.options.isRounding else {
                 throw FormatError(
                     "column '\(row.name(column))' holds \(number), which is not a whole number of microseconds; "
-                        + "add --round to take the nearest date")
+                        + "add --round to use the nearest date")
             }
             importer.noteChange()
             return moment

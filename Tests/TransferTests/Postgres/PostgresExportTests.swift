@@ -158,7 +158,7 @@ struct PostgresExportTests {
         _ = try export(store, database.address)
         #expect(
             message { _ = try export(store, database.address) }
-                .contains("a table 'public.Dog' already; add --upsert"))
+                .contains("already has a table 'public.Dog'; add --upsert"))
         try store.write {
             guard let rex = try store.object("Dog", primaryKey: .int(1)),
                 let bo = try store.object("Dog", primaryKey: .int(2))
