@@ -163,7 +163,8 @@ package final class Follower {
             reportFile.writeEachSecond(status)
             guard let message = try messages.next(within: 200) else {
                 guard ContinuousClock.now - lastMessage < .seconds(10) else {
-                    throw ReplicationError.temporary("the stream '\(streamName)' has fallen silent")
+                    throw ReplicationError.temporary(
+                        "the stream '\(streamName)' sends no more messages")
                 }
                 continue
             }
@@ -177,7 +178,7 @@ package final class Follower {
             }
             guard let place = Place(message.reply) else { continue }
             guard place.delivery == delivered + 1 else {
-                throw ReplicationError.temporary("messages were lost on their way")
+                throw ReplicationError.temporary("messages were lost")
             }
             delivered = place.delivery
             try take(message, place, stream)
@@ -214,12 +215,12 @@ package final class Follower {
             if record.sequence > state.last {
                 try checkContinuation(of: record, stream, state)
                 report(
-                    "the stream '\(streamName)' was created again, with commits after those of the store; taking its "
+                    "the stream '\(streamName)' was created again, with commits after those of the store; loading its "
                         + "newest snapshot")
             } else if record.sequence + 1 >= state.first {
                 if try hasPosition(record, stream) { return record.sequence + 1 }
                 report(
-                    "the stream '\(streamName)' has other commits than the store; taking its newest snapshot"
+                    "the stream '\(streamName)' has other commits than the store; loading its newest snapshot"
                 )
             }
         }
@@ -321,7 +322,7 @@ package final class Follower {
             $0.version = version
             $0.commits += 1
         }
-        if since == nil { report("took a snapshot of version \(version)") }
+        if since == nil { report("loaded the snapshot of version \(version)") }
     }
 
     /// The stream does not have the commits after the store's version.
@@ -344,7 +345,7 @@ package final class Follower {
             needsSnapshot = true
             report(
                 "a commit of the stream '\(streamName)' follows version \(since), which the store does not have; "
-                    + "taking the newest snapshot")
+                    + "loading the newest snapshot")
             throw MissingCommits()
         }
     }

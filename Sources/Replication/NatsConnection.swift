@@ -339,7 +339,7 @@ final class NatsConnection {
     }
 
     fileprivate func end(_ subscription: OpaquePointer) {
-        // because: the subscription of a connection that was lost has ended already.
+        // Fails if the connection was lost, which ended the subscription.
         _ = functions.unsubscribe(subscription)
         let old = ended.withLock { ended in
             defer {

@@ -453,7 +453,7 @@ package final class Publisher {
             throw ReplicationError.temporary("NATS: \(JetStream.reason(answer))")
         }
         try checkPublisher(of: try stream.state()?.last ?? 0)
-        throw ReplicationError.temporary("a message was lost on its way to the stream")
+        throw ReplicationError.temporary("the stream has not received a message")
     }
 
     /// Throws `fatal` if another process has published a message.
