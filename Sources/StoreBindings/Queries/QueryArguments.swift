@@ -15,7 +15,8 @@ struct QueryArguments {
             var equal: [(name: String, value: Value)] = []
             for (key, value) in table.pairs {
                 guard let name = key.text else {
-                    throw call.argumentError(2, "the shorthand names properties: { name = value }")
+                    throw call.argumentError(
+                        2, "the shorthand is a table of properties: { name = value }")
                 }
                 guard let property = classSchema.property(named: name), property.isSingle else {
                     equal.append((name, try bridge.plain(value, "the value of '\(name)'")))

@@ -79,7 +79,7 @@ enum ReplicationMethods {
         }
         guard handle.replications.allSatisfy({ !$0.task.isRunning }) else {
             throw StoreError(
-                .invalidArgument, "\(handle.store.title) is replicated already; stop that first")
+                .invalidArgument, "\(handle.store.title) is already replicated; stop that first")
         }
         guard let path = handle.store.path else {
             throw StoreError(

@@ -33,7 +33,7 @@ package struct StoreRights: Sendable, Equatable {
     func checkCount(_ openStores: Int) throws(StoreError) {
         if let maximumCount, openStores >= maximumCount {
             throw StoreError(
-                .limitExceeded, "this script can open at most \(maximumCount) stores at once")
+                .limitExceeded, "this script can have at most \(maximumCount) stores open")
         }
     }
 }

@@ -43,7 +43,7 @@ struct LuaJSON {
             state.makeFunction("__newindex") { _ in
                 throw StoreError(
                     .invalidArgument,
-                    "moonpool.json.empty_object cannot be changed; create a table of your own")
+                    "moonpool.json.empty_object cannot be changed; create a new table")
             })
         let table = state.makeTable()
         table.metatable = metatable
@@ -267,7 +267,7 @@ struct LuaJSON {
         default:
             throw NumberFault(
                 offset: node.tape.offset(node.index),
-                reason: "no type of number holds \(node.text) exactly")
+                reason: "no numeric type can represent \(node.text) exactly")
         }
     }
 

@@ -41,7 +41,7 @@ struct LuaCSVRows {
         if let unknown = given.keys.sorted().first(where: { !names.contains($0) }) {
             throw StoreError(
                 .invalidArgument,
-                "a type is given for '\(unknown)', which is not in the file"
+                "'types' contains '\(unknown)', which is not in the file"
                     + NearestName.hint(for: unknown, among: names))
         }
         types = names.map { given[$0] }

@@ -164,7 +164,7 @@ final class DateClass: LuaLiveClass {
         guard table.pairs.count == 1 else {
             throw call.argumentError(
                 1,
-                "'microseconds' counts from 1970 and takes no other field; use 'microsecond' with the others"
+                "'microseconds' counts from 1970 and excludes the other fields; use 'microsecond' with them"
             )
         }
         return Timestamp(microseconds: count)
