@@ -114,7 +114,7 @@ import Testing
         let undo = try shop.migrate("undo")
         #expect(
             undo.lines.first
-                == "'\(shop.store)' is as it was before the last migration was taken back, from "
+                == "'\(shop.store)' has the state before the last migration was reverted, from "
                 + "\(shop.store).backup-2")
         #expect(try shop.value("store:object('Person', 2).name") == "F2 L2")
         #expect(try shop.migrate("down", "--backup").exitCode == 0)
@@ -137,7 +137,7 @@ import Testing
         let down = try shop.migrate("down", "--no-backup")
         #expect(down.error == "")
         #expect(down.exitCode == 0)
-        #expect(down.lines.first?.hasPrefix("0002 names  taken back in ") == true)
+        #expect(down.lines.first?.hasPrefix("0002 names  reverted in ") == true)
         #expect(try shop.value("store:object('Person', 3).last") == "L3")
         #expect(try shop.value("store.schema_version") == "1")
         #expect(try shop.migrate("status").lines.last == "2 pending, schema version 1")

@@ -167,7 +167,7 @@ import Testing
         #expect(try shop.migrate("up").exitCode == 0)
         let below = try shop.migrate("up", "--to", "1")
         #expect(below.exitCode == 1)
-        #expect(below.error.contains("is at migration 3 already"))
+        #expect(below.error.contains("is already at migration 3"))
     }
 
     @Test func `a store with a higher schema version is an error`() throws {

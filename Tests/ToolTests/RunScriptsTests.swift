@@ -80,7 +80,7 @@ import Testing
                 """)
         #expect(outcome.exitCode == code)
         #expect(
-            outcome.error.contains("worker 'stuck' is still inside native code and was left behind")
+            outcome.error.contains("worker 'stuck' is still inside native code and was abandoned")
         )
     }
 
@@ -185,7 +185,7 @@ import Testing
         #expect(unknown.exitCode == 1)
         #expect(
             unknown.error
-                == "moonpool: no script is called 'third'; running scripts: first, second\n")
+                == "moonpool: unknown script 'third'; running scripts: first, second\n")
         _ = try Tool.run(["attach", socket, "--script", "first", "-e", "moonpool.stop()"])
         var left = try ask(["--script", "first"])
         while left.exitCode == 0 { left = try ask(["--script", "first"]) }

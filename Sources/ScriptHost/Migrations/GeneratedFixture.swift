@@ -153,8 +153,8 @@ struct StoreContents {
         return places.min { $0.description < $1.description }.map { place in
             switch (values[place], other.values[place]) {
             case (let old?, let new?): "\(place) was \(old) and is \(new)"
-            case (let old?, nil): "\(place) was \(old) and is gone"
-            default: "\(place) was not there before"
+            case (let old?, nil): "\(place) was \(old) and is missing"
+            default: "\(place) did not exist before"
             }
         }
     }

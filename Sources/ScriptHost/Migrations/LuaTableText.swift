@@ -9,7 +9,7 @@ enum LuaTableText {
         guard let range = range(of: key, in: source) else {
             throw StoreError(
                 .invalidArgument,
-                "the file has no '\(key) = …' in the table that it returns; edit it by hand")
+                "the file has no '\(key) = …' in the table that it returns; edit it manually")
         }
         return source.replacingCharacters(in: range, with: value)
     }

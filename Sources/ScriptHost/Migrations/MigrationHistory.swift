@@ -175,7 +175,7 @@ extension MigrationHistory.Problem {
                 + "applied; revert that, or accept it with moonpool migrate repair"
         case .skipped(let file, let last):
             return
-                "'\(file.path)' was never applied, and migration \(last) was; move it behind the others with "
+                "'\(file.path)' was never applied, and migration \(last) was; move it after the others with "
                 + "moonpool migrate merge \(file.fileName)"
         case .squashed(let file, let last):
             return
@@ -190,7 +190,7 @@ extension MigrationHistory.Problem {
                 "the store has schema version \(version), and '\(file.fileName)' leads to \(file.number): a program "
                 + "has migrated it; record that with moonpool migrate baseline"
         case .otherSchema(let differences, let file):
-            return "the schema was changed by hand; to be that of '\(file.fileName)', "
+            return "the schema was changed outside of the migrations; to match '\(file.fileName)', "
                 + differences.map(\.description).joined(separator: ", ")
                 + "; adopt the change with moonpool migrate repair"
         }

@@ -66,7 +66,7 @@ extension MigrationRunner {
     ) -> StoreError {
         if standing.lastNumber > 0, number <= standing.lastNumber {
             return StoreError(
-                .invalidArgument, "'\(store)' is at migration \(standing.lastNumber) already")
+                .invalidArgument, "'\(store)' is already at migration \(standing.lastNumber)")
         }
         let reason =
             target == nil
@@ -85,6 +85,6 @@ extension MigrationRunner {
             .migrationNeeded,
             "'\(store)' does not have the schema of '\(script.file.fileName)': "
                 + differences.map(\.description).joined(separator: ", ")
-                + "; up runs the migrations that it lacks")
+                + "; up runs the missing migrations")
     }
 }

@@ -48,7 +48,7 @@ extension MigrationRunner {
             else {
                 throw StoreError(
                     .invalidArgument,
-                    "'\(store)' is at migration \(last.number); take it back to a lower one that was applied, or "
+                    "'\(store)' is at migration \(last.number); revert it to a lower applied one, or "
                         + "to 0")
             }
             let due = try applied.filter { $0.number > target }

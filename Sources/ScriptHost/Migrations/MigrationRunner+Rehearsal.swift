@@ -70,7 +70,7 @@ extension MigrationRunner {
         }
         findings += directory.strayTests.map {
             MigrationFinding(
-                .test, "'\($0)' is the test of no migration of '\(directory.path)'",
+                .test, "'\($0)' does not belong to a migration of '\(directory.path)'",
                 path: MigrationListing.path($0, in: directory.path))
         }
         state.problems += findings.filter { $0.kind == .test }.map(\.message)

@@ -21,7 +21,7 @@ extension MigrationRunner {
                 guard let file = applied.file else {
                     kept.remove(index)
                     steps.append(
-                        "remove migration \(applied.entry.number) (\(applied.entry.name)), whose file is gone, from the "
+                        "remove migration \(applied.entry.number) (\(applied.entry.name)), whose file was removed, from the "
                             + "record")
                     continue
                 }
@@ -33,9 +33,10 @@ extension MigrationRunner {
             }
             for problem in standing.problems {
                 switch problem {
-                case .edited(_, let file): steps.append("accept '\(file.fileName)' as it is now")
+                case .edited(_, let file): steps.append("accept the current '\(file.fileName)'")
                 case .editedHelper(_, let file, let helper):
-                    steps.append("accept '\(helper)', which '\(file.fileName)' loads, as it is now")
+                    steps.append(
+                        "accept '\(helper)', which '\(file.fileName)' loads, in its current form")
                 case .squashed(let file, _), .skipped(let file, _):
                     throw StoreError(
                         .invalidArgument,

@@ -126,13 +126,13 @@ extension MigrationRunner {
         guard let name = log.backupOfDown ?? entry?.backup else {
             throw StoreError(
                 .invalidArgument,
-                "no backup was made when '\(store)' was migrated; down takes the last migration back if it has a "
+                "no backup was made when '\(store)' was migrated; down reverts the last migration if it has a "
                     + "'down' function"
             )
         }
         let backup = Self.path(name, beside: store)
         guard ProcessServices.size(of: backup) != nil else {
-            throw StoreError(.invalidArgument, "the backup '\(backup)' does not exist any more")
+            throw StoreError(.invalidArgument, "the backup '\(backup)' no longer exists")
         }
         try StoreFiles.backup(backup, to: candidate)
         let undone =

@@ -148,7 +148,7 @@ package final class MigrationRunner {
         if target < standing.lastNumber {
             throw StoreError(
                 .invalidArgument,
-                "'\(store)' is at migration \(standing.lastNumber) already; down --to takes migrations back, "
+                "'\(store)' is already at migration \(standing.lastNumber); down --to reverts migrations, "
                     + "undo restores the last backup")
         }
     }

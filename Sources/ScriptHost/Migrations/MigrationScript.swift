@@ -87,7 +87,7 @@ struct MigrationScript {
         for classSchema in schema where drops.contains(classSchema.name) {
             throw StoreError(
                 .invalidSchema,
-                "drops names class '\(classSchema.name)', which the schema still declares")
+                "drops contains class '\(classSchema.name)', which the schema still declares")
         }
     }
 

@@ -74,7 +74,7 @@ package struct MigrationTestRun {
             Outcome(
                 file: nil, path: MigrationListing.path(name, in: directory.path), name: nil,
                 hasFixture: true,
-                message: "'\(name)' is the test of no migration of '\(directory.path)'")
+                message: "'\(name)' does not belong to a migration of '\(directory.path)'")
         }
         for file in directory.files {
             let path = file.testPath
@@ -92,7 +92,7 @@ package struct MigrationTestRun {
                 outcomes.append(
                     Outcome(
                         file: file, path: path, name: nil, hasFixture: true,
-                        message: "'\(path)' has no test in it"))
+                        message: "'\(path)' does not contain a test"))
             }
             for fixture in cases {
                 let name = fixture["name"].text
@@ -246,7 +246,7 @@ package struct MigrationTestRun {
             guard let difference = before.difference(to: after, except: lost) else { return nil }
             throw StoreError(
                 .invalidArgument,
-                "after up and down, \(difference); change down, or declare what it cannot bring back with "
+                "after up and down, \(difference); change down, or declare the values that it cannot restore with "
                     + "down_drops")
         }
     }

@@ -49,7 +49,7 @@ package enum MigrationText {
 
     /// Returns the lines of a report of `down`.
     package static func down(_ report: MigrationRunner.DownReport) -> [String] {
-        report.undone.flatMap { migration($0, verb: "taken back") }
+        report.undone.flatMap { migration($0, verb: "reverted") }
     }
 
     /// Returns the lines of a report of `undo`.
@@ -57,11 +57,11 @@ package enum MigrationText {
         let numbers = report.undone.map { "\($0)" }
         let moment =
             switch numbers.count {
-            case 0: "the last migration was taken back"
+            case 0: "the last migration was reverted"
             case 1: "migration \(numbers[0])"
             default: "migrations \(numbers[0]) to \(numbers[numbers.count - 1])"
             }
-        var lines = ["'\(report.store)' is as it was before \(moment), from \(report.restored)"]
+        var lines = ["'\(report.store)' has the state before \(moment), from \(report.restored)"]
         switch report.laterCommits {
         case .kept(let writes) where writes.commits > 0:
             lines.append(
@@ -92,7 +92,7 @@ package enum MigrationText {
                 "not kept: \(count(report.commitsBetween, "commits")) made while the migrations ran"
             )
         }
-        return lines + ["the store as it was until now is kept in \(report.kept)"]
+        return lines + ["the previous store is kept in \(report.kept)"]
     }
 
     /// Returns the lines of a report of `baseline`.
@@ -124,7 +124,7 @@ package enum MigrationText {
 
     /// Returns the lines of findings of the linter.
     package static func findings(_ findings: [SchemaLint.Finding]) -> [String] {
-        guard !findings.isEmpty else { return ["the change loses and breaks nothing"] }
+        guard !findings.isEmpty else { return ["the change does not lose or break data"] }
         return findings.flatMap { finding in
             var lines = ["\(finding.rule.rawValue): \(finding.message)"]
             if !finding.objects.isEmpty {

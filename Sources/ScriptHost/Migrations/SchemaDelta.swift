@@ -93,7 +93,7 @@ struct SchemaDelta {
     private func conflict(_ what: String) -> StoreError {
         StoreError(
             .invalidSchema,
-            "the branches do not merge: \(what); edit one of the two migrations by hand")
+            "the branches do not merge: \(what); edit one of the two migrations")
     }
 
     private static func find(_ name: String, _ classes: [ClassSchema]) -> ClassSchema? {

@@ -43,7 +43,7 @@ extension SchemaPlan {
         case .adoption(let parent):
             lines += [
                 "-- Adopts the changes that were made to \(name) outside of the migrations. Other stores receive them when",
-                "-- this is applied: review what becomes of their values.",
+                "-- this is applied: review the effect on their values.",
                 "return {",
                 "  parent = \(LuaLiteral.string(parent)),",
                 "  adopts = \(LuaLiteral.string(name)),",
@@ -128,7 +128,7 @@ extension SchemaPlan {
             lines.append(
                 differences.isEmpty
                     ? "-- The schema does not change."
-                    : "-- Nothing to do beyond the schema: values are kept, and converted where that is exact."
+                    : "-- Nothing to do beyond the schema: values are kept, and converted if the conversion is exact."
             )
         }
         return lines
@@ -139,7 +139,9 @@ extension SchemaPlan {
         guard !differences.isEmpty else { return [] }
         var lines = renames.reversed().map { $0.candidate.reverseCall }
         lines += fills(Fill.down)
-        for place in drops(isDelta: false) { lines.append("-- The values of '\(place)' are gone.") }
+        for place in drops(isDelta: false) {
+            lines.append("-- The values of '\(place)' were dropped.")
+        }
         return lines.isEmpty ? ["-- Nothing to do beyond the schema."] : lines
     }
 
@@ -193,7 +195,7 @@ extension SchemaPlan {
                     let field = LuaLiteral.field(property.name)
                     fill.lines.append(
                         "if new\(field) == nil then error(tostring(old) .. \": "
-                            + "\(name).\(property.name) is required\") end  -- or give it a value here"
+                            + "\(name).\(property.name) is required\") end  -- or set a value here"
                     )
                 }
             case (.propertyAdded(let name, let property), .up)
@@ -206,7 +208,7 @@ extension SchemaPlan {
                     $0.lines.append(
                         "new\(field) = \(value ?? PropertyConversion.zero(property))"
                             + (property.isPrimary
-                                ? "  -- the primary key: a value of its own for each object"
+                                ? "  -- the primary key: a different value for each object"
                                 : "  -- new and required (\(property.typeName)): which value?"))
                 }
             default: break
@@ -243,7 +245,7 @@ struct PropertyConversion {
             }
             if new.type == .string, ![.object, .mixed, .data].contains(old.type) { return nil }
             return [
-                "error(tostring(old) .. \": decide what becomes of '\(old.name)' (\(change))\")"
+                "error(tostring(old) .. \": decide how to convert '\(old.name)' (\(change))\")"
             ]
         }
         let failure =
@@ -321,7 +323,7 @@ struct PropertyConversion {
         if old.collection == new.collection, new.type == old.type, new.target == old.target {
             return nil
         }
-        return ["error(tostring(old) .. \": decide what becomes of '\(old.name)' (\(change))\")"]
+        return ["error(tostring(old) .. \": decide how to convert '\(old.name)' (\(change))\")"]
     }
 
     /// Returns the code that assigns a different key to each object by counting.

@@ -83,8 +83,8 @@ final class Worker {
         if let store = context.openStores.first(where: \.isInWrite) {
             throw StoreError(
                 .alreadyInWrite,
-                "join inside the write transaction of \(store.title) would wait for "
-                    + "ever for a worker that writes; commit or cancel it first")
+                "join inside the write transaction of \(store.title) would wait "
+                    + "forever for a worker that writes; commit or cancel it first")
         }
         try context.wait(for: timeout) { status != nil }
         return status != nil

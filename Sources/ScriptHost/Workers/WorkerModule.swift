@@ -150,7 +150,7 @@ extension ScriptContext {
                 configuration.report(
                     ScriptReport(
                         hint:
-                            "worker '\(worker.title)' is still inside native code and was left behind",
+                            "worker '\(worker.title)' is still inside native code and was abandoned",
                         program: configuration.programName))
             }
         }
