@@ -162,7 +162,7 @@ import Testing
         ])
         let text = SchemaDocument(schema).text(as: .luals)
         for line in [
-            "-- 'userdata' is left out: LuaLS has a type of that name.",
+            "-- 'userdata' is omitted: LuaLS has a type with this name.",
             "---@field [\"private\"] integer int", "---@field [\"while\"] boolean bool",
             "---@field self Odd? Odd", "---@field [\"länge\"] moonpool.Map<moonpool.Date?> date?{}",
         ] { #expect(text.contains(line + "\n"), "\(line)") }

@@ -4,7 +4,7 @@ extension Catalogue {
         "moonpool", "moonpool", "The module: opens stores, creates values, runs timers.")
     /// The globals that exist only at the prompt.
     package static let prompt = CatalogueType(
-        "prompt", "Prompt", "Globals that exist at the prompt only.")
+        "prompt", "Prompt", "Globals that exist only at the prompt.")
     static let json = CatalogueType(
         "moonpool.json", "json", "Reads and writes JSON, strictly by RFC 8259.")
     static let csv = CatalogueType(

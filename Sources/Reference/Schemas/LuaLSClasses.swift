@@ -20,7 +20,7 @@ struct LuaLSClasses {
             text += "\n"
             text +=
                 Self.reservedTypes.contains(classSchema.name)
-                ? "-- '\(classSchema.name)' is left out: LuaLS has a type of that name.\n"
+                ? "-- '\(classSchema.name)' is omitted: LuaLS has a type with this name.\n"
                 : Self.declaration(classSchema)
         }
         return text

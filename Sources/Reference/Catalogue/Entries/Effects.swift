@@ -4,7 +4,7 @@ extension Catalogue {
         .function(
             "effect", of: moonpool,
             ["(body: fun(): (fun()?), options?: {name: string?}): Token"],
-            "Runs a function now, and again after each commit that changes something that it read: properties, collections, "
+            "Runs a function immediately, and again after each commit that changes data that it has read: properties, collections, "
                 + "results, aggregates. It lasts until dispose or the end of the script. A function that it returns runs before the "
                 + "next run and at the end.",
             errors: [.alreadyInWrite, .invalidArgument],

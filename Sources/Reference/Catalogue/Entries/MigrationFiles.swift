@@ -69,7 +69,7 @@ extension Catalogue {
             """),
         ran(
             "repair", "(store: string, options: {dir: string, dry_run: boolean?}): table",
-            "Brings the record of a store and the files of the folder together again, without removing values.",
+            "Corrects differences between the record of a store and the files of the folder, without removing values.",
             """
             moonpool.migrate.up("farm.moonpool", { dir = "." })
             print(#moonpool.migrate.repair("farm.moonpool", { dir = "." }).steps)  --> 0

@@ -46,7 +46,7 @@ extension Catalogue {
                 """),
         .function(
             "data", of: moonpool, ["(bytes: string): Data"],
-            "Creates a data value from bytes, for places without a declared type such as query arguments.",
+            "Creates a data value from bytes, for values without a declared type such as query arguments.",
             errors: [.invalidArgument],
             example: """
                 print(#moonpool.data("\\0\\255"))  --> 2

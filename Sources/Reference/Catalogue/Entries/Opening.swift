@@ -32,7 +32,7 @@ extension Catalogue {
             "Migrates a file that has a lower schema version."),
         .field(
             "drops", of: [openOptions], "string[]?",
-            "What the migration may lose: properties as Class.property, and names of classes."),
+            "Data that the migration can lose: properties as Class.property, and names of classes."),
         .field(
             "migrations", of: [openOptions], "string?",
             "The folder of numbered migrations that are applied before the store is opened."),

@@ -19,7 +19,7 @@ extension Catalogue {
         .method(
             "follow", of: [store], ["(options: FollowOptions): Replication"],
             """
-            Makes the store follow a stream, on a thread of its own, until the store is closed. Observers are notified of each \
+            Makes the store follow a stream, on a separate thread, until the store is closed. Observers are notified of each \
             commit of the publisher; other writes to the store raise read_only. The store must not have objects of its own.
             """,
             errors: [.invalidArgument, .alreadyInWrite, .readOnly, .closed],
@@ -88,14 +88,15 @@ extension Catalogue {
             "A file with the key of tls_cert."),
         .field(
             "replicas", of: [publishOptions], "integer?",
-            "How many servers of a cluster keep the stream, if it is created. Default: 1."),
+            "The number of servers of a cluster that store the stream, if it is created. Default: 1."
+        ),
         .field(
             "snapshot_every", of: [publishOptions], "integer?",
             "The number of commits after which another snapshot is published. Default: 100000."),
         .field(
             "acknowledged", of: [publishOptions], "boolean?",
             """
-            Makes each write of the script wait until the stream holds it; after half a minute the write raises \
+            Makes each write of the script wait until the stream contains it; after half a minute the write raises \
             limit_exceeded, and remains committed.
             """),
     ]
@@ -105,7 +106,7 @@ extension Catalogue {
         .field("stream", of: [replication], "string", "The stream that is published or followed."),
         .field(
             "is_running", of: [replication], "boolean",
-            "Whether publishing or following continues, even if no server can be reached at the moment."
+            "Whether publishing or following continues; also true if no server can currently be reached."
         ),
         .field("is_connected", of: [replication], "boolean", "Whether a server is connected."),
         .field(

@@ -6,8 +6,8 @@ extension Catalogue {
         .function(
             "serve", of: moonpool, ["(options: ServeOptions): Service"],
             """
-            Answers the requests to a subject of NATS: the reply is what the handler returns, as JSON. Requests are handled on the \
-            script's event loop, one at a time. A service keeps the script running. An error of the handler travels back with its code.
+            Replies to the requests of a NATS subject with the result of the handler, as JSON. Requests are handled on the \
+            script's event loop, one at a time. A service keeps the script running. An error of the handler is sent with its code.
             """,
             errors: [.invalidArgument, .unavailable, .limitExceeded],
             example: """
@@ -57,7 +57,7 @@ extension Catalogue {
             "The value to send: any value that JSON can represent, also objects and collections."),
         .field(
             "timeout", of: [requestOptions], "number?",
-            "How many seconds to wait for the reply. Default: 5."),
+            "The time limit for the reply in seconds. Default: 5."),
         .field("subject", of: [serviceRequest], "string", "The subject that the requester used."),
         .field(
             "body", of: [serviceRequest], "any", "The value that the requester sent; nil if none."),

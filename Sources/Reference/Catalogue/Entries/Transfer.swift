@@ -72,7 +72,7 @@ extension Catalogue {
             "With upsert, keeps the old value where a CSV field is empty, instead of setting nil."),
         .field(
             "map", of: [importOptions], "table<string, string>?",
-            "The property of each field; an empty property leaves the field out."),
+            "The property of each field; an empty property omits the field."),
         .field(
             "types", of: [importOptions, csvOptions], "table<string, string>?",
             "The types of fields, as in a schema; a value that does not fit is an error."),
@@ -92,15 +92,16 @@ extension Catalogue {
             "skip_bad", of: [importOptions], "string?",
             "Skips invalid rows and writes them, as they were, to this file; the reasons go to FILE.reasons.jsonl."
         ),
-        .field("batch", of: [importOptions], "integer?", "Commits every so many rows."),
+        .field(
+            "batch", of: [importOptions], "integer?", "Commits after each batch of this many rows."),
         .field(
             "round", of: [importOptions], "boolean?",
             "Rounds values with more digits than their type holds, and counts them, instead of failing."
         ),
-        .field("dry_run", of: [importOptions], "boolean?", "Does everything but the commit."),
+        .field("dry_run", of: [importOptions], "boolean?", "Does everything except the commit."),
         .field(
             "quote", of: [importOptions, csvOptions], "(string|false)?",
-            "The quote of CSV fields; false where quotes have no meaning."),
+            "The quote of CSV fields; false to treat quotes as text."),
         .field(
             "no_header", of: [importOptions, csvOptions], "boolean?",
             "Whether the first CSV record is data; the fields are called column_1, column_2 and so on."
@@ -110,14 +111,14 @@ extension Catalogue {
             "The number of lines to skip before the CSV header."),
         .field(
             "null", of: [importOptions, csvOptions], "(string|string[])?",
-            "Unquoted CSV fields that mean nil, besides the empty field."),
+            "Unquoted CSV fields that are imported as nil, in addition to empty fields."),
         .field(
             "key", of: [importOptions], "(string|table<string, string>)?",
             "Key of a Realm file: 128 hexadecimal digits, Base64 or @FILE; for PostgreSQL, the column that identifies objects."
         ),
         .field(
             "rescue", of: [importOptions], "boolean?",
-            "Reads what can be read of a damaged Realm file; the notes name the rest."),
+            "Reads the readable part of a damaged Realm file; the notes list the rest."),
         .field(
             "dotnet_guids", of: [importOptions], "boolean?",
             "Swaps the byte order of UUIDs that .NET wrote to a Realm file until 2022."),
@@ -140,7 +141,7 @@ extension Catalogue {
             "The properties of the classes that were created, in the form of a schema."),
         .field(
             "notes", of: [importReport], "string[]",
-            "Decisions that may surprise, and what a store has no counterpart for."),
+            "Changes that can be unexpected, and features without a counterpart in a store."),
     ]
 
     private static let jsonFunctions: [CatalogueEntry] = [
@@ -168,7 +169,7 @@ extension Catalogue {
                 """),
         .field(
             "empty_object", of: [json], "table",
-            "A value that encode writes as {}; an empty object that decode returns is equal to it.",
+            "A value that encode writes as {}. Empty objects from decode are equal to it.",
             example: """
                 print(moonpool.json.encode { a = moonpool.json.empty_object, b = {} })  --> {"a":{},"b":[]}
                 print(moonpool.json.decode("{}") == moonpool.json.empty_object)  --> true

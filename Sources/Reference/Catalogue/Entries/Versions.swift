@@ -93,11 +93,11 @@ extension Catalogue {
                 """),
         .field(
             "snapshot", of: [recordOptions], "boolean?",
-            "Begins with all objects, so that a replay into an empty store makes a copy. Default: false."
+            "Begins with all objects, so that a replay into an empty store creates a copy. Default: false."
         ),
         .field(
             "old_values", of: [recordOptions], "boolean?",
-            "Records also the values before a change. Default: true."),
+            "Also records the values before a change. Default: true."),
         .method(
             "stop", of: [recording], ["()"], "Stops the recording.",
             example: """
