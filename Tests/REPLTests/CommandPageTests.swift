@@ -18,7 +18,7 @@ import Testing
             let call = ".\(command.name)\(usage)".replacing("|", with: "\\|")
             return "| `\(call)` | \(command.summary) |\n"
         }
-        return "| command | what it does |\n|---|---|\n" + rows.joined()
+        return "| command | description |\n|---|---|\n" + rows.joined()
     }
 
     @Test func `the page's table matches the declarations; scripts/reference regenerates it`()

@@ -66,7 +66,7 @@ import Testing
         try write(kennel("'two'", more: mistake))
         let text = try session.run(".reload kennel")
         #expect(text.contains("kennel.lua:5:"), "\(text)")
-        #expect(text.hasSuffix("kennel is as it was, with its observers"), "\(text)")
+        #expect(text.hasSuffix("kennel is unchanged, with its observers"), "\(text)")
         #expect(try observers() == 1)
         #expect(try session.with { $0.context.activeTimers.count } == 1)
         #expect(try session.run("add()") == "one update")
@@ -157,7 +157,7 @@ import Testing
         #expect(try session.run("add()") == "the second update")
         // An invalid file is reported once, regardless of other changes in its folder.
         try write("x = = 1")
-        try session.wait(forShown: "kennel is as it was, with its observers")
+        try session.wait(forShown: "kennel is unchanged, with its observers")
         _ = try session.run("1")
         try write("return {}", to: "other.lua")
         _ = try session.run("require 'other'")

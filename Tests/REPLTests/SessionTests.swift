@@ -132,7 +132,7 @@ import Testing
         #expect(try session.run("#store:objects 'Dog'") == "0")
         #expect(try session.run(".redo").contains("nothing to redo"))
         _ = try session.run(".begin")
-        #expect(try session.run(".undo").contains("open already"))
+        #expect(try session.run(".undo").contains("is already open"))
         _ = try session.run(".rollback")
     }
 

@@ -65,7 +65,7 @@ import Testing
                 && refused.hasSuffix(".goto returns to the newest version"))
         #expect(try session.run(".goto 5").contains("newest version, 5"))
         #expect(try session.prompt().contains(" v5> "))
-        #expect(try session.run(".goto").contains("newest version already"))
+        #expect(try session.run(".goto").contains("already shows the newest version"))
         _ = try session.run(".goto 4")
         _ = try session.run("store = store:thaw()")
         #expect(try session.prompt().contains(" v5> "))
@@ -89,7 +89,7 @@ import Testing
         #expect(try session.run(".undo 99").contains("no version 99 yet"))
         #expect(try session.run(".undo 2").contains("which is not reversible"))
         let version = try session.run("store.version")
-        #expect(try session.run(".undo \(version)").contains("shows version \(version) already"))
+        #expect(try session.run(".undo \(version)").contains("already shows version \(version)"))
     }
 
     @Test func `The reason of a call is a tree from the commit to the rows`() throws {
@@ -117,7 +117,7 @@ import Testing
         let filtered = try session.run(".whynot old Dog 3")
         #expect(filtered.contains("✗ filter    age > 5   age is 3"), "\(filtered)")
         #expect(filtered.contains("✓ filter    name != \"x\""))
-        #expect(filtered.hasSuffix("To be called: age > 5 must hold."))
+        #expect(filtered.hasSuffix("To be called: age > 5 must be true."))
         _ = try session.run("store:write(function() rex.name = 'Rex' end) store:refresh()")
         let uncovered = try session.run(".whynot 1 rex")
         #expect(

@@ -104,7 +104,7 @@ import Testing
         #expect(outcome.exitCode == 1)
         #expect(
             outcome.error
-                == "moonpool: nothing listens at '\(script.socket)' any more: that moonpool has ended\n"
+                == "moonpool: no process listens at '\(script.socket)': it has ended\n"
         )
         let third = try Tool.run(["--attachable=" + script.socket, "-e", "print 'ran'"])
         #expect(third.output == "ran\n", "\(third.error)")

@@ -30,7 +30,7 @@ struct AttachChoice: Sendable {
         let number = Int(wanted).flatMap { scripts.indices.contains($0 - 1) ? $0 - 1 : nil }
         let index = scripts.firstIndex { $0.name == wanted } ?? number
         guard let index else {
-            throw NoScript(reason: "no script is called '\(wanted)'; \(runningNames)")
+            throw NoScript(reason: "unknown script '\(wanted)'; \(runningNames)")
         }
         guard !scripts[index].script.hasEnded else {
             throw NoScript(reason: "'\(wanted)' has ended; \(runningNames)")
@@ -42,6 +42,6 @@ struct AttachChoice: Sendable {
 
     private var runningNames: String {
         running.isEmpty
-            ? "no script runs any more" : "running scripts: \(running.joined(separator: ", "))"
+            ? "all scripts have ended" : "running scripts: \(running.joined(separator: ", "))"
     }
 }

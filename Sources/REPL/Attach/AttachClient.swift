@@ -38,9 +38,9 @@ package final class AttachClient {
 
     private static func explanation(of error: LoopError, _ path: String) -> String {
         switch error.number {
-        case LoopError.refused: "nothing listens at '\(path)' any more: that moonpool has ended"
+        case LoopError.refused: "no process listens at '\(path)': it has ended"
         case LoopError.missing:
-            "there is no '\(path)'; a moonpool can be attached to when it was started with --attachable"
+            "'\(path)' does not exist; start the process with --attachable"
         case LoopError.notPermitted: "'\(path)' belongs to another user"
         default: "\(error)"
         }

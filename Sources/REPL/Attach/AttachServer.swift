@@ -46,7 +46,7 @@ package final class AttachServer: Sendable {
         let number = connections.add(1, ordering: .relaxed).newValue
         guard number <= Self.mostConnections else {
             connections.subtract(1, ordering: .relaxed)
-            return refuse("too many are attached already")
+            return refuse("too many clients are attached")
         }
         do throws(LoopError) {
             _ = try LoopThread(name: "attached") { _ in
@@ -79,7 +79,7 @@ private final class AttachConnection: Sendable {
             let bytes = socket.read()
             if bytes.isEmpty { return }
             guard let frames = try? reader.take(bytes) else {
-                return Self.end(socket, "that was not understood")
+                return Self.end(socket, "the request is not valid")
             }
             for frame in frames {
                 switch (frame.kind, chosen) {
@@ -99,7 +99,7 @@ private final class AttachConnection: Sendable {
                 case (.entry, let script?): run(frame.text, script)
                 case (.stop, let script?): script.stopHandler()
                 case (.complete, let script?): complete(frame.text, script)
-                default: return Self.end(socket, "that was not understood")
+                default: return Self.end(socket, "the request is not valid")
                 }
             }
         }

@@ -14,12 +14,12 @@ extension MetaCommand {
         },
         MetaCommand(
             "diff", "[A [B]]",
-            "Show what the last commit changed, what changed since version A, or between A and B.",
+            "Show the changes of the last commit, since version A, or between A and B.",
             argument: .number, isPaged: true
         ) { session, text in try session.writeDifference(text) },
         MetaCommand(
             "goto", "[VERSION]",
-            "Show the store as it was at a version: `store` reads that version. Without a version, return to the newest.",
+            "Show an earlier version: `store` reads that version. Without a version, return to the newest one.",
             argument: .number
         ) { session, text in
             guard !text.isEmpty else { return try session.returnToPresent() }
@@ -30,7 +30,7 @@ extension MetaCommand {
         },
         MetaCommand(
             "undo", "[VERSION]",
-            "Reverse the last transaction, or bring back the state of a version, in a new transaction.",
+            "Reverse the last transaction, or restore the state of a version, in a new transaction.",
             argument: .number, code: "store:undo()"
         ) { session, text in
             let store = try session.requireLiveStore().store

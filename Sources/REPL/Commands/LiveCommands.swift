@@ -18,9 +18,9 @@ extension MetaCommand {
         MetaCommand(
             "observers", "[live]",
             """
-            List the observers, their cost and their source location; live: update until Ctrl-C, and mark those that are \
-            called with ●. Last, mean and longest are \
-            the times of the function (running: it has not returned); finding is the average time to compute a change.
+            List the observers with their cost and source location. live: update the list until Ctrl-C, and mark called \
+            observers with ●. Columns: last, mean and longest are durations of the function (running: it has not \
+            returned), and finding is the average time to compute a change.
             """,
             argument: .words(["live"])
         ) { session, argument in

@@ -36,7 +36,7 @@ extension MetaCommand {
                 [["class", "objects", "bytes", "properties"]] + rows, numeric: [1, 2])
         },
         MetaCommand(
-            "explain", "QUERY", "Describe how a query runs and what observing it costs.",
+            "explain", "QUERY", "Describe the plan of a query and the cost of observing it.",
             argument: .query
         ) { session, text in
             guard !text.isEmpty else {
@@ -59,7 +59,7 @@ extension MetaCommand {
         },
         MetaCommand(
             "replication", "",
-            "Show what the store publishes or follows, and its progress."
+            "Show the replication of the store and its progress."
         ) { session, _ in
             let store = try session.requireStore().store
             guard let report = try ReplicationReport.read(store) else {

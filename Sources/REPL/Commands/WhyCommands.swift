@@ -8,7 +8,7 @@ extension MetaCommand {
     static let reasons: [MetaCommand] = [
         MetaCommand(
             "why", "N",
-            "Show what the last call of an observer was for, as a tree from the commit to the rows.",
+            "Show the reason of an observer's last call, as a tree from the commit to the rows.",
             argument: .number, isPaged: true
         ) { session, text in try session.writeReason(text) },
         MetaCommand(
@@ -49,7 +49,7 @@ extension Session {
     private func noObserver(_ text: String) -> CommandError {
         let tokens = context.storeModule.activeTokens
         if let ended = seenObservers[text] {
-            return CommandError("\(ended) has ended, so nothing calls it any more; observe again")
+            return CommandError("\(ended) has ended and receives no more calls; observe again")
         }
         guard !tokens.isEmpty else {
             return CommandError("there are no observers; register one with results:observe(fn)")
@@ -196,10 +196,10 @@ extension Session {
                 "\($0.path) is \(texts.text($0.value, object.source.view))"
             }
             add(condition.holds, "filter", condition.text, values.joined(separator: ", "))
-            if !condition.holds { remedies.append("\(condition.text) must hold") }
+            if !condition.holds { remedies.append("\(condition.text) must be true") }
         }
         if coverage.isCutOff {
-            add(false, "limit", "the object matches, but limit or distinct leaves it out")
+            add(false, "limit", "the object matches, but limit or distinct excludes it")
             remedies.append("it must come before the limit")
         }
         let changed = lastChange(of: object, handle)
@@ -231,7 +231,7 @@ extension Session {
         case .debounce(let time)?:
             add(
                 !coverage.isHolding, "debounce",
-                "it waits until nothing has changed for \(Self.text(of: time))")
+                "it waits for a time without changes: \(Self.text(of: time))")
             if coverage.isHolding { remedies.append("a call is pending") }
         case .throttle(let time)?:
             add(!coverage.isHolding, "throttle", "at most one call in \(Self.text(of: time))")
@@ -245,7 +245,7 @@ extension Session {
         for line in lines { write(line + "\n") }
         write(
             remedies.isEmpty
-                ? "Nothing keeps it from being called when the object changes; its last call was for version "
+                ? "It is called when the object changes; its last call was for version "
                     + "\(token.reason.map { "\($0.version)" } ?? "none yet").\n"
                 : "To be called: \(remedies.joined(separator: "; ")).\n")
     }
@@ -263,7 +263,7 @@ extension Session {
             "\(token.title) runs when one of its reads changes: \(names.joined(separator: ", "))\n")
         write(
             own.isEmpty
-                ? "It reads nothing of \(object.classSchema.name), so \(label) cannot make it run.\n"
+                ? "It does not read \(object.classSchema.name), so \(label) cannot make it run.\n"
                 : "Of \(object.classSchema.name) it reads \(own.joined(separator: ", ")); a change to an equal value does not count.\n"
         )
     }

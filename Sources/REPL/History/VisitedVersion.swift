@@ -31,7 +31,7 @@ extension Session {
     /// Binds `store` to the live store again.
     func returnToPresent() throws {
         guard let visited else {
-            throw CommandError("store shows the newest version already; .history lists the others")
+            throw CommandError("store already shows the newest version; .history lists the others")
         }
         bindStore(to: visited.live)
         self.visited = nil

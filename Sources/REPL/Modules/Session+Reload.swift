@@ -4,10 +4,11 @@ extension Session {
         switch argument {
         case "on":
             automaticReload = automaticReload ?? AutomaticReload(self)
-            write("modules and loaded files are reloaded when they change; .reload off ends it\n")
+            write(
+                "modules and loaded files are reloaded when they change; .reload off stops this\n")
         case "off":
             automaticReload = nil
-            write("modules and loaded files are reloaded by .reload only\n")
+            write("only .reload reloads modules and loaded files\n")
         case "":
             let names = modules.changed
             if names.isEmpty { return write("no module has changed\n") }
@@ -30,7 +31,7 @@ extension Session {
             return true
         } catch {
             fail(error)
-            if !(error is CommandError) { fail("\(name) is as it was, with its observers") }
+            if !(error is CommandError) { fail("\(name) is unchanged, with its observers") }
             return false
         }
     }

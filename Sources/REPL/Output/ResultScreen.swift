@@ -86,7 +86,7 @@ final class ResultScreen {
         }
         if path.hasPrefix("|") {
             guard isOnce, output.hasPrograms else {
-                throw CommandError("only .once at a terminal gives a result to a program")
+                throw CommandError("piping a result to a program requires .once at a terminal")
             }
             command = String(path.dropFirst())
             return
