@@ -65,7 +65,7 @@ enum Texts {
         ),
         (
             "--total-time-limit TIME",
-            "time limit for the script in all, with its callbacks and the time that it waits, such as 60s"
+            "total time limit for the script, including its callbacks and waits, such as 60s"
         ),
         (
             "--log-level LEVEL",

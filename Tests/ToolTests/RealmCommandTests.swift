@@ -62,7 +62,7 @@ import Testing
         #expect(kennel.others.isEmpty)
     }
 
-    @Test("import and export move a Realm file's objects")
+    @Test("import and export copy the objects of a Realm file")
     func moving() throws {
         let kennel = try Kennel()
         let store = kennel.folder.path + "/zoo.moonpool"
@@ -89,7 +89,7 @@ import Testing
         #expect(script.output == "3\t2\n", "\(script.error)")
     }
 
-    @Test("A Realm file in place of a store opens a read-only copy, or with --to a new store")
+    @Test("A Realm file given as a store opens as a read-only copy, or with --to as a new store")
     func prompt() throws {
         let kennel = try Kennel()
         let input = """
@@ -110,7 +110,7 @@ import Testing
         #expect(again.error.contains("already exists"))
     }
 
-    @Test("Opening a Realm file as a store says what to do")
+    @Test("The error for a Realm file opened as a store names the solution")
     func openError() throws {
         let kennel = try Kennel()
         let outcome = try Tool.run(script: "moonpool.open(arg[1])", arguments: [kennel.path])
@@ -134,10 +134,10 @@ import Testing
         #expect(taken.output.contains("3 created"), "\(taken.error)")
         let again = try Tool.run(["migrate", "plan", "--dir", folder.path, kennel.path])
         #expect(again.exitCode == 1)
-        #expect(again.error.contains("has migrations already"))
+        #expect(again.error.contains("already contains migrations"))
     }
 
-    @Test("A damaged file is an error that names --rescue, which reads what is left")
+    @Test("The error for a damaged file names --rescue, which reads the intact objects")
     func rescue() throws {
         let kennel = try Kennel(damaged: true)
         let refused = try Tool.run(["check", kennel.path])

@@ -43,7 +43,7 @@ struct ReplicationCommandTests {
         #expect(lines[0] == "publisher\tzoo\ttrue\ttrue")
         #expect(lines[1] == "true\ttrue\ttrue\tnil")
         #expect(lines[2] == "publisher of 'zoo' (running)\ttrue\tfalse")
-        #expect(lines[3].contains("is replicated already"))
+        #expect(lines[3].contains("is already replicated"))
         #expect(lines[4] == "false")
 
         let follower = try Tool.run(

@@ -82,8 +82,8 @@ struct MigrateMergeCommand: ParsableCommand {
         commandName: "merge",
         abstract: "Renumber the migrations of another branch to follow the others.",
         discussion: """
-            Moves FILE, and the files that were written after it, behind the other migrations, and rewrites their schemas on \
-            top of theirs. Name all files of a branch if they do not record their parents. Without FILE, moves the files \
+            Moves FILE and the files that depend on it after the other migrations, and rewrites their schemas on top of \
+            theirs. Name all files of a branch if they do not record their parents. Without FILE, moves the files \
             that the store of --store has not applied. Without --store, the command asks; without a terminal, it exits with \
             1. Stores that applied a file under its old number recognize it.
             """)
@@ -133,7 +133,7 @@ struct MigrateMergeCommand: ParsableCommand {
                     + "); name those to move, or a store that has applied the other with --store")
         }
         for candidate in candidates
-        where try FolderEditing.ask("Move '\(candidate.fileName)' behind the others?", context) {
+        where try FolderEditing.ask("Move '\(candidate.fileName)' after the others?", context) {
             return merge.branch(from: candidate)
         }
         return nil
@@ -147,7 +147,7 @@ struct MigrateRepairCommand: ParsableCommand {
         abstract: "Fix differences between the record of a store and a folder.",
         discussion: """
             Shows a plan first. Accepts edited files, records renumbered files under their new numbers, and removes deleted \
-            files from the record. Schema changes by deleted files or by hand become a new migration file. Values are never \
+            files from the record. Schema changes by deleted files or other programs become a new migration file. Values are never \
             removed. Without --yes and without a terminal, nothing changes and the exit code is 1.
             """)
 

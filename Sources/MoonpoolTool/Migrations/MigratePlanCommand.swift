@@ -78,7 +78,7 @@ struct MigratePlanCommand: ParsableCommand {
                 guard !next.isEmpty else {
                     return .init(
                         report: .members(["script": .null, "file": .null]),
-                        lines: ["the folder leads to this schema already"])
+                        lines: ["the folder already leads to this schema"])
                 }
                 return try command.write(
                     next.text, to: command.output ?? "\(folder)/\(next.fileName)")

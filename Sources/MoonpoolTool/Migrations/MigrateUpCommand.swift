@@ -215,7 +215,7 @@ struct MigrateUndoCommand: ParsableCommand {
             "Restore the backup that was made before the last migrations, and keep later writes.",
         discussion: """
             No process may have the store open. Writes since the migration are applied to the backup if the history of the \
-            store contains all of them. The report lists what could not be kept: values that have no place in the earlier \
+            store contains all of them. The report lists lost writes: values that do not exist in the earlier \
             schema, or the number of lost commits. The current store is kept as another file. A second run restores the \
             backup before that.
             """)

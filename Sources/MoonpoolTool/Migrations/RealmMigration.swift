@@ -25,7 +25,7 @@ enum RealmMigration {
         }) {
             throw StoreError(
                 .invalidArgument,
-                "the folder '\(folder)' has migrations already, such as '\(first)'; use an empty folder"
+                "the folder '\(folder)' already contains migrations, such as '\(first)'; use an empty folder"
             )
         }
         let store = try CommandStore.openInMemory()

@@ -37,7 +37,7 @@ struct PublishCommand: ParsableCommand {
 
     @OptionGroup var nats: NatsOptionGroup
 
-    @Option(help: "How many servers of a cluster keep the stream, if it is created.")
+    @Option(help: "The number of servers of a cluster that store the stream, if it is created.")
     var replicas = 1
 
     @Option(

@@ -29,7 +29,7 @@ struct HostOptionGroup: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Time limit for a script in all, with its callbacks and waiting, such as 60s.",
+            "Total time limit for a script, including its callbacks and waits, such as 60s.",
             valueName: "time"))
     var totalTimeLimit: String?
 

@@ -8,7 +8,7 @@ import Reference
 struct LintCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lint",
-        abstract: "Find mistakes in scripts without running them.",
+        abstract: "Find errors in scripts without running them.",
         discussion: """
             Reports syntax errors, unknown globals, and misspelled functions and methods if the type of the receiver is \
             known. With a schema (declared in the script, or from --store) it also reports unknown classes and properties \

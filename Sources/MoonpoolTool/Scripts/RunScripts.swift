@@ -7,7 +7,7 @@ import ScriptHost
 struct RunScripts: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
-        abstract: "Run several scripts at once, each on its own thread.",
+        abstract: "Run several scripts at the same time, each on its own thread.",
         discussion: """
             Scripts that open the same path, or the same name in memory, share the store. The exit code is the first one \
             that is not 0, in the given order. The output of each print call stays together. Ctrl-C stops all scripts. \

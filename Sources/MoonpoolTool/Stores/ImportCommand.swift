@@ -12,10 +12,10 @@ struct ImportCommand: ParsableCommand {
         discussion: """
             JSON Lines (.jsonl), JSON (.json), GeoJSON (.geojson), CSV (.csv), TSV (.tsv), SQLite (.sqlite), Realm (.realm) and Lua \
             source (.lua, read as data and never run), also compressed (.gz, .zst); - reads standard input. \
-            postgres://user@host:5432/database reads the tables of a database. All rows or none, \
+            postgres://user@host:5432/database reads the tables of a database. Imports all rows or none, \
             unless --batch or --skip-bad is given. An error names line, column and value. A class that the store does not \
-            have is created as the file's schema says, otherwise from all of its rows: text becomes a number, a date or \
-            the like only where every value of the column would be written back as it is.
+            have is created from the file's schema, or inferred from all rows: a text column becomes a column of numbers, dates or \
+            other types only if exporting it produces the same text.
             """)
 
     @Argument(
@@ -80,7 +80,7 @@ struct ImportCommand: ParsableCommand {
             """)
     var skipBad: String?
 
-    @Option(help: "Commit every so many rows.")
+    @Option(help: "Commit every N rows.")
     var batch: Int?
 
     @Flag(
@@ -89,7 +89,7 @@ struct ImportCommand: ParsableCommand {
     )
     var round = false
 
-    @Flag(help: "Do everything but the commit, and show the types of new classes.")
+    @Flag(help: "Do everything except the commit, and show the types of new classes.")
     var dryRun = false
 
     @Flag(help: "Print the report as JSON.")
@@ -182,15 +182,17 @@ struct ReadingOptions: ParsableArguments {
     @Flag(help: "The first CSV record is data; the fields are called column_1, column_2 and so on.")
     var noHeader = false
 
-    @Option(help: "The quote of CSV fields; an empty text means that quotes have no meaning.")
+    @Option(help: "The quote of CSV fields; an empty text treats quotes as text.")
     var quote: String?
 
-    @Option(help: "Skip so many lines before the CSV header.")
+    @Option(help: "Skip N lines before the CSV header.")
     var skipLines = 0
 
     @Option(
         name: .customLong("null"),
-        help: "An unquoted CSV field that means nil, besides the empty field. Repeatable.")
+        help:
+            "An unquoted CSV field that is imported as nil, in addition to empty fields. Repeatable."
+    )
     var nulls: [String] = []
 
     @Option(help: "The names that lead to the list of rows in a JSON text: path.to.array.")
@@ -253,7 +255,7 @@ enum OptionPair {
     /// Throws `invalid_argument` if there is no `=`.
     static func split(_ text: String, _ option: String, _ form: String) throws -> (String, String) {
         guard let equals = text.firstIndex(of: "=") else {
-            throw StoreError(.invalidArgument, "\(option) takes \(form), got '\(text)'")
+            throw StoreError(.invalidArgument, "\(option): expected \(form), got '\(text)'")
         }
         return (String(text[..<equals]), String(text[text.index(after: equals)...]))
     }

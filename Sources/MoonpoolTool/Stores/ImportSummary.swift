@@ -24,7 +24,7 @@ struct ImportSummary {
         if report.changed > 0 {
             counts.append("\(report.changed) \(report.changed == 1 ? "value" : "values") rounded")
         }
-        if report.rejected > 0 { counts.append("\(report.rejected) left out") }
+        if report.rejected > 0 { counts.append("\(report.rejected) rejected") }
         lines.append(
             counts.joined(separator: ", ") + (isDryRun ? " (dry run: nothing committed)" : ""))
         lines += report.reasons.map { "  \($0)" }

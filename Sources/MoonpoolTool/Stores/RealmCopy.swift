@@ -15,7 +15,7 @@ struct RealmOptionGroup: ParsableArguments {
             valueName: "key"))
     var key: String?
 
-    @Flag(help: "Read what can be read of a damaged Realm file, and report the rest.")
+    @Flag(help: "Read the readable part of a damaged Realm file, and report the rest.")
     var rescue = false
 
     @Flag(
