@@ -51,7 +51,7 @@ import Testing
                 lost: changes.deletedKeys.map { .value(.int($0.rawValue), mapKey: "") })
         }
 
-        let told = composed.told().changes
+        let told = composed.reported().changes
         let present = Set(sequence)
         #expect(Set(told.deletedKeys) == Set(gone) && told.deletedKeys.count == gone.count)
         #expect(told.insertedKeys == sequence.filter { origins[$0] == false })

@@ -55,7 +55,7 @@ struct CoalescedChanges {
     }
 
     /// Returns the changes that are not silent, with the known values of the deleted elements.
-    func told() -> (changes: CollectionChangeSet, lost: [ElementDetail]) {
+    func reported() -> (changes: CollectionChangeSet, lost: [ElementDetail]) {
         var result = CollectionChangeSet()
         var lost: [ElementDetail] = []
         var before = 0

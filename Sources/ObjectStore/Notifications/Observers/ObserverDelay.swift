@@ -20,7 +20,7 @@ final class ObserverDelay {
     /// Whether a call would be too early.
     private var isClosed: Bool
     // The changes of the commits since the last call: properties of an object, or a sequence.
-    private var told: Set<String> = []
+    private var reported: Set<String> = []
     private var silent: Set<String> = []
     private var changes = CoalescedChanges()
     private var isPending = false
@@ -48,22 +48,22 @@ final class ObserverDelay {
 
     /// Returns whether only silent commits changed a property since the last call.
     func isSilent(_ property: String) -> Bool {
-        silent.contains(property) && !told.contains(property)
+        silent.contains(property) && !reported.contains(property)
     }
 
     /// The changes of a sequence since the last call; nil if none of them was silent.
     var coalescedChanges: CoalescedChanges? { changes.hasSilent ? changes : nil }
 
     /// Records properties of an object that were reported to the probe.
-    func probeWasTold(of properties: [String]) {
+    func probeDidReceive(properties: [String]) {
         note { isSilent in
-            if isSilent { silent.formUnion(properties) } else { told.formUnion(properties) }
+            if isSilent { silent.formUnion(properties) } else { reported.formUnion(properties) }
         }
     }
 
     /// Records changes of a sequence that were reported to the probe; see ``CoalescedChanges``.
-    func probeWasTold(
-        of positions: CollectionChangeSet, lost: [ElementDetail], gained: [ElementDetail] = []
+    func probeDidReceive(
+        _ positions: CollectionChangeSet, lost: [ElementDetail], gained: [ElementDetail] = []
     ) {
         note { changes.add(positions, isSilent: $0, lost: lost, gained: gained) }
     }
@@ -82,7 +82,7 @@ final class ObserverDelay {
     /// Records that the observer has seen the current version.
     func wasServed(withCall: Bool) {
         isPending = false
-        told = []
+        reported = []
         silent = []
         changes = CoalescedChanges()
         switch pace {

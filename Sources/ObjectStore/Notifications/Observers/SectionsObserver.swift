@@ -98,7 +98,7 @@ final class SectionsObserver: Observer {
         let wanted = filter.touchedRows(in: step)
         let positions = rows.advance(along: step, modified: wanted.union(movable))
         try Interruption.check()
-        let change = told(positions, movable, wanted, step)
+        let change = reportedChange(positions, movable, wanted, step)
         charge.record(Self.memory(rows, sections))
         guard !change.isEmpty, let handler else { return nil }
         explain(positions, step)
@@ -125,39 +125,39 @@ final class SectionsObserver: Observer {
     }
 
     /// Advances the sections, and reports the changes of the sequence by section.
-    private func told(
+    private func reportedChange(
         _ positions: CollectionChangeSet, _ movable: KeySet, _ wanted: KeySet, _ step: VersionStep
     ) -> SectionedChange {
         let before = rules.reader(in: step.old)
         let after = rules.reader(in: step.new)
         var deleted = Array(zip(positions.deletions, positions.deletedKeys))
         var inserted = Array(zip(positions.insertions, positions.insertedKeys))
-        var told = CollectionChangeSet()
+        var reported = CollectionChangeSet()
         for (index, key) in positions.modifiedKeys.enumerated() {
             if movable.contains(key), rules.order(before(key), after(key)) != 0 {
                 // The first row of a section can become the last row of the previous one without changing its position.
                 deleted.append((positions.modifications[index], key))
                 inserted.append((positions.modificationsNew[index], key))
             } else if wanted.contains(key) {
-                told.modifications.append(positions.modifications[index])
-                told.modificationsNew.append(positions.modificationsNew[index])
+                reported.modifications.append(positions.modifications[index])
+                reported.modificationsNew.append(positions.modificationsNew[index])
             }
         }
         deleted.sort { $0.0 < $1.0 }
         inserted.sort { $0.0 < $1.0 }
-        told.deletions = deleted.map(\.0)
-        told.insertions = inserted.map(\.0)
+        reported.deletions = deleted.map(\.0)
+        reported.insertions = inserted.map(\.0)
         let (lost, gained) = (deleted.map { before($0.1) }, inserted.map { after($0.1) })
-        if let recorder, !told.isEmpty {
-            recorder(told, lost.map(ElementDetail.section), gained.map(ElementDetail.section))
+        if let recorder, !reported.isEmpty {
+            recorder(reported, lost.map(ElementDetail.section), gained.map(ElementDetail.section))
         }
         var old = sections
         sections = moved(old, losing: lost, gaining: gained)
         if let loud = delay?.coalescedChanges {
             old = withSilentChanges(old)
-            told = loud.told().changes
+            reported = loud.reported().changes
         }
-        return SectionedChange(told, from: old, to: sections, rules)
+        return SectionedChange(reported, from: old, to: sections, rules)
     }
 
     /// Returns the sections at the last call, with the silent changes since then applied.

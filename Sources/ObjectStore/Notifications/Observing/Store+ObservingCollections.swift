@@ -78,7 +78,7 @@ extension Store {
             observer.delay = delay
             delay.probe = try make("") { [weak delay] change in
                 if case .initial = change.kind { return }
-                delay?.probeWasTold(of: change.positions, lost: change.deletedDetails)
+                delay?.probeDidReceive(change.positions, lost: change.deletedDetails)
             }
             delay.probe.map { notifications.enter($0, seen: nil) }
         }

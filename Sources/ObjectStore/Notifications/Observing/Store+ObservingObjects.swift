@@ -27,7 +27,7 @@ extension Store {
         if let delay = try makeDelay(pace) {
             observer.delay = delay
             delay.probe = try make("") { [weak delay] change in
-                delay?.probeWasTold(of: change.properties.map(\.name))
+                delay?.probeDidReceive(properties: change.properties.map(\.name))
             }
             delay.probe.map { notifications.enter($0, seen: view.version) }
         }

@@ -35,7 +35,7 @@ extension Store {
             observer.delay = delay
             let probe = try make("") { _ in }
             probe.recorder = { [weak delay] positions, lost, gained in
-                delay?.probeWasTold(of: positions, lost: lost, gained: gained)
+                delay?.probeDidReceive(positions, lost: lost, gained: gained)
             }
             delay.probe = probe
             notifications.enter(probe, seen: nil)

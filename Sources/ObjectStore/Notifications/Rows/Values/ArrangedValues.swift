@@ -79,8 +79,9 @@ struct ArrangedValues: ObservedRows {
         var changes = CollectionChangeSet()
         for index in stages.indices {
             // The next stage needs all elements whose position may have changed.
-            let told = index == stages.count - 1 ? set : touched
-            changes = stages[index].advance(delta, told: told, before: before, after: after)
+            let reported = index == stages.count - 1 ? set : touched
+            changes = stages[index].advance(
+                delta, reporting: reported, before: before, after: after)
             delta = RowDelta(changes)
         }
         return changes

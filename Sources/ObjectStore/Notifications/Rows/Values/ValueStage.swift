@@ -31,14 +31,14 @@ struct ValueStage {
     ///
     /// `delta` is the effect of the step on the elements; those in `told` are reported as modified if they stay.
     mutating func advance(
-        _ delta: RowDelta, told: KeySet, before: ValueReader, after: ValueReader
+        _ delta: RowDelta, reporting: KeySet, before: ValueReader, after: ValueReader
     ) -> CollectionChangeSet {
         var delta = admitted(delta, before, after)
         if let changed = firsts?.advance(delta, before: before, after: after) { delta = changed }
         if delta.isEmpty { return CollectionChangeSet() }
         let oldCount = ordered.keys.count
         let changes = ordered.change(
-            delta, modified: told.intersection(KeySet(unordered: delta.stayed)),
+            delta, modified: reporting.intersection(KeySet(unordered: delta.stayed)),
             before: before.order(ascending: rules.ascending),
             after: after.order(ascending: rules.ascending))
         guard let limit = rules.limit else { return changes }
