@@ -189,16 +189,16 @@ import Testing
                 moonpool.post_to_parent(
                     ("list %s %d %s"):format(change.type, #change.deletions, change.collection:is_valid()))
             end, { on = w })
-            local told = {}
-            w:on_message(function(text) table.insert(told, text) end)
+            local received = {}
+            w:on_message(function(text) table.insert(received, text) end)
             -- What is gone before the first call has no other one.
-            moonpool.wait_until(function() return told[1] end, 60)
+            moonpool.wait_until(function() return received[1] end, 60)
             store:write(function() store:delete(observed) end)
             moonpool.wait_until(function()
-                return #told >= 3 and not (token.is_valid or value.is_valid or list.is_valid)
+                return #received >= 3 and not (token.is_valid or value.is_valid or list.is_valid)
             end, 60)
-            table.sort(told)
-            log(table.concat(told, ", "))
+            table.sort(received)
+            log(table.concat(received, ", "))
             log(token.is_valid or value.is_valid or list.is_valid)
             w:stop()
             """)

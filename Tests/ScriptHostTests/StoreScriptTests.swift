@@ -245,9 +245,9 @@ import Testing
             local store = moonpool.open { in_memory = "paced", schema = { Dog = { id = "int primary", age = "int" } } }
             local rex = store:write(function() return store:create("Dog", { id = 1, age = 1 }) end)
             local ended = 0
-            local function hear(change) if change.type == "error" then ended = ended + 1 end end
-            local tokens = { rex:observe(hear, { debounce = 0.001, keypaths = { "age" } }),
-                             store:objects("Dog"):observe(hear, { throttle = 0.001, keypaths = { "age" } }) }
+            local function receive(change) if change.type == "error" then ended = ended + 1 end end
+            local tokens = { rex:observe(receive, { debounce = 0.001, keypaths = { "age" } }),
+                             store:objects("Dog"):observe(receive, { throttle = 0.001, keypaths = { "age" } }) }
             store:refresh()
             store:define({ Dog = { id = "int primary" } }, { force = true })
             log(moonpool.wait_until(function() return ended == 2 end, 60))

@@ -129,11 +129,11 @@ import Testing
             local all = { over = rex.marks:where "self > 1", kinds = store:objects("Dog"):group_by "kind",
                           labels = rex.toys:where "label != 'x'" }
             for _, name in ipairs(names) do all[name] = rex[name] end
-            local tokens, told = {}, {}
+            local tokens, received = {}, {}
             for name, collection in pairs(all) do
                 tokens[name] = collection:observe(function(change)
                     if change.type ~= "initial" then
-                        told[name] = (told[name] or "") .. change.type .. " " .. tostring(change.error and change.error.code)
+                        received[name] = (received[name] or "") .. change.type .. " " .. tostring(change.error and change.error.code)
                     end
                 end)
             end
@@ -142,7 +142,7 @@ import Testing
             store:define({ \(schema) }, { force = true })
             turn()
             for name, token in pairs(tokens) do
-                assert(told[name] == "error unknown_property", name .. " " .. tostring(told[name]))
+                assert(received[name] == "error unknown_property", name .. " " .. tostring(received[name]))
                 assert(not token.is_valid, name)
             end
             assert(whole.is_valid)

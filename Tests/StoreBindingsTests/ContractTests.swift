@@ -103,7 +103,7 @@ import Testing
     @Test func `A path of wildcards includes the shorter paths`() {
         session.expect(
             """
-            local function heard(path, f)
+            local function observed(path, f)
                 local names = {}
                 local token = q:observe(function(c) for _, x in ipairs(c.properties) do names[#names + 1] = x.name end end, { keypaths = { path } })
                 store:write(f)
@@ -113,12 +113,12 @@ import Testing
             end
             local function own() q.n = (q.n or 0) + 1 end
             local function behind() p.n = p.n + 1 end
-            assert(heard("*", own) == "n" and heard("*", behind) == "")
-            assert(heard("*.*", own) == "n" and heard("*.*", behind) == "p,l,x")
-            assert(heard("*.*.*", own):find("n", 1, true) and heard("*.*.*", behind) == "p,l,x")
-            assert(heard("p.*", own) == "" and heard("p.*", behind) == "p" and heard("p.*.*", behind) == "p")
-            assert(heard("x.*", behind) == "x" and heard("x.*.*", behind) == "x" and heard("x.*", own) == "")
-            assert(heard("*.n", behind) == "p,l,x" and heard("*.n", own) == "")
+            assert(observed("*", own) == "n" and observed("*", behind) == "")
+            assert(observed("*.*", own) == "n" and observed("*.*", behind) == "p,l,x")
+            assert(observed("*.*.*", own):find("n", 1, true) and observed("*.*.*", behind) == "p,l,x")
+            assert(observed("p.*", own) == "" and observed("p.*", behind) == "p" and observed("p.*.*", behind) == "p")
+            assert(observed("x.*", behind) == "x" and observed("x.*.*", behind) == "x" and observed("x.*", own) == "")
+            assert(observed("*.n", behind) == "p,l,x" and observed("*.n", own) == "")
             """)
     }
 

@@ -96,10 +96,10 @@ import Testing
             local ann = store:write(function()
                 return store:create("Person", { name = "Ann", places = { { street = "A" }, { street = "B" } } })
             end)
-            local told = {}
+            local received = {}
             local token = ann.places:observe(function(change)
                 if change.type ~= "update" then return end
-                told[#told + 1] = table.concat(change.deletions, ",") .. "|" .. table.concat(change.insertions, ",")
+                received[#received + 1] = table.concat(change.deletions, ",") .. "|" .. table.concat(change.insertions, ",")
                     .. "|" .. table.concat(change.modifications, ",")
             end)
             turn()
@@ -107,7 +107,7 @@ import Testing
             store:write(function() ann.places:remove(1) end) turn()
             store:write(function() ann.places:append { street = "D" } end) turn()
             store:write(function() store:delete(ann) end) turn()
-            assert(same(told, { "||2", "1||", "|2|", "1,2||" }), table.concat(told, " "))
+            assert(same(received, { "||2", "1||", "|2|", "1,2||" }), table.concat(received, " "))
             token:invalidate()
             """)
     }

@@ -36,9 +36,9 @@ import Testing
             """
             local rex = dog { id = 1, age = 3 }
             turn()
-            local heard = {}
+            local observed = {}
             local token = store:objects("Dog"):observe(function(c)
-                heard[#heard + 1] = #c.deletions .. #c.insertions .. #c.modifications
+                observed[#observed + 1] = #c.deletions .. #c.insertions .. #c.modifications
             end)
             turn()
             store:write(function() rex.age = 4 end)
@@ -50,7 +50,7 @@ import Testing
             turn()
             assert(store:undo() < store.version - 1 and rex.age == 3)
             turn()
-            assert(table.concat(heard, " ") == "000 001 100 010 001", table.concat(heard, " "))
+            assert(table.concat(observed, " ") == "000 001 100 010 001", table.concat(observed, " "))
             store:redo()
             assert(rex.age == 4)
             store:redo()
@@ -158,16 +158,16 @@ import Testing
 
             local copy = moonpool.open { in_memory = "copy of " .. path }
             copy:define { Dog = store:schema "Dog", Person = store:schema "Person", Toy = store:schema "Toy" }
-            local heard = {}
+            local observed = {}
             local token = copy:objects("Dog"):observe(function(change)
                 if change.type == "initial" then return end
-                heard[#heard + 1] = "-" .. #change.deletions .. "+" .. #change.insertions .. "~" .. #change.modifications
+                observed[#observed + 1] = "-" .. #change.deletions .. "+" .. #change.insertions .. "~" .. #change.modifications
             end)
             turn()
             local steps, changes = moonpool.replay(path, copy)
             turn()
             assert(steps == 4 and changes == 6, changes)
-            assert(table.concat(heard, " ") == "-0+1~0 -0+0~1 -0+0~1 -1+0~0", table.concat(heard, " "))
+            assert(table.concat(observed, " ") == "-0+1~0 -0+0~1 -0+0~1 -1+0~0", table.concat(observed, " "))
             assert(#copy:objects "Dog" == 0 and copy:object("Person", "Ann") and #copy:objects "Toy" == 1)
             token:invalidate()
             os.remove(path)

@@ -185,14 +185,14 @@ import Testing
             local order = {}
             for i, dog in ipairs(dogs:sorted "extra") do order[i] = dog.id end
             assert(same(order, { 1, 3, 2, 5, 4 }))
-            local heard = {}
-            local token = dogs:where("extra > 0"):observe(function(c) heard[#heard + 1] = c.type .. #c.insertions end)
+            local observed = {}
+            local token = dogs:where("extra > 0"):observe(function(c) observed[#observed + 1] = c.type .. #c.insertions end)
             turn()
             change(function() rex.extra = 2 end)
             turn()
             change(function() rex.extra = { 2 } end)
             turn()
-            assert(same(heard, { "initial0", "update1", "update0" }), table.concat(heard, " "))
+            assert(same(observed, { "initial0", "update1", "update0" }), table.concat(observed, " "))
             """)
     }
 
@@ -234,12 +234,12 @@ import Testing
             assert(same(seen, { "20", "9", "5+12", "1+2+3", "10+11", "4", "8", "6+7" }), table.concat(seen, " "))
             assert(sections[4].key == 1 and sections[7].key == toy and sections[1].key == nil)
             assert(sections:index_of(1.0) == 4 and sections:index_of "1" == 6 and sections:index_of "zzz" == nil)
-            local heard = {}
-            local token = sections:observe(function(change) heard[#heard + 1] = change.type end)
+            local observed = {}
+            local token = sections:observe(function(change) observed[#observed + 1] = change.type end)
             turn()
             change(function() store:object("Dog", 4).extra = 2.5 end)
             turn()
-            assert(#sections == 7 and #heard == 2)
+            assert(#sections == 7 and #observed == 2)
             """)
     }
 }

@@ -27,24 +27,24 @@ import Testing
 
             -- Observes a collection; the result runs a change and returns what the observer received.
             function watch(collection, options)
-                local heard = {}
+                local observed = {}
                 local token = collection:observe(function(c)
-                    heard.last, heard.kind = c.collection, c.type
-                    if c.type ~= "update" then heard[#heard + 1] = c.type return end
+                    observed.last, observed.kind = c.collection, c.type
+                    if c.type ~= "update" then observed[#observed + 1] = c.type return end
                     local parts = {}
                     for _, name in ipairs { "deletions", "insertions", "modifications" } do
                         if #c[name] > 0 then parts[#parts + 1] = name:sub(1, 3) .. "{" .. table.concat(c[name], ",") .. "}" end
                     end
                     if not c.collection:is_valid() then parts[#parts + 1] = "gone" end
-                    heard[#heard + 1] = table.concat(parts, " ")
+                    observed[#observed + 1] = table.concat(parts, " ")
                 end, options)
-                heard.token = token
+                observed.token = token
                 turn()
                 return function(f)
-                    for i = #heard, 1, -1 do heard[i] = nil end
+                    for i = #observed, 1, -1 do observed[i] = nil end
                     if f then store:write(f) turn() end
-                    return table.concat(heard, "; ")
-                end, token, heard
+                    return table.concat(observed, "; ")
+                end, token, observed
             end
 
             function show(value)
@@ -67,7 +67,7 @@ import Testing
                 local name, put, get = table.unpack(place)
                 change(function() put { 1, 2, 3 } end)
                 local list = get()
-                local news, token, heard = watch(list)
+                local news, token, observed = watch(list)
                 local function check(want, f)
                     local got = news(f)
                     assert(got == want, name .. ": got " .. got .. ", expected " .. want)
@@ -84,7 +84,7 @@ import Testing
                 check("mod{6}", function() get()[6][2].x = 10 end)
                 check("del{6} ins{1}", function() get():move(6, 1) end)
                 check("ins{7} mod{1}", function() get()[1]:append(11) get():append(12) end)
-                assert(heard.last == get() and heard.last:is_valid())
+                assert(observed.last == get() and observed.last:is_valid())
                 check("del{1,2,3,4,5,6,7}", function() get():clear() end)
                 check("ins{1}", function() get():append(1) end)
                 token:invalidate()
@@ -99,7 +99,7 @@ import Testing
             for _, place in ipairs(places) do
                 local name, put, get = table.unpack(place)
                 change(function() put { a = 1, b = { 2 }, c = moonpool.null } end)
-                local news, token, heard = watch(get())
+                local news, token, observed = watch(get())
                 local function check(want, f)
                     local got = news(f)
                     assert(got == want, name .. ": got " .. got .. ", expected " .. want)
@@ -124,10 +124,10 @@ import Testing
                     change(function() put { 1, { 2 } } end)
                     local inner = get()[2]
                     local news = watch(get())
-                    local _, _, heard = watch(inner)
+                    local _, _, observed = watch(inner)
                     local got = news(function() put(value) end)
                     assert(got == "del{1,2} gone", name .. " " .. got)
-                    assert(heard[#heard] == "del{1} gone", name .. " " .. heard[#heard])
+                    assert(observed[#observed] == "del{1} gone", name .. " " .. observed[#observed])
                     assert(news(function() put { 3 } end) == "", name)
                 end
             end

@@ -192,9 +192,9 @@ import Testing
         session.expect(
             """
             local toys = { { "ball", 1 }, { label = "bone", price = "dear" } }
-            local heard = 0
+            local observed = 0
             local token = store:objects("Toy"):observe(function(change)
-                if change.type == "update" then heard = heard + 1 end
+                if change.type == "update" then observed = observed + 1 end
             end)
             local rex = dog()
             store:write(function()
@@ -206,7 +206,7 @@ import Testing
                 assert(#store:objects "Toy" == 0 and #store:objects "Person" == 0 and #rex.toys == 0)
             end)
             turn()
-            assert(heard == 0 and #store:objects "Dog" == 1)
+            assert(observed == 0 and #store:objects "Dog" == 1)
             token:invalidate()
             """)
     }

@@ -76,10 +76,10 @@ import Testing
         #expect(refused.exitCode == 1)
         #expect(refused.error.contains("is open in process "), "\(refused.error)")
         #expect(size(store) == before)
-        let told = try lua(
+        let outcome = try lua(
             Self.open + "store:write(function() store:create('Entry', { id = 0, text = '' }) end)",
             [store])
-        #expect(told.exitCode == 0, "\(told.error)")
+        #expect(outcome.exitCode == 0, "\(outcome.error)")
         #expect(try holder.finish().exitCode == 0)
         #expect(try Tool.run(["compact", store]).exitCode == 0)
         #expect(try count(store) == "102\n")

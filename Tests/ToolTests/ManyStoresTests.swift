@@ -59,15 +59,15 @@ import Testing
                   end)
                   moonpool.post_to_parent "open"
                 end, store)
-                local heard
-                moonpool.on_message(function(value) heard = value end)
-                assert(moonpool.wait_until(function() return heard == "open" end, 30))
+                local observed
+                moonpool.on_message(function(value) observed = value end)
+                assert(moonpool.wait_until(function() return observed == "open" end, 30))
                 store:close()
                 w:post()
                 w:join()
-                assert(moonpool.wait_until(function() return heard == 1 end, 30))
+                assert(moonpool.wait_until(function() return observed == 1 end, 30))
                 local again = moonpool.open { in_memory = "shared" }
-                print(heard, again:schema().Dog)
+                print(observed, again:schema().Dog)
                 """)
         #expect(outcome.error == "")
         #expect(outcome.output == "1\tnil\n")

@@ -46,8 +46,8 @@ enum RandomObserverScripts {
             store:write(function()
               if own() < round then store:create("Party", { id = me, round = round }, "all") end
             end)
-            local heard = moonpool.wait_until(function() return #there == parties or own() < round end, deadline)
-          until not heard or #there == parties
+            local signaled = moonpool.wait_until(function() return #there == parties or own() < round end, deadline)
+          until not signaled or #there == parties
           if #there < parties then return false end
           -- Said outside of the store, where a further commit would wake those who have missed one.
           local path <const> = os.getenv "STORE" .. ".round" .. round
@@ -169,7 +169,7 @@ enum RandomObserverScripts {
             local function place() return "value" end
 
             local shadows = {}
-            -- A sequence of objects (told apart by key) or of values, with a text for each row.
+            -- A sequence of objects (distinguished by key) or of values, with a text for each row.
             local function sequence(name, collection, text, identity, options)
               local shadow = { name = name, rows = {} }
               local function row(element) return { id = identity(element), text = text(element) } end
@@ -194,16 +194,16 @@ enum RandomObserverScripts {
                   table.insert(rows, i, now[i])
                 end
                 if #rows ~= #now then problem(name, "%d rows, but %d are there", #rows, #now) end
-                local told = {}
-                for _, i in ipairs(change.modifications_new) do told[i] = true end
+                local modified = {}
+                for _, i in ipairs(change.modifications_new) do modified[i] = true end
                 if #change.modifications ~= #change.modifications_new then problem(name, "modifications differ") end
                 for i, new in ipairs(now) do
                   local old = rows[i]
                   if not old or old.id ~= new.id then
                     problem(name, "row %d is %s, not %s", i, new.id, old and old.id or "nothing")
                     break
-                  elseif old.text ~= new.text and not told[i] then
-                    problem(name, "row %d (%s) changed from %s to %s unheard", i, new.id, old.text, new.text)
+                  elseif old.text ~= new.text and not modified[i] then
+                    problem(name, "row %d (%s) changed from %s to %s unreported", i, new.id, old.text, new.text)
                   end
                 end
                 shadow.rows = now
@@ -237,7 +237,7 @@ enum RandomObserverScripts {
                 if not change.collection:is_valid() then shadow.over = true return end
                 if change.type == "initial" then shadow.rows = read() return end
                 nap()
-                local rows, now, told = shadow.rows, read(), {}
+                local rows, now, modified = shadow.rows, read(), {}
                 for _, key in ipairs(change.deletions) do
                   if rows[key] == nil then problem(name, "deletion of %s, which was not there", key) end
                   rows[key] = nil
@@ -246,14 +246,14 @@ enum RandomObserverScripts {
                   if rows[key] ~= nil then problem(name, "insertion of %s, which was there", key) end
                   rows[key] = now[key]
                 end
-                for _, key in ipairs(change.modifications) do told[key] = true end
+                for _, key in ipairs(change.modifications) do modified[key] = true end
                 for key, value in pairs(now) do
-                  if rows[key] ~= value and not (told[key] and rows[key] ~= nil) then
-                    problem(name, "%s became %d unheard", key, value)
+                  if rows[key] ~= value and not (modified[key] and rows[key] ~= nil) then
+                    problem(name, "%s became %d unreported", key, value)
                   end
                 end
                 for key in pairs(rows) do
-                  if now[key] == nil then problem(name, "%s went unheard", key) end
+                  if now[key] == nil then problem(name, "%s went unreported", key) end
                 end
                 shadow.rows = now
                 nap()
@@ -354,18 +354,18 @@ enum RandomObserverScripts {
                 for _, p in ipairs(change.properties) do
                   if p.name == "value" or p.name == "text" then
                     if p.old ~= seen[p.name] then
-                      problem(name, "%s was %s, told as %s", p.name, tostring(seen[p.name]), tostring(p.old))
+                      problem(name, "%s was %s, reported as %s", p.name, tostring(seen[p.name]), tostring(p.old))
                     end
                     if p.new ~= obj[p.name] then problem(name, "%s has a wrong new value", p.name) end
                     seen[p.name] = p.new
                   end
                 end
-                if seen.value ~= obj.value or seen.text ~= obj.text then problem(name, "a change unheard") end
+                if seen.value ~= obj.value or seen.text ~= obj.text then problem(name, "a change unreported") end
                 nap()
               end)
               shadow.value = obj:observe_value("value", function(new)
                 calls = calls + 1
-                if obj:is_valid() and new ~= obj.value then problem(name, "value told as %d", new) end
+                if obj:is_valid() and new ~= obj.value then problem(name, "value reported as %d", new) end
               end)
               function shadow.difference()
                 if not shadow.over and obj:is_valid() and (seen.value ~= obj.value or seen.text ~= obj.text) then

@@ -167,12 +167,12 @@ import Testing
         #expect(!recording.isActive && recording.steps == 5)
 
         let copy = try makeStore(nil)
-        var heard = 0
-        let token = try copy.observeChanges { _ in heard += 1 }
+        var observed = 0
+        let token = try copy.observeChanges { _ in observed += 1 }
         let replay = ChangeReplay(into: copy)
         try replay.run(path)
         // The schema change is not a transaction of objects.
-        #expect(replay.steps == 4 && heard >= 4)
+        #expect(replay.steps == 4 && observed >= 4)
         #expect(try content(copy) == content(store))
         withExtendedLifetime(token) {}
     }

@@ -51,14 +51,14 @@ import Testing
                 lost: changes.deletedKeys.map { .value(.int($0.rawValue), mapKey: "") })
         }
 
-        let told = composed.reported().changes
+        let received = composed.reported().changes
         let present = Set(sequence)
-        #expect(Set(told.deletedKeys) == Set(gone) && told.deletedKeys.count == gone.count)
-        #expect(told.insertedKeys == sequence.filter { origins[$0] == false })
-        #expect(told.insertions.map { sequence[$0] } == told.insertedKeys)
+        #expect(Set(received.deletedKeys) == Set(gone) && received.deletedKeys.count == gone.count)
+        #expect(received.insertedKeys == sequence.filter { origins[$0] == false })
+        #expect(received.insertions.map { sequence[$0] } == received.insertedKeys)
         let expected = modified.intersection(present).filter { origins[$0] != false }
-        #expect(Set(told.modifiedKeys) == expected)
-        #expect(told.modificationsNew.map { sequence[$0] } == told.modifiedKeys)
+        #expect(Set(received.modifiedKeys) == expected)
+        #expect(received.modificationsNew.map { sequence[$0] } == received.modifiedKeys)
         #expect(
             composed.silentlyLost.compactMap {
                 if case .value(.int(let key), _) = $0 { ObjectKey(rawValue: key) } else { nil }
@@ -66,11 +66,11 @@ import Testing
 
         // Computes the result of only the silent changes from the current sequence.
         var before = sequence
-        for position in told.insertions.reversed() { before.remove(at: position) }
-        for (position, key) in zip(told.deletions, told.deletedKeys) {
+        for position in received.insertions.reversed() { before.remove(at: position) }
+        for (position, key) in zip(received.deletions, received.deletedKeys) {
             before.insert(key, at: position)
         }
-        #expect(told.modifications.map { before[$0] } == told.modifiedKeys)
+        #expect(received.modifications.map { before[$0] } == received.modifiedKeys)
         #expect(before.filter { origins[$0] == nil } == old.filter { !lost.contains($0) })
     }
 }

@@ -91,27 +91,27 @@ import Testing
         let store = try Store.temporary(HistoryWorld.classes, scheduler: scheduler)
         func values(_ id: Int64) -> Value { .dictionary(PastVersionTests.values(id)) }
         for id in 1...3 { try store.write { try store.create("Thing", values(Int64(id))) } }
-        var heard: [String] = []
+        var observed: [String] = []
         let two = try #require(try store.object("Thing", primaryKey: .int(2)))
         let token = try store.observe(store.objects("Thing").query) { change in
-            heard.append("-\(change.deletions) +\(change.insertions) ~\(change.modifications)")
+            observed.append("-\(change.deletions) +\(change.insertions) ~\(change.modifications)")
         }
         let object = try store.observe(two.reference) { change in
-            if case .deleted = change.kind { heard.append("deleted") }
-            heard += change.properties.map { "\($0.name) \($0.old) \($0.new)" }
+            if case .deleted = change.kind { observed.append("deleted") }
+            observed += change.properties.map { "\($0.name) \($0.old) \($0.new)" }
         }
         scheduler.settle()
-        heard = []
+        observed = []
         try store.write { try two.set("int", .int(9)) }
         try store.undo()
         scheduler.settle()
-        #expect(heard.contains("-[] +[] ~[1]"))
-        heard = []
+        #expect(observed.contains("-[] +[] ~[1]"))
+        observed = []
         try store.write { try store.delete(two) }
         scheduler.settle()
         try store.undo()
         scheduler.settle()
-        #expect(heard == ["-[1] +[] ~[]", "deleted", "-[] +[1] ~[]"])
+        #expect(observed == ["-[1] +[] ~[]", "deleted", "-[] +[1] ~[]"])
         #expect(token.isValid && !object.isValid)
     }
 

@@ -6,7 +6,7 @@ import Testing
 @Suite(.serialized) struct LiveSchemaChangeTests {
     private let folder = TemporaryFolder()
     private let scheduler = ManualScheduler()
-    private let told = Told()
+    private let received = ReceivedCalls()
     private let dog = ClassSchema(
         "Dog",
         [
@@ -53,9 +53,10 @@ import Testing
     @Test(arguments: [100, 0])
     func `observers receive the rows that a migration has changed`(history: Int) throws {
         let (store, other) = try open(history: history)
-        let token = try store.observe(try store.objects("Dog").filtered("id > 1").query, told.hear)
+        let token = try store.observe(
+            try store.objects("Dog").filtered("id > 1").query, received.receive)
         scheduler.settle()
-        #expect(told.news() == ["initial"])
+        #expect(received.news() == ["initial"])
         try other.redefine([dog(without: "age", adding: [Property("size", .double)])]) {
             try $0.each("Dog") { old, new in
                 if try old.value("id") == .int(3) { try new.set("size", .double(2.5)) }
@@ -63,7 +64,7 @@ import Testing
         }
         try forgetHistory(other, history)
         scheduler.settle()
-        #expect(told.news() == ["mod[1]"])
+        #expect(received.news() == ["mod[1]"])
         let third = try #require(try store.object("Dog", primaryKey: .int(3)))
         #expect(try third.value("size") == .double(2.5))
         token.invalidate()
@@ -75,7 +76,7 @@ import Testing
     ) throws {
         let (store, other) = try open(history: history)
         let second = try #require(try store.object("Dog", primaryKey: .int(2)))
-        let token = try store.observe(second.reference, told.hear)
+        let token = try store.observe(second.reference, received.receive)
         scheduler.settle()
         try other.redefine([dog(without: "age", adding: [Property("age", .string)])]) {
             try $0.each("Dog") { old, new in
@@ -84,7 +85,7 @@ import Testing
         }
         try forgetHistory(other, history)
         scheduler.settle()
-        #expect(told.news() == ["age 2>\"about 2\""])
+        #expect(received.news() == ["age 2>\"about 2\""])
         #expect(try second.value("age") == .string("about 2"))
         token.invalidate()
     }
@@ -93,15 +94,15 @@ import Testing
         let (store, other) = try open(history: 100)
         let results = try store.objects("Dog").filtered("age > 1")
         #expect(try results.count() == 2)
-        let query = try store.observe(results.query, told.hear)
+        let query = try store.observe(results.query, received.receive)
         let path = try store.observe(
-            try store.objects("Dog").query, keyPaths: ["age"], told.hear)
-        let whole = try store.observe(try store.objects("Dog").query, told.hear)
+            try store.objects("Dog").query, keyPaths: ["age"], received.receive)
+        let whole = try store.observe(try store.objects("Dog").query, received.receive)
         scheduler.settle()
-        _ = told.news()
+        _ = received.news()
         try other.redefine([dog(without: "age")])
         scheduler.settle()
-        #expect(told.news() == ["error unknown_property", "error unknown_property"])
+        #expect(received.news() == ["error unknown_property", "error unknown_property"])
         #expect(!query.isValid && !path.isValid && whole.isValid)
         let error = storeError(.unknownProperty) { _ = try results.count() }
         #expect(error?.message.contains("'Dog.age'") == true)
@@ -115,14 +116,14 @@ import Testing
         let first = try #require(try store.object("Dog", primaryKey: .int(1)))
         let list = try first.list("marks")
         let dogs = try store.objects("Dog")
-        let rows = try store.observe(dogs.query, told.hear)
-        let object = try store.observe(first.reference, told.hear)
+        let rows = try store.observe(dogs.query, received.receive)
+        let object = try store.observe(first.reference, received.receive)
         scheduler.settle()
-        _ = told.news()
+        _ = received.news()
         try other.redefine([]) { _ = try $0.deleteClass("Dog") }
         try forgetHistory(other, history)
         scheduler.settle()
-        #expect(told.news() == ["del[0, 1, 2] gone", "deleted"])
+        #expect(received.news() == ["del[0, 1, 2] gone", "deleted"])
         #expect(!rows.isValid && !object.isValid)
         #expect(!first.isValid && !dogs.isValid && !list.isValid)
         _ = storeError(.unknownClass) { _ = try dogs.count() }
@@ -186,19 +187,19 @@ import Testing
 
     @Test func `observers receive a migration once, after its end`() throws {
         let (store, other) = try open(history: 100)
-        let token = try store.observe(try store.objects("Dog").query, told.hear)
+        let token = try store.observe(try store.objects("Dog").query, received.receive)
         scheduler.settle()
-        _ = told.news()
+        _ = received.news()
         try other.redefine([dog(without: "age")]) {
             try $0.each("Dog") { old, new in
                 try new.set("name", .string("new"))
                 if try old.value("id") == .int(1) { try other.delete(new) }
             }
             scheduler.settle()
-            #expect(told.news() == [])
+            #expect(received.news() == [])
         }
         scheduler.settle()
-        #expect(told.news() == ["del[0] mod[1, 2] new[0, 1]"])
+        #expect(received.news() == ["del[0] mod[1, 2] new[0, 1]"])
         token.invalidate()
     }
 

@@ -6,7 +6,7 @@ import Testing
 /// Observed plain values of collections: filtered, sorted, distinct or limited.
 @Suite struct ArrangedValuesTests {
     private let world: ObservedWorld
-    private let told = Told()
+    private let received = ReceivedCalls()
     private let list: LiveList
     private var store: Store { world.store }
 
@@ -18,14 +18,14 @@ import Testing
     }
 
     private func observe(_ values: CollectionValues) throws -> NotificationToken {
-        let token = try values.observe(told.hear)
+        let token = try values.observe(received.receive)
         world.stores.settle()
-        #expect(told.news() == ["initial"])
+        #expect(received.news() == ["initial"])
         return token
     }
 
     private func news(_ body: () throws -> Void) throws -> [String] {
-        try world.told(told) { _ in try body() }
+        try world.received(received) { _ in try body() }
     }
 
     @Test func `values that match a condition are inserted, deleted and modified`() throws {
@@ -80,9 +80,9 @@ import Testing
 
     @Test func `a change contains inserted, deleted and modified values`() throws {
         let values = try CollectionValues(list).filtered("SELF < 3").sorted(ascending: false)
-        var heard: [[Value]] = []
+        var observed: [[Value]] = []
         let token = try values.observe { change in
-            heard += [change.deletedValues, change.insertedValues, change.modifiedValues]
+            observed += [change.deletedValues, change.insertedValues, change.modifiedValues]
             #expect(change.isOfValues && !change.isOfMap)
             for index in change.modifications.indices {
                 let properties = try change.properties(ofModification: index)
@@ -90,14 +90,14 @@ import Testing
             }
         }
         world.stores.settle()
-        heard = []
+        observed = []
         try store.write {
             try list.set(.int(-5), at: 0)
             try list.set(.int(7), at: 1)
             try list.append([.int(-1)])
         }
         world.stores.settle()
-        #expect(heard == [[.int(1)], [.int(-1)], [.int(-5)]])
+        #expect(observed == [[.int(1)], [.int(-1)], [.int(-5)]])
         token.invalidate()
     }
 
@@ -127,7 +127,7 @@ import Testing
         let values = try CollectionValues(list).filtered("SELF > 3")
         var gone: [Value] = []
         let token = try values.observe(pace: .debounce(.seconds(10))) { change in
-            told.hear(change)
+            received.receive(change)
             gone += change.deletedValues
         }
         func write(silently isSilent: Bool = false, _ body: () throws -> Void) throws {
@@ -139,7 +139,7 @@ import Testing
         try write(silently: true) { try list.remove(at: 4) }
         try write { try list.remove(at: 4) }
         world.stores.scheduler.pass(.seconds(11))
-        #expect(told.news() == ["initial", "del[0] ins[4]"])
+        #expect(received.news() == ["initial", "del[0] ins[4]"])
         #expect(gone == [.int(5)])
         token.invalidate()
     }

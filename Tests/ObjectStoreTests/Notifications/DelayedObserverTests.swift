@@ -5,18 +5,20 @@ import Testing
 /// Observers with a delay.
 @Suite struct DelayedObserverTests {
     private let world: ObservedWorld
-    private let told = Told()
-    private let other = Told()
+    private let received = ReceivedCalls()
+    private let other = ReceivedCalls()
     private var scheduler: ManualScheduler { world.stores.scheduler }
 
     init() throws {
         world = try ObservedWorld()
     }
 
-    private func observe(_ pace: ObserverPace, _ told: Told) throws -> NotificationToken {
-        let token = try world.store.observe(world.query("Obj"), pace: pace, told.hear)
+    private func observe(_ pace: ObserverPace, _ received: ReceivedCalls) throws
+        -> NotificationToken
+    {
+        let token = try world.store.observe(world.query("Obj"), pace: pace, received.receive)
         world.stores.settle()
-        #expect(told.news() == ["initial"])
+        #expect(received.news() == ["initial"])
         return token
     }
 
@@ -26,38 +28,38 @@ import Testing
     }
 
     @Test func `debounce reports all changes after a time without changes`() throws {
-        let token = try observe(.debounce(.seconds(10)), told)
+        let token = try observe(.debounce(.seconds(10)), received)
         try set(1, 100)
         scheduler.pass(.seconds(6))
         try set(2, 100)
         scheduler.pass(.seconds(6))
-        #expect(told.news() == [])
+        #expect(received.news() == [])
         scheduler.pass(.seconds(6))
-        #expect(told.news() == ["mod[1, 2]"])
+        #expect(received.news() == ["mod[1, 2]"])
         scheduler.pass(.seconds(60))
-        #expect(told.news() == [])
+        #expect(received.news() == [])
         try set(3, 100)
         scheduler.pass(.seconds(11))
-        #expect(told.news() == ["mod[3]"])
+        #expect(received.news() == ["mod[3]"])
         #expect(token.statistics.calls == 3)
     }
 
     @Test func `unrelated commits do not delay a call`() throws {
         let token = try world.store.observe(
-            world.query("Obj", "value < 10"), pace: .debounce(.seconds(10)), told.hear)
+            world.query("Obj", "value < 10"), pace: .debounce(.seconds(10)), received.receive)
         world.stores.settle()
-        #expect(told.news() == ["initial"])
+        #expect(received.news() == ["initial"])
         try set(1, 3)
         for _ in 0..<4 {
             scheduler.pass(.seconds(3))
             try set(9, 18)
         }
-        #expect(told.news() == ["mod[1]"])
+        #expect(received.news() == ["mod[1]"])
         token.invalidate()
     }
 
     @Test func `undone changes are not reported`() throws {
-        let token = try observe(.debounce(.seconds(1)), told)
+        let token = try observe(.debounce(.seconds(1)), received)
         try world.store.write {
             try world.store.create("Obj", .dictionary(["value": .int(1)]))
         }
@@ -65,29 +67,29 @@ import Testing
         try world.store.write { try world.store.delete(world.object(10)) }
         world.stores.settle()
         scheduler.pass(.seconds(2))
-        #expect(told.news() == [])
+        #expect(received.news() == [])
         token.invalidate()
     }
 
     @Test func `throttle reports immediately and then after its time`() throws {
-        let token = try observe(.throttle(.seconds(10)), told)
+        let token = try observe(.throttle(.seconds(10)), received)
         try set(1, 100)
-        #expect(told.news() == ["mod[1]"])
+        #expect(received.news() == ["mod[1]"])
         try set(2, 100)
         try set(3, 100)
         scheduler.pass(.seconds(9))
-        #expect(told.news() == [])
+        #expect(received.news() == [])
         scheduler.pass(.seconds(2))
-        #expect(told.news() == ["mod[2, 3]"])
+        #expect(received.news() == ["mod[2, 3]"])
         scheduler.pass(.seconds(11))
-        #expect(told.news() == [])
+        #expect(received.news() == [])
         try set(4, 100)
-        #expect(told.news() == ["mod[4]"])
+        #expect(received.news() == ["mod[4]"])
         token.invalidate()
     }
 
     @Test func `a silent write is not reported later, even together with other changes`() throws {
-        let token = try observe(.debounce(.seconds(10)), told)
+        let token = try observe(.debounce(.seconds(10)), received)
         try set(1, 100)
         try world.store.write(withoutNotifying: [token]) {
             try world.set(world.object(2), 100)
@@ -97,25 +99,25 @@ import Testing
         world.stores.settle()
         try set(3, 100)
         scheduler.pass(.seconds(11))
-        #expect(told.news() == ["mod[1, 3]"])
+        #expect(received.news() == ["mod[1, 3]"])
         // A silent change is reported together with a later coalesced change of the same row.
         try set(1, 1)
         try world.store.write(withoutNotifying: [token]) { try world.set(world.object(4), 100) }
         try set(4, 101)
         scheduler.pass(.seconds(11))
-        #expect(told.news() == ["mod[1, 4]"])
+        #expect(received.news() == ["mod[1, 4]"])
         // Only silent writes cause no call, and keep no version.
         try world.store.write(withoutNotifying: [token]) { try world.set(world.object(5), 1) }
         world.stores.settle()
         scheduler.pass(.seconds(11))
-        #expect(told.news() == [])
+        #expect(received.news() == [])
         try set(6, 100)
         scheduler.pass(.seconds(11))
-        #expect(told.news() == ["mod[6]"])
+        #expect(received.news() == ["mod[6]"])
     }
 
     @Test func `positions include the changes of silent writes`() throws {
-        let token = try observe(.debounce(.seconds(10)), told)
+        let token = try observe(.debounce(.seconds(10)), received)
         try set(5, 100)
         try world.store.write(withoutNotifying: [token]) {
             try world.store.delete(world.object(0))
@@ -127,14 +129,14 @@ import Testing
         }
         world.stores.settle()
         scheduler.pass(.seconds(11))
-        #expect(told.news() == ["del[6] ins[9] mod[4]"])
+        #expect(received.news() == ["del[6] ins[9] mod[4]"])
     }
 
     @Test func `silent changes of plain values are not reported`() throws {
         let list = try world.holder().list("ints")
         var gone: [Value] = []
         let token = try list.observe(pace: .debounce(.seconds(10))) { change in
-            told.hear(change)
+            received.receive(change)
             gone += change.deletedValues
         }
         func write(silently isSilent: Bool = false, _ body: () throws -> Void) throws {
@@ -148,11 +150,11 @@ import Testing
         try write { try list.remove(at: 2) }
         try write(silently: true) { try list.set(.int(90), at: 7) }
         scheduler.pass(.seconds(11))
-        #expect(told.news() == ["initial", "del[2] ins[8] mod[5] new[4]"])
+        #expect(received.news() == ["initial", "del[2] ins[8] mod[5] new[4]"])
         #expect(gone == [.int(3)])
         try write(silently: true) { try list.append([.int(11)]) }
         scheduler.pass(.seconds(11))
-        #expect(told.news() == [])
+        #expect(received.news() == [])
     }
 
     @Test func `silent changes of a map are not reported`() throws {
@@ -161,9 +163,9 @@ import Testing
                 "Bag", .dictionary(["names": .dictionary(["a": .int(1), "b": .int(2)])]))
         }
         let map = try bag.map("names")
-        var heard: [[String]] = []
+        var observed: [[String]] = []
         let token = try map.observe(pace: .throttle(.seconds(10))) { change in
-            heard += [change.deletedKeys, change.insertedKeys, change.modifiedKeys]
+            observed += [change.deletedKeys, change.insertedKeys, change.modifiedKeys]
         }
         func write(silently isSilent: Bool = false, _ body: () throws -> Void) throws {
             try world.store.write(withoutNotifying: isSilent ? [token] : [], body)
@@ -172,7 +174,7 @@ import Testing
         world.stores.settle()
         scheduler.pass(.seconds(11))
         try write { try map.set(.int(3), forKey: "c") }
-        #expect(heard.suffix(3) == [[], ["c"], []])
+        #expect(observed.suffix(3) == [[], ["c"], []])
         try write { try map.removeValue(forKey: "b") }
         try write(silently: true) {
             try map.set(.int(9), forKey: "a")
@@ -182,8 +184,8 @@ import Testing
         try write { try map.removeValue(forKey: "d") }
         try write { try map.set(.int(5), forKey: "c") }
         scheduler.pass(.seconds(11))
-        #expect(heard.suffix(3) == [["b", "d"], ["0"], ["c"]])
-        #expect(heard.count == 9)
+        #expect(observed.suffix(3) == [["b", "d"], ["0"], ["c"]])
+        #expect(observed.count == 9)
     }
 
     @Test func `silent changes of sections are not reported`() throws {
@@ -231,11 +233,11 @@ import Testing
         let list = try holder.list("ints")
         let object = try world.object(1)
         let tokens = [
-            try list.observe(pace: .debounce(.seconds(1)), told.hear),
-            try object.observe(pace: .debounce(.seconds(1)), other.hear),
+            try list.observe(pace: .debounce(.seconds(1)), received.receive),
+            try object.observe(pace: .debounce(.seconds(1)), other.receive),
         ]
         world.stores.settle()
-        #expect(told.news() == ["initial"])
+        #expect(received.news() == ["initial"])
         try world.store.write {
             try list.append([.int(1)])
             try world.set(object, 100)
@@ -247,7 +249,7 @@ import Testing
         }
         world.stores.settle()
         scheduler.pass(.seconds(5))
-        #expect(told.news() == [] && other.news() == [])
+        #expect(received.news() == [] && other.news() == [])
         #expect(!tokens[0].isValid && !tokens[1].isValid)
     }
 
@@ -255,38 +257,38 @@ import Testing
         throws
     {
         let object = try world.object(1)
-        let token = try object.observe(pace: .debounce(.seconds(1)), told.hear)
-        let silent = try object.observe(pace: .throttle(.seconds(1)), other.hear)
+        let token = try object.observe(pace: .debounce(.seconds(1)), received.receive)
+        let silent = try object.observe(pace: .throttle(.seconds(1)), other.receive)
         try set(1, 100)
         #expect(other.news() == ["value 2>100"])
         try world.store.write(withoutNotifying: [silent]) {
             try object.set("text", .string("x"))
         }
         try set(1, 200)
-        #expect(told.news() == [])
+        #expect(received.news() == [])
         scheduler.pass(.seconds(2))
-        let heard = told.news()
-        #expect(heard.count == 1)
-        #expect(heard.first?.hasPrefix("value 2>200, text ") == true)
+        let observed = received.news()
+        #expect(observed.count == 1)
+        #expect(observed.first?.hasPrefix("value 2>200, text ") == true)
         #expect(other.news() == ["value 100>200"])
         token.invalidate()
         silent.invalidate()
     }
 
     @Test func `a silent write stays silent while the call of another observer waits`() throws {
-        let waiting = try observe(.throttle(.seconds(10)), told)
-        let late = Told()
+        let waiting = try observe(.throttle(.seconds(10)), received)
+        let late = ReceivedCalls()
         let tokens = [
-            try world.store.observe(world.query("Target"), other.hear),
+            try world.store.observe(world.query("Target"), other.receive),
             try world.store.observe(
-                world.query("Target"), pace: .debounce(.seconds(1)), late.hear),
+                world.query("Target"), pace: .debounce(.seconds(1)), late.receive),
         ]
         world.stores.settle()
         scheduler.pass(.seconds(2))
         #expect(other.news() == ["initial"] && late.news() == ["initial"])
         try set(1, 100)
         try set(2, 100)
-        #expect(told.news() == ["mod[1]"])
+        #expect(received.news() == ["mod[1]"])
         let target = try world.object(3, of: "Target")
         try world.store.write(withoutNotifying: tokens) { try world.set(target, 100) }
         world.stores.settle()
@@ -297,16 +299,16 @@ import Testing
         scheduler.pass(.seconds(2))
         #expect(other.news() == ["mod[3]"] && late.news() == ["mod[3]"])
         scheduler.pass(.seconds(10))
-        #expect(told.news() == ["mod[2, 3]"])
+        #expect(received.news() == ["mod[2, 3]"])
         withExtendedLifetime((waiting, tokens)) {}
     }
 
     @Test func `a token that ends while its call waits receives no call`() throws {
-        let token = try observe(.debounce(.seconds(1)), told)
+        let token = try observe(.debounce(.seconds(1)), received)
         try set(1, 100)
         token.invalidate()
         scheduler.pass(.seconds(5))
-        #expect(told.news() == [])
+        #expect(received.news() == [])
     }
 
     @Test func `delays require a thread with timers`() throws {
@@ -347,17 +349,17 @@ import Testing
     {
         let holder = try world.holder()
         world.stores.settle()
-        let token = try holder.list("targets").observe(told.hear)
+        let token = try holder.list("targets").observe(received.receive)
         world.stores.settle()
-        #expect(told.news() == ["initial"])
+        #expect(received.news() == ["initial"])
         try world.store.write { try world.store.delete(holder) }
         world.stores.settle()
-        #expect(told.news().map { $0.hasSuffix("gone") } == [true])
+        #expect(received.news().map { $0.hasSuffix("gone") } == [true])
         try world.store.undo()
         try world.store.write { try holder.list("targets").remove(at: 0) }
         world.stores.settle()
         scheduler.pass(.seconds(60))
-        #expect(told.news() == [])
+        #expect(received.news() == [])
         #expect(try holder.list("targets").count() == 9)
         token.invalidate()
     }

@@ -7,7 +7,7 @@ import Testing
 @Suite struct ListEditObserverTests {
     private let world: ObservedWorld
     private let holder: LiveObject
-    private let told = Told()
+    private let received = ReceivedCalls()
 
     init() throws {
         world = try ObservedWorld()
@@ -25,16 +25,16 @@ import Testing
 
     /// The reports of writes to the list of objects; the list is restored after each write.
     private func edits(
-        _ cases: [(told: [String], edit: (LiveList) throws -> Void)],
+        _ cases: [(received: [String], edit: (LiveList) throws -> Void)],
         sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
         for (number, (expected, edit)) in cases.enumerated() {
             let holder = try world.holder()
             world.stores.settle()
             let list = try holder.list("targets")
-            let token = try world.observe(list, told)
-            let heard = try world.told(told) { _ in try edit(list) }
-            #expect(heard == expected, "case \(number)", sourceLocation: sourceLocation)
+            let token = try world.observe(list, received)
+            let observed = try world.received(received) { _ in try edit(list) }
+            #expect(observed == expected, "case \(number)", sourceLocation: sourceLocation)
             token.invalidate()
         }
     }
@@ -50,12 +50,12 @@ import Testing
     }
 
     @Test func `changes before the first call are part of it`() throws {
-        let token = try holder.list("targets").observe(told.hear)
+        let token = try holder.list("targets").observe(received.receive)
         try world.remotely { store in
             try world.object(0, of: "Holder", in: store).list("targets").remove(at: 5)
         }
         world.stores.settle()
-        #expect(told.news() == ["initial"])
+        #expect(received.news() == ["initial"])
         #expect(try holder.list("targets").count() == 9)
         token.invalidate()
     }
@@ -159,9 +159,9 @@ import Testing
         ])
         // Either of two neighbors can be the moved one.
         let list = try holder.list("targets")
-        let token = try world.observe(list, told)
-        let heard = try world.told(told) { _ in try list.swap(3, 4) }
-        #expect(heard == ["del[3] ins[4]"] || heard == ["del[4] ins[3]"])
+        let token = try world.observe(list, received)
+        let observed = try world.received(received) { _ in try list.swap(3, 4) }
+        #expect(observed == ["del[3] ins[4]"] || observed == ["del[4] ins[3]"])
         token.invalidate()
     }
 
@@ -281,7 +281,7 @@ import Testing
 
     @Test func `an element that moved and moved back is modified`() throws {
         let list = try holder.list("targets")
-        let token = try world.observe(list, told)
+        let token = try world.observe(list, received)
         try world.remotely { store in
             let list = try world.object(0, of: "Holder", in: store).list("targets")
             try world.set(world.object(5, of: "Target", in: store), 99)
@@ -293,8 +293,8 @@ import Testing
             try world.object(0, of: "Holder", in: store).list("targets").move(from: 8, to: 5)
         }
         world.stores.settle()
-        let heard = told.news()
-        #expect(heard == ["del[1] ins[2] mod[5]"] || heard == ["del[2] ins[1] mod[5]"])
+        let observed = received.news()
+        #expect(observed == ["del[1] ins[2] mod[5]"] || observed == ["del[2] ins[1] mod[5]"])
         token.invalidate()
     }
 
@@ -323,9 +323,9 @@ import Testing
             (nil, 1, []), (nil, 2, ["del[0]", "ins[0]"]),
             (.throttle(.seconds(2)), 2, ["del[0]", "ins[0]"]),
         ] as [(ObserverPace?, Int, [String])] {
-            let token = try world.store.observe(query, pace: pace, told.hear)
+            let token = try world.store.observe(query, pace: pace, received.receive)
             world.stores.settle()
-            #expect(told.news() == ["initial"])
+            #expect(received.news() == ["initial"])
             if commits == 1 {
                 try world.store.write {
                     try list.append([object])
@@ -338,7 +338,7 @@ import Testing
             }
             world.stores.settle()
             world.stores.scheduler.pass(.seconds(10))
-            #expect(told.news() == expected)
+            #expect(received.news() == expected)
             token.invalidate()
         }
     }

@@ -5,7 +5,7 @@ import Testing
 /// Observers of objects with the values 0 to 9: several changes in one write, and linked rows in any order.
 @Suite struct NumberedRowsObserverTests {
     let world: ObservedWorld
-    let told = Told()
+    let received = ReceivedCalls()
     var store: Store { world.store }
 
     init() throws {
@@ -19,11 +19,11 @@ import Testing
     }
 
     private func observe() throws -> NotificationToken {
-        try world.observe(world.query("Obj", "value > 0 and value < 5"), [], told)
+        try world.observe(world.query("Obj", "value > 0 and value < 5"), [], received)
     }
 
-    private func told(after body: (Store) throws -> Void) throws -> [String] {
-        try world.told(told, after: body)
+    private func received(after body: (Store) throws -> Void) throws -> [String] {
+        try world.received(received, after: body)
     }
 
     private func delete(_ text: String) throws {
@@ -33,16 +33,16 @@ import Testing
 
     @Test func `deletions by a query report the deleted rows`() throws {
         let token = try observe()
-        #expect(try told { _ in try delete("value > 4") } == [])
-        #expect(try told { _ in try delete("value > 1") } == ["del[1, 2, 3]"])
-        #expect(try told { try $0.deleteAll("Obj") } == ["del[0]"])
+        #expect(try received { _ in try delete("value > 4") } == [])
+        #expect(try received { _ in try delete("value > 1") } == ["del[1, 2, 3]"])
+        #expect(try received { try $0.deleteAll("Obj") } == ["del[0]"])
         token.invalidate()
     }
 
     @Test(arguments: [[2, 3, 4], [4, 3, 2], [3, 4, 2]] as [[Int64]])
     func `changes one by one in any order cause the same call`(order: [Int64]) throws {
         let token = try observe()
-        let news = try told { store in
+        let news = try received { store in
             for number in order { try store.delete(world.object(number)) }
         }
         #expect(news == ["del[1, 2, 3]"])
@@ -51,7 +51,7 @@ import Testing
 
     @Test func `a modified row that shifts is reported at its old index`() throws {
         let token = try observe()
-        let news = try told { store in
+        let news = try received { store in
             try store.delete(world.object(2))
             try world.set(world.object(3), 4)
         }
@@ -61,7 +61,7 @@ import Testing
 
     @Test func `a row that enters after a deleted one is an insertion`() throws {
         let token = try observe()
-        let news = try told { store in
+        let news = try received { store in
             try world.set(world.object(9), 3)
             try store.delete(world.object(2))
         }
@@ -74,11 +74,11 @@ import Testing
         throws
     {
         let token = try observe()
-        #expect(try told { _ in try world.object(7).set("text", .string("a")) } == [])
-        #expect(try told { _ in try world.set(world.object(7), 8) } == [])
-        #expect(try told { _ in try world.set(world.object(7), 1) } == ["ins[4]"])
-        #expect(try told { _ in try world.object(7).set("text", .string("b")) } == ["mod[4]"])
-        #expect(try told { _ in try world.set(world.object(7), 7) } == ["del[4]"])
+        #expect(try received { _ in try world.object(7).set("text", .string("a")) } == [])
+        #expect(try received { _ in try world.set(world.object(7), 8) } == [])
+        #expect(try received { _ in try world.set(world.object(7), 1) } == ["ins[4]"])
+        #expect(try received { _ in try world.object(7).set("text", .string("b")) } == ["mod[4]"])
+        #expect(try received { _ in try world.set(world.object(7), 7) } == ["del[4]"])
         token.invalidate()
     }
 
@@ -92,8 +92,8 @@ import Testing
         let results = Results(.store(store), try world.query("Obj", "value == 15"))
         let hidden = try #require(try results.first())
         let token = try world.observe(
-            world.query("Obj", "value < 10", sort: [("value", false)]), [], told)
-        let news = try told { store in
+            world.query("Obj", "value < 10", sort: [("value", false)]), [], received)
+        let news = try received { store in
             try store.delete(hidden)
             try store.create("Obj", .dictionary(["value": .int(3)]))
         }
@@ -110,22 +110,22 @@ import Testing
                 try object.set("next", .object(next.reference))
             }
         }
-        let heard = order.map { _ in Told() }
+        let observed = order.map { _ in ReceivedCalls() }
         var tokens: [NotificationToken] = []
-        for (number, told) in zip(order, heard) {
+        for (number, received) in zip(order, observed) {
             let backwards = try world.query("Other", sort: [("value", number % 2 == 0)])
-            tokens.append(try store.observe(backwards, told.hear))
+            tokens.append(try store.observe(backwards, received.receive))
         }
         world.stores.settle()
-        heard.forEach { $0.calls = [] }
-        _ = try told { _ in try world.set(chain[5], 0) }
-        #expect(heard.allSatisfy { $0.calls == ["mod[2, 3, 4, 5]"] })
+        observed.forEach { $0.calls = [] }
+        _ = try received { _ in try world.set(chain[5], 0) }
+        #expect(observed.allSatisfy { $0.calls == ["mod[2, 3, 4, 5]"] })
         tokens.forEach { $0.invalidate() }
     }
 
     @Test func `a link to a new object modifies the row, a link from it does not`() throws {
         let token = try observe()
-        let news = try told { store in
+        let news = try received { store in
             let target = try store.create("Target")
             try world.object(1).set("link", .object(target.reference))
         }
@@ -133,23 +133,23 @@ import Testing
         let link = Value.object(try world.object(1).reference)
         var linking: LiveObject?
         #expect(
-            try told { linking = try $0.create("Linking", .dictionary(["link": link])) } == [])
+            try received { linking = try $0.create("Linking", .dictionary(["link": link])) } == [])
         let linker = try #require(linking)
-        #expect(try told { _ in try world.set(linker, 5) } == [])
+        #expect(try received { _ in try world.set(linker, 5) } == [])
         token.invalidate()
     }
 
     @Test func `refresh and begin make all pending initial calls`() throws {
-        let told = (0..<3).map { _ in Told() }
-        let first = try store.observe(world.query(), told[0].hear)
-        let second = try store.observe(world.query(sort: [("value", false)]), told[1].hear)
+        let received = (0..<3).map { _ in ReceivedCalls() }
+        let first = try store.observe(world.query(), received[0].receive)
+        let second = try store.observe(world.query(sort: [("value", false)]), received[1].receive)
         try store.beginWrite()
-        #expect(told[0].news() == ["initial"])
-        #expect(told[1].news() == ["initial"])
+        #expect(received[0].news() == ["initial"])
+        #expect(received[1].news() == ["initial"])
         try store.cancelWrite()
-        let third = try store.observe(world.query(), told[2].hear)
+        let third = try store.observe(world.query(), received[2].receive)
         try store.refresh()
-        #expect(told.map { $0.news() } == [[], [], ["initial"]])
+        #expect(received.map { $0.news() } == [[], [], ["initial"]])
         withExtendedLifetime((first, second, third)) {}
     }
 }

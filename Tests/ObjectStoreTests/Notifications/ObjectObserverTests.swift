@@ -5,32 +5,32 @@ import Testing
 /// Observers of one object.
 @Suite struct ObjectObserverTests {
     let world: ObservedWorld
-    let told = Told()
+    let received = ReceivedCalls()
 
     init() throws { world = try ObservedWorld() }
 
     private func observe(_ keyPaths: [String] = [], _ number: Int64 = 1) throws -> NotificationToken
     {
         try world.store.observe(
-            world.object(number).reference, keyPaths: keyPaths, told.hear)
+            world.object(number).reference, keyPaths: keyPaths, received.receive)
     }
 
     /// The reports of a change to either store.
-    private func told(after body: (Store) throws -> Void) throws -> [String] {
+    private func received(after body: (Store) throws -> Void) throws -> [String] {
         try world.store.write { try body(world.store) }
         world.stores.settle()
-        return told.news()
+        return received.news()
     }
 
     @Test func `changes are reported with old and new value, in every writer and reader`() throws {
         let token = try observe()
         world.stores.settle()
-        #expect(told.news() == [])
-        #expect(try told { _ in try world.set(world.object(1), 3) } == ["value 2>3"])
+        #expect(received.news() == [])
+        #expect(try received { _ in try world.set(world.object(1), 3) } == ["value 2>3"])
         try world.remotely { try world.set(world.object(1, in: $0), 7) }
-        #expect(told.calls == [])
+        #expect(received.calls == [])
         world.stores.settle()
-        #expect(told.news() == ["value 3>7"])
+        #expect(received.news() == ["value 3>7"])
         token.invalidate()
     }
 
@@ -38,13 +38,13 @@ import Testing
         let token = try observe()
         try world.remotely { try world.set(world.object(1, in: $0), 7) }
         world.stores.settle()
-        #expect(told.news() == ["value 2>7"])
+        #expect(received.news() == ["value 2>7"])
         token.invalidate()
     }
 
     @Test func `several properties are reported in schema order`() throws {
         let token = try observe()
-        let news = try told { _ in
+        let news = try received { _ in
             try world.object(1).set("text", .string("a"))
             try world.set(world.object(1), 3)
         }
@@ -54,30 +54,30 @@ import Testing
 
     @Test func `an equal value is reported too`() throws {
         let token = try observe()
-        #expect(try told { _ in try world.set(world.object(1), 2) } == ["value 2>2"])
+        #expect(try received { _ in try world.set(world.object(1), 2) } == ["value 2>2"])
         try world.remotely { try world.set(world.object(1, in: $0), 9) }
         try world.remotely { try world.set(world.object(1, in: $0), 2) }
         world.stores.settle()
-        #expect(told.news() == ["value 2>2"])
+        #expect(received.news() == ["value 2>2"])
         #expect(token.statistics.coalescedCommits == 1)
     }
 
     @Test func `changes of other objects are not reported`() throws {
         let token = try observe()
-        #expect(try told { _ in try world.set(world.object(2), 3) } == [])
+        #expect(try received { _ in try world.set(world.object(2), 3) } == [])
         token.invalidate()
     }
 
     @Test func `deletion is reported once, with and without key paths`() throws {
         let tokens = [try observe(), try observe(["text"])]
-        #expect(try told { try $0.delete(world.object(1)) } == ["deleted", "deleted"])
+        #expect(try received { try $0.delete(world.object(1)) } == ["deleted", "deleted"])
         #expect(tokens.map(\.isValid) == [false, false])
-        #expect(try told { try $0.create("Obj") } == [])
+        #expect(try received { try $0.create("Obj") } == [])
     }
 
     @Test func `deleting a whole class notifies each observer`() throws {
         let tokens = [try observe(), try observe([], 2)]
-        #expect(try told { try $0.deleteAll("Obj") } == ["deleted", "deleted"])
+        #expect(try received { try $0.deleteAll("Obj") } == ["deleted", "deleted"])
         withExtendedLifetime(tokens) {}
     }
 
@@ -85,35 +85,36 @@ import Testing
         let token = try observe()
         try world.remotely { try $0.delete(world.object(1, in: $0)) }
         world.stores.settle()
-        #expect(told.news() == ["deleted"])
+        #expect(received.news() == ["deleted"])
         token.invalidate()
     }
 
     @Test func `links are reported when they change and when their target is deleted`() throws {
         let token = try observe()
         let target = try world.object(4, of: "Target")
-        let relinked = try told { _ in
+        let relinked = try received { _ in
             try world.object(1).set("link", .object(target.reference))
         }
         #expect(relinked == ["link object 1>object 4"])
-        #expect(try told { try $0.delete(world.object(4, of: "Target")) } == ["link object 4>nil"])
+        #expect(
+            try received { try $0.delete(world.object(4, of: "Target")) } == ["link object 4>nil"])
         token.invalidate()
     }
 
     @Test func `without a key path, changes of linked objects are not reported`() throws {
         let token = try observe()
-        #expect(try told { _ in try world.set(world.object(1, of: "Target"), 100) } == [])
+        #expect(try received { _ in try world.set(world.object(1, of: "Target"), 100) } == [])
         token.invalidate()
     }
 
     @Test func `lists only report that they changed`() throws {
         let token = try observe()
         let target = try world.object(4, of: "Target")
-        let appended = try told { _ in
+        let appended = try received { _ in
             try world.object(1).list("targets").append([.object(target.reference)])
         }
         #expect(appended == ["targets nil>nil"])
-        #expect(try told { _ in try world.set(target, 100) } == [])
+        #expect(try received { _ in try world.set(target, 100) } == [])
         token.invalidate()
     }
 
@@ -121,15 +122,15 @@ import Testing
         let token = try observe()
         let object = try world.object(1)
         let link = Value.dictionary(["link": .object(object.reference)])
-        #expect(try told { try $0.create("Linking", link) } == [])
+        #expect(try received { try $0.create("Linking", link) } == [])
         token.invalidate()
     }
 
     @Test func `nil is reported like a value`() throws {
         let token = try observe()
         let object = try world.object(1)
-        #expect(try told { _ in try object.set("text", .string("a")) } == ["text nil>\"a\""])
-        #expect(try told { _ in try object.set("text", .null) } == ["text \"a\">nil"])
+        #expect(try received { _ in try object.set("text", .string("a")) } == ["text nil>\"a\""])
+        #expect(try received { _ in try object.set("text", .null) } == ["text \"a\">nil"])
         token.invalidate()
     }
 
@@ -150,36 +151,37 @@ import Testing
         let tokens = try (0..<2).map { number in
             try world.store.observe(reference) { _ in order.append(number) }
         }
-        _ = try told { _ in try world.set(world.object(1), 3) }
+        _ = try received { _ in try world.set(world.object(1), 3) }
         #expect(order == [0, 1])
         withExtendedLifetime(tokens) {}
     }
 
     @Test func `only named properties are reported`() throws {
         let token = try observe(["value", "link"])
-        #expect(try told { _ in try world.set(world.object(1), 3) } == ["value 2>3"])
-        #expect(try told { _ in try world.object(1).set("text", .string("a")) } == [])
+        #expect(try received { _ in try world.set(world.object(1), 3) } == ["value 2>3"])
+        #expect(try received { _ in try world.object(1).set("text", .string("a")) } == [])
         token.invalidate()
     }
 
     @Test func `a link alone does not include the linked object`() throws {
         let token = try observe(["link"])
-        #expect(try told { _ in try world.set(world.object(1, of: "Target"), 9) } == [])
-        #expect(try told { _ in try world.object(1).set("link", .null) } == ["link object 1>nil"])
+        #expect(try received { _ in try world.set(world.object(1, of: "Target"), 9) } == [])
+        #expect(
+            try received { _ in try world.object(1).set("link", .null) } == ["link object 1>nil"])
         token.invalidate()
     }
 
     @Test func `a path through a link reports the link`() throws {
         let token = try observe(["link.value"])
         let target = try world.object(1, of: "Target")
-        #expect(try told { _ in try world.set(target, 9) } == ["link object 1>object 1"])
-        #expect(try told { _ in try world.set(target, "value2", 9) } == [])
-        #expect(try told { _ in try world.set(world.object(1), 9) } == [])
+        #expect(try received { _ in try world.set(target, 9) } == ["link object 1>object 1"])
+        #expect(try received { _ in try world.set(target, "value2", 9) } == [])
+        #expect(try received { _ in try world.set(world.object(1), 9) } == [])
         let other = try world.object(5, of: "Target")
         #expect(
-            try told { _ in try world.object(1).set("link", .object(other.reference)) }
+            try received { _ in try world.object(1).set("link", .object(other.reference)) }
                 == ["link object 1>object 5"])
-        #expect(try told { _ in try world.set(target, 10) } == [])
+        #expect(try received { _ in try world.set(target, 10) } == [])
         token.invalidate()
     }
 
@@ -190,12 +192,16 @@ import Testing
         world.stores.settle()
         let token = try observe(["targets.value"])
         #expect(
-            try told { _ in try world.set(world.object(0, of: "Target"), 9) } == ["targets nil>nil"]
+            try received { _ in try world.set(world.object(0, of: "Target"), 9) } == [
+                "targets nil>nil"
+            ]
         )
-        #expect(try told { _ in try world.set(world.object(0, of: "Target"), "value2", 9) } == [])
-        #expect(try told { _ in try list.remove(at: 0) } == ["targets nil>nil"])
-        #expect(try told { _ in try world.set(world.object(0, of: "Target"), 9) } == [])
-        #expect(try told { try $0.delete(world.object(1, of: "Target")) } == ["targets nil>nil"])
+        #expect(
+            try received { _ in try world.set(world.object(0, of: "Target"), "value2", 9) } == [])
+        #expect(try received { _ in try list.remove(at: 0) } == ["targets nil>nil"])
+        #expect(try received { _ in try world.set(world.object(0, of: "Target"), 9) } == [])
+        #expect(
+            try received { try $0.delete(world.object(1, of: "Target")) } == ["targets nil>nil"])
         token.invalidate()
     }
 
@@ -204,12 +210,12 @@ import Testing
         let token = try observe(["linkings.value"])
         let link = Value.dictionary(["link": .object(object.reference)])
         var linking: LiveObject?
-        #expect(try told { linking = try $0.create("Linking", link) } == ["linkings nil>nil"])
+        #expect(try received { linking = try $0.create("Linking", link) } == ["linkings nil>nil"])
         let linker = try #require(linking)
-        #expect(try told { _ in try world.set(linker, 9) } == ["linkings nil>nil"])
+        #expect(try received { _ in try world.set(linker, 9) } == ["linkings nil>nil"])
         let away = Value.object(try world.object(2).reference)
-        #expect(try told { _ in try linker.set("link", away) } == ["linkings nil>nil"])
-        #expect(try told { _ in try world.set(linker, 10) } == [])
+        #expect(try received { _ in try linker.set("link", away) } == ["linkings nil>nil"])
+        #expect(try received { _ in try world.set(linker, 10) } == [])
         token.invalidate()
     }
 
@@ -225,18 +231,18 @@ import Testing
         }
         world.stores.settle()
         let token = try world.store.observe(
-            chain[0].reference, keyPaths: ["next.next.next.next.next.value"], told.hear)
-        #expect(try told { _ in try world.set(chain[6], 1) } == [])
-        #expect(try told { _ in try world.set(chain[4], 1) } == [])
-        #expect(try told { _ in try world.set(chain[5], 1) }.count == 1)
+            chain[0].reference, keyPaths: ["next.next.next.next.next.value"], received.receive)
+        #expect(try received { _ in try world.set(chain[6], 1) } == [])
+        #expect(try received { _ in try world.set(chain[4], 1) } == [])
+        #expect(try received { _ in try world.set(chain[5], 1) }.count == 1)
         token.invalidate()
     }
 
     @Test func `an empty list of key paths does not filter, a wildcard is every property`() throws {
         let tokens = [try observe([]), try observe(["*"])]
-        #expect(try told { _ in try world.set(world.object(1), 3) }.count == 2)
+        #expect(try received { _ in try world.set(world.object(1), 3) }.count == 2)
         let star = try observe(["*.value"])
-        #expect(try told { _ in try world.set(world.object(1, of: "Target"), 3) }.count == 1)
+        #expect(try received { _ in try world.set(world.object(1, of: "Target"), 3) }.count == 1)
         withExtendedLifetime((tokens, star)) {}
     }
 
@@ -248,11 +254,11 @@ import Testing
     }
 
     @Test func `filters of two tokens do not mix`() throws {
-        let other = Told()
+        let other = ReceivedCalls()
         let first = try observe(["value"])
         let second = try world.store.observe(
-            world.object(1).reference, keyPaths: ["text"], other.hear)
-        #expect(try told { _ in try world.set(world.object(1), 3) } == ["value 2>3"])
+            world.object(1).reference, keyPaths: ["text"], other.receive)
+        #expect(try received { _ in try world.set(world.object(1), 3) } == ["value 2>3"])
         #expect(other.calls == [])
         withExtendedLifetime((first, second)) {}
     }
@@ -260,7 +266,7 @@ import Testing
     @Test func `the reason of a call contains version, properties and key path`() throws {
         let token = try observe(["text", "value"])
         #expect(token.reason == nil)
-        _ = try told { _ in try world.set(world.object(1), 3) }
+        _ = try received { _ in try world.set(world.object(1), 3) }
         let reason = try #require(token.reason)
         #expect(reason.version == world.store.version)
         #expect(reason.properties == ["value"])
@@ -274,8 +280,8 @@ import Testing
         let object = try store.write {
             try store.create("Keyed", .dictionary(["id": .int(1), "value": .int(5)]))
         }
-        let token = try store.observe(object.reference, told.hear)
-        let news = try told { store in
+        let token = try store.observe(object.reference, received.receive)
+        let news = try received { store in
             try store.delete(object)
             try store.create("Keyed", .dictionary(["id": .int(1), "value": .int(6)]))
         }
@@ -283,12 +289,12 @@ import Testing
         #expect(!token.isValid)
         let successor = try #require(
             try store.object("Keyed", primaryKey: .int(1)))
-        #expect(try told { _ in try world.set(successor, 7) } == [])
+        #expect(try received { _ in try world.set(successor, 7) } == [])
     }
 
     @Test func `an object and its defaults in one write are not a modification`() throws {
         let store = world.store
-        let rows = Told()
+        let rows = ReceivedCalls()
         let token = try world.observe(world.query("Keyed"), [], rows)
         try store.write {
             let object = try store.create("Keyed", .dictionary(["id": .int(1)]))

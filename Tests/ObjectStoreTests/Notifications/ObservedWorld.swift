@@ -119,7 +119,7 @@ final class ErrorLog {
 }
 
 /// The reports that observers received, as short text.
-final class Told {
+final class ReceivedCalls {
     var calls: [String] = []
 
     /// The reports since the last call.
@@ -128,7 +128,7 @@ final class Told {
         return calls
     }
 
-    func hear(_ change: ObjectChange) {
+    func receive(_ change: ObjectChange) {
         switch change.kind {
         case .deleted: calls.append("deleted")
         case .error(let error): calls.append("error \(error.code.rawValue)")
@@ -139,7 +139,7 @@ final class Told {
         }
     }
 
-    func hear(_ notification: StoreNotification, _ store: Store) {
+    func receive(_ notification: StoreNotification, _ store: Store) {
         calls.append(notification.rawValue)
     }
 }
@@ -164,27 +164,27 @@ extension ObservedWorld {
 
     /// Observes, and consumes the first call.
     func observe(
-        _ query: Query, _ keyPaths: [String] = [], _ told: Told
+        _ query: Query, _ keyPaths: [String] = [], _ received: ReceivedCalls
     ) throws -> NotificationToken {
-        let token = try store.observe(query, keyPaths: keyPaths, told.hear)
+        let token = try store.observe(query, keyPaths: keyPaths, received.receive)
         stores.settle()
-        #expect(told.news() == ["initial"])
+        #expect(received.news() == ["initial"])
         return token
     }
 
     /// Observes a list, and consumes the first call.
     func observe(
-        _ list: LiveList, _ keyPaths: [String], _ told: Told
+        _ list: LiveList, _ keyPaths: [String], _ received: ReceivedCalls
     ) throws -> NotificationToken {
-        let token = try list.observe(keyPaths: keyPaths, told.hear)
+        let token = try list.observe(keyPaths: keyPaths, received.receive)
         stores.settle()
-        #expect(told.news() == ["initial"])
+        #expect(received.news() == ["initial"])
         return token
     }
 
     /// Observes a list without key paths, and consumes the first call.
-    func observe(_ list: LiveList, _ told: Told) throws -> NotificationToken {
-        try observe(list, [], told)
+    func observe(_ list: LiveList, _ received: ReceivedCalls) throws -> NotificationToken {
+        try observe(list, [], received)
     }
 
     /// Creates a holder with the ints 0 to 9 and the first ten targets.
@@ -203,16 +203,17 @@ extension ObservedWorld {
     }
 
     /// Returns the report of a write of the store, after one turn.
-    func told(_ told: Told, after body: (Store) throws -> Void) throws -> [String] {
+    func received(_ received: ReceivedCalls, after body: (Store) throws -> Void) throws -> [String]
+    {
         try store.write { try body(store) }
-        #expect(told.calls.isEmpty, "no report before the turn")
+        #expect(received.calls.isEmpty, "no report before the turn")
         stores.settle()
-        return told.news()
+        return received.news()
     }
 }
 
-extension Told {
-    func hear(_ change: CollectionChange) {
+extension ReceivedCalls {
+    func receive(_ change: CollectionChange) {
         switch change.kind {
         case .initial: calls.append(change.isCollectionValid ? "initial" : "initial, gone")
         case .error(let error): calls.append("error \(error.code.rawValue)")

@@ -35,7 +35,7 @@ final class QueryShadow: Shadow {
     private let pace: ObserverPace?
     private var keys: [ObjectKey] = []
     private var seen: StoreView
-    private var told: [CollectionChange] = []
+    private var received: [CollectionChange] = []
     private var calls = 0
     private var isOver = false
     private var token: NotificationToken?
@@ -76,7 +76,7 @@ final class QueryShadow: Shadow {
                 seen = try frozen(store)
                 isOver = !change.isCollectionValid
             } else {
-                told.append(change)
+                received.append(change)
                 if !change.isCollectionValid {
                     let keys = QueryEvaluator.keys(of: query, in: store.view).array
                     #expect(keys.isEmpty, "\(description)")
@@ -88,20 +88,20 @@ final class QueryShadow: Shadow {
     func check(_ now: StoreView, _ store: Store) throws {
         #expect(calls > 0)
         guard !isOver else {
-            return #expect(told.isEmpty, "\(description) received a report after its end")
+            return #expect(received.isEmpty, "\(description) received a report after its end")
         }
         defer {
             seen = now
-            told = []
+            received = []
         }
-        if let last = told.last, !last.isCollectionValid {
+        if let last = received.last, !last.isCollectionValid {
             isOver = true
             return
         }
         let new = QueryEvaluator.keys(of: query, in: now).array
         // A throttled observer can receive two reports, at the beginning and at the end of its pause.
-        guard told.count < 2 else {
-            keys = told.reduce(keys) { keys(after: $1, $0) }
+        guard received.count < 2 else {
+            keys = received.reduce(keys) { keys(after: $1, $0) }
             return #expect(keys == new, "\(description)")
         }
         let changes = try #require(
@@ -111,50 +111,52 @@ final class QueryShadow: Shadow {
         let both = Set(keys).intersection(new)
         let touched = both.filter { oracle.isTouched(obj, $0) }
         let expected = SequenceDifference.changes(from: keys, to: new, isTouched: touched.contains)
-        guard let told = told.first else {
+        guard let received = received.first else {
             return #expect(expected.isEmpty, "\(description) received no report")
         }
-        let replaced = sequence == nil ? [:] : Self.replaced(by: told, keys, new)
-        #expect(keys(after: told, keys) == new, "\(description)")
-        #expect(!told.positions.isEmpty)
-        let moved = Set(told.positions.deletedKeys).intersection(told.positions.insertedKeys)
+        let replaced = sequence == nil ? [:] : Self.replaced(by: received, keys, new)
+        #expect(keys(after: received, keys) == new, "\(description)")
+        #expect(!received.positions.isEmpty)
+        let moved = Set(received.positions.deletedKeys).intersection(
+            received.positions.insertedKeys)
         let hasTwins = Set(keys).count < keys.count || Set(new).count < new.count
         if hasTwins {
             // If an object occurs several times, any of its indexes can be the removed one.
         } else if isLimited {
             // The smallest set of changed rows overall is not always the smallest for the first rows.
-            #expect(told.deletions.count >= expected.deletions.count, "\(description)")
+            #expect(received.deletions.count >= expected.deletions.count, "\(description)")
         } else if sequence != nil {
             // A replaced element stays, while one object is inserted and another is removed.
-            #expect(told.deletions.count + replaced.count >= expected.deletions.count)
-            #expect(told.insertions.count + replaced.count >= expected.insertions.count)
+            #expect(received.deletions.count + replaced.count >= expected.deletions.count)
+            #expect(received.insertions.count + replaced.count >= expected.insertions.count)
         } else if isList {
             // An object that was removed from a list and inserted again between two calls is a new element, even at the
             // same index.
-            let more = told.deletions.count - expected.deletions.count
+            let more = received.deletions.count - expected.deletions.count
             #expect(more >= 0 && more <= moved.count, "\(description)")
-            #expect(told.insertions.count == expected.insertions.count + more, "\(description)")
+            #expect(received.insertions.count == expected.insertions.count + more, "\(description)")
         } else {
-            #expect(told.deletions.count == expected.deletions.count, "\(description)")
-            #expect(told.insertions.count == expected.insertions.count, "\(description)")
+            #expect(received.deletions.count == expected.deletions.count, "\(description)")
+            #expect(received.insertions.count == expected.insertions.count, "\(description)")
         }
-        #expect(told.deletions.map { keys[$0] } == told.positions.deletedKeys)
-        #expect(told.insertions.map { new[$0] } == told.positions.insertedKeys)
-        let modified = Set(told.positions.modifiedKeys)
+        #expect(received.deletions.map { keys[$0] } == received.positions.deletedKeys)
+        #expect(received.insertions.map { new[$0] } == received.positions.insertedKeys)
+        let modified = Set(received.positions.modifiedKeys)
         if let sequence,
             changes.tables[sequence.owner.table]?.modified[sequence.column]?
                 .contains(sequence.owner.key) == true
         {
             // Setting an element to its current object also modifies it.
-            let named = modified.union(told.positions.insertedKeys)
+            let named = modified.union(received.positions.insertedKeys)
             #expect(touched.isSubset(of: named), "\(description)")
         } else {
             #expect(modified.union(moved) == touched.union(moved), "\(description)")
         }
         #expect(
-            told.modifications.map { replaced[$0] ?? keys[$0] } == told.positions.modifiedKeys)
-        #expect(told.modificationsNew.map { new[$0] } == told.positions.modifiedKeys)
-        #expect(told.modificationsNew == told.modificationsNew.sorted())
+            received.modifications.map { replaced[$0] ?? keys[$0] }
+                == received.positions.modifiedKeys)
+        #expect(received.modificationsNew.map { new[$0] } == received.positions.modifiedKeys)
+        #expect(received.modificationsNew == received.modificationsNew.sorted())
         keys = new
     }
 
@@ -204,7 +206,7 @@ final class ListShadow: Shadow {
     private let pace: ObserverPace?
     private var values: [Value] = []
     private var seen: StoreView
-    private var told: [CollectionChange] = []
+    private var received: [CollectionChange] = []
     private var isOver = false
     private var token: NotificationToken?
 
@@ -235,7 +237,7 @@ final class ListShadow: Shadow {
                 if change.isCollectionValid { values = try read() } else { isOver = true }
                 seen = try frozen(store)
             } else {
-                told.append(change)
+                received.append(change)
                 if change.isCollectionValid {
                     apply(change, try read())
                 } else {
@@ -263,27 +265,28 @@ final class ListShadow: Shadow {
     }
 
     func check(_ now: StoreView, _ store: Store) throws {
-        guard !isOver else { return #expect(told.isEmpty) }
+        guard !isOver else { return #expect(received.isEmpty) }
         defer {
             seen = now
-            told = []
+            received = []
         }
-        if let last = told.last, !last.isCollectionValid {
+        if let last = received.last, !last.isCollectionValid {
             isOver = true
             return
         }
         let new = try read()
         #expect(values == new, "\(list.property.name) received no report")
-        guard told.count < 2, list.property.type == .object else { return }
+        guard received.count < 2, list.property.type == .object else { return }
         let changes = try #require(
             try store.view.snapshot.changes(from: seen.version, to: now.version))
         let oracle = Oracle(before: seen, now: now, changes: changes, paths: [])
         let target = try now.schema.require("Target")
-        let named = Set(told.first?.modificationsNew ?? []).union(told.first?.insertions ?? [])
+        let named = Set(received.first?.modificationsNew ?? []).union(
+            received.first?.insertions ?? [])
         for (position, value) in new.enumerated() {
             guard case .object(let object) = value, seen.isPresent(object) else { continue }
             if oracle.isTouched(target, object.key) {
-                #expect(named.contains(position), "a modified element was not told")
+                #expect(named.contains(position), "a modified element was not reported")
             }
         }
     }
@@ -300,7 +303,7 @@ final class ObjectShadow: Shadow {
     private let paths: [PropertyPath]
     private let pace: ObserverPace?
     private var seen: StoreView
-    private var told: [ObjectChange] = []
+    private var received: [ObjectChange] = []
     private var isOver = false
     private var token: NotificationToken?
 
@@ -318,24 +321,25 @@ final class ObjectShadow: Shadow {
         paths = try texts.map { try PropertyPath.parse($0, class: obj, schema: store.schema) }
         pace = paces.randomElement(using: &random)!
         seen = try frozen(store)
-        token = try object.observe(keyPaths: texts, pace: pace) { [unowned self] in told.append($0)
+        token = try object.observe(keyPaths: texts, pace: pace) { [unowned self] in
+            received.append($0)
         }
     }
 
     func check(_ now: StoreView, _ store: Store) throws {
-        guard !isOver else { return #expect(told.isEmpty) }
+        guard !isOver else { return #expect(received.isEmpty) }
         defer {
             seen = now
-            told = []
+            received = []
         }
         guard now.isPresent(object.reference) else {
             isOver = true
-            if case .deleted? = told.last?.kind { return }
-            Issue.record("the deletion was not told")
+            if case .deleted? = received.last?.kind { return }
+            Issue.record("the deletion was not reported")
             return
         }
         // The observer received the deletion before it was undone, so the observation has ended.
-        if case .deleted? = told.last?.kind {
+        if case .deleted? = received.last?.kind {
             isOver = true
             return
         }
@@ -355,8 +359,8 @@ final class ObjectShadow: Shadow {
                 expected.insert(path.components[0].property.name)
             }
         }
-        let names = told.flatMap(\.properties).map(\.name)
-        guard told.count < 2 else {
+        let names = received.flatMap(\.properties).map(\.name)
+        guard received.count < 2 else {
             // Two calls have reported a property that changed and changed back.
             return #expect(expected.isSubset(of: names), "\(paths.map(\.description))")
         }

@@ -5,65 +5,65 @@ import Testing
 /// Observers of results.
 @Suite struct ResultsObserverTests {
     let world: ObservedWorld
-    let told = Told()
+    let received = ReceivedCalls()
     var store: Store { world.store }
 
     init() throws { world = try ObservedWorld() }
 
-    private func told(after body: (Store) throws -> Void) throws -> [String] {
-        try world.told(told, after: body)
+    private func received(after body: (Store) throws -> Void) throws -> [String] {
+        try world.received(received, after: body)
     }
 
     // 3a. The time of delivery.
 
     @Test func `the initial call comes with the next delivery, not before`() throws {
-        let token = try store.observe(world.middle(), told.hear)
-        #expect(told.calls == [])
+        let token = try store.observe(world.middle(), received.receive)
+        #expect(received.calls == [])
         #expect(try store.refresh() == false)
-        #expect(told.news() == ["initial"])
+        #expect(received.news() == ["initial"])
         world.stores.settle()
-        #expect(told.news() == [])
+        #expect(received.news() == [])
         token.invalidate()
     }
 
     @Test func `without autorefresh, own changes are delivered and remote ones wait`() throws {
         store.autorefresh = false
-        let token = try world.observe(world.middle(), [], told)
-        #expect(try told { _ in try world.set(world.object(1), 3) } == ["mod[0]"])
+        let token = try world.observe(world.middle(), [], received)
+        #expect(try received { _ in try world.set(world.object(1), 3) } == ["mod[0]"])
         try world.remotely { try world.set(world.object(2, in: $0), 5) }
         world.stores.settle()
-        #expect(told.news() == [])
+        #expect(received.news() == [])
         try store.refresh()
-        #expect(told.news() == ["mod[1]"])
+        #expect(received.news() == ["mod[1]"])
         token.invalidate()
     }
 
     @Test func `changes before the initial call are part of it`() throws {
-        let token = try store.observe(world.middle(), told.hear)
+        let token = try store.observe(world.middle(), received.receive)
         try world.remotely { try $0.create("Obj", .dictionary(["value": .int(5)])) }
         world.stores.settle()
-        #expect(told.news() == ["initial"])
-        #expect(try told { _ in try world.set(world.object(10), 6) } == ["mod[4]"])
+        #expect(received.news() == ["initial"])
+        #expect(try received { _ in try world.set(world.object(10), 6) } == ["mod[4]"])
         token.invalidate()
     }
 
     @Test func `begin delivers the previous write`() throws {
-        let token = try world.observe(world.middle(), [], told)
+        let token = try world.observe(world.middle(), [], received)
         try store.write { try world.set(world.object(1), 3) }
-        #expect(told.calls == [])
+        #expect(received.calls == [])
         try store.beginWrite()
-        #expect(told.news() == ["mod[0]"])
+        #expect(received.news() == ["mod[0]"])
         try store.cancelWrite()
         token.invalidate()
     }
 
     @Test func `a hundred commits make one call`() throws {
-        let token = try world.observe(world.middle(), [], told)
+        let token = try world.observe(world.middle(), [], received)
         for _ in 0..<100 {
             try world.remotely { try $0.create("Obj", .dictionary(["value": .int(5)])) }
         }
         world.stores.settle()
-        #expect(told.news() == ["ins\(Array(4..<104))"])
+        #expect(received.news() == ["ins\(Array(4..<104))"])
         #expect(token.statistics.coalescedCommits == 99)
     }
 
@@ -75,35 +75,35 @@ import Testing
     // 3b. Insertions, deletions, modifications.
 
     @Test func `unrelated changes are not reported`() throws {
-        let token = try world.observe(world.middle(), [], told)
-        #expect(try told { try $0.create("Other") } == [])
-        #expect(try told { try $0.create("Target") } == [])
+        let token = try world.observe(world.middle(), [], received)
+        #expect(try received { try $0.create("Other") } == [])
+        #expect(try received { try $0.create("Target") } == [])
         let link = Value.object(try world.object(1).reference)
-        #expect(try told { try $0.create("Linking", .dictionary(["link": link])) } == [])
-        #expect(try told { _ in try world.set(world.object(6), 13) } == [])
-        #expect(try told { try $0.create("Obj", .dictionary(["value": .int(50)])) } == [])
-        let news = try told {
+        #expect(try received { try $0.create("Linking", .dictionary(["link": link])) } == [])
+        #expect(try received { _ in try world.set(world.object(6), 13) } == [])
+        #expect(try received { try $0.create("Obj", .dictionary(["value": .int(50)])) } == [])
+        let news = try received {
             try $0.delete(world.object(0))
             try $0.delete(world.object(6))
         }
         #expect(news == [])
-        #expect(try told { _ in } == [])
+        #expect(try received { _ in } == [])
         token.invalidate()
     }
 
     @Test func `rows are modified, inserted and deleted`() throws {
-        let token = try world.observe(world.middle(), [], told)
-        #expect(try told { _ in try world.set(world.object(1), 3) } == ["mod[0]"])
-        #expect(try told { _ in try world.set(world.object(7), 3) } == ["ins[4]"])
-        #expect(try told { try $0.delete(world.object(3)) } == ["del[2]"])
+        let token = try world.observe(world.middle(), [], received)
+        #expect(try received { _ in try world.set(world.object(1), 3) } == ["mod[0]"])
+        #expect(try received { _ in try world.set(world.object(7), 3) } == ["ins[4]"])
+        #expect(try received { try $0.delete(world.object(3)) } == ["del[2]"])
         #expect(
-            try told { try $0.create("Obj", .dictionary(["value": .int(5)])) } == ["ins[4]"])
+            try received { try $0.create("Obj", .dictionary(["value": .int(5)])) } == ["ins[4]"])
         token.invalidate()
     }
 
     @Test func `modifications are reported in old positions`() throws {
-        let token = try world.observe(world.middle(), [], told)
-        let news = try told { _ in
+        let token = try world.observe(world.middle(), [], received)
+        let news = try received { _ in
             try world.set(world.object(2), 0)
             try world.set(world.object(3), 6)
         }
@@ -112,28 +112,28 @@ import Testing
     }
 
     @Test func `an insertion includes later changes of the row`() throws {
-        let token = try world.observe(world.middle(), [], told)
+        let token = try world.observe(world.middle(), [], received)
         var object: LiveObject?
         try world.remotely { object = try $0.create("Obj", .dictionary(["value": .int(5)])) }
         try world.remotely { _ in try object.map { try world.set($0, 6) } }
         world.stores.settle()
-        #expect(told.news() == ["ins[4]"])
+        #expect(received.news() == ["ins[4]"])
         try world.remotely { object = try $0.create("Obj", .dictionary(["value": .int(5)])) }
         try world.remotely { try object.map($0.delete) }
         world.stores.settle()
-        #expect(told.news() == [])
-        let news = try told { try $0.delete($0.create("Obj", .dictionary(["value": .int(5)]))) }
+        #expect(received.news() == [])
+        let news = try received { try $0.delete($0.create("Obj", .dictionary(["value": .int(5)]))) }
         #expect(news == [])
         token.invalidate()
     }
 
     @Test func `an equal value, and leaving and returning, are modifications`() throws {
-        let token = try world.observe(world.middle(), [], told)
-        #expect(try told { _ in try world.set(world.object(2), 4) } == ["mod[1]"])
+        let token = try world.observe(world.middle(), [], received)
+        #expect(try received { _ in try world.set(world.object(2), 4) } == ["mod[1]"])
         try world.remotely { try world.set(world.object(2, in: $0), 100) }
         try world.remotely { try world.set(world.object(2, in: $0), 4) }
         world.stores.settle()
-        #expect(told.news() == ["mod[1]"])
+        #expect(received.news() == ["mod[1]"])
         token.invalidate()
     }
 
@@ -141,8 +141,8 @@ import Testing
         try store.write {
             for id in 0..<3 { try store.create("Keyed", .dictionary(["id": .int(Int64(id))])) }
         }
-        let token = try world.observe(world.query("Keyed"), [], told)
-        let news = try told {
+        let token = try world.observe(world.query("Keyed"), [], received)
+        let news = try received {
             try $0.delete(world.object(1, of: "Keyed"))
             try $0.create("Keyed", .dictionary(["id": .int(1)]))
         }
@@ -151,44 +151,46 @@ import Testing
     }
 
     @Test func `all rows are replaced`() throws {
-        let token = try world.observe(world.middle(), [], told)
-        #expect(try told { try $0.deleteAll("Obj") } == ["del[0, 1, 2, 3]"])
-        let news = try told { store in
+        let token = try world.observe(world.middle(), [], received)
+        #expect(try received { try $0.deleteAll("Obj") } == ["del[0, 1, 2, 3]"])
+        let news = try received { store in
             for value in 1...3 {
                 try store.create("Obj", .dictionary(["value": .int(Int64(value))]))
             }
         }
         #expect(news == ["ins[0, 1, 2]"])
-        #expect(try told { try $0.deleteAll("Obj") } == ["del[0, 1, 2]"])
+        #expect(try received { try $0.deleteAll("Obj") } == ["del[0, 1, 2]"])
         token.invalidate()
     }
 
     // 3c. Sorting, distinct, limit.
 
     @Test func `changes of sorted rows have exact indexes`() throws {
-        let token = try world.observe(world.middle(sort: [("value", false)]), [], told)
-        #expect(try told { _ in try world.set(world.object(1), 3) } == ["mod[3]"])
-        #expect(try told { _ in try world.set(world.object(1), 9) } == ["del[3] ins[0]"])
-        #expect(try told { _ in try world.set(world.object(1), 2) } == ["del[0] ins[3]"])
-        #expect(try told { _ in try world.set(world.object(2), 0) } == ["del[2]"])
-        #expect(try told { _ in try world.set(world.object(7), 3) } == ["ins[2]"])
-        #expect(try told { try $0.delete(world.object(3)) } == ["del[1]"])
+        let token = try world.observe(world.middle(sort: [("value", false)]), [], received)
+        #expect(try received { _ in try world.set(world.object(1), 3) } == ["mod[3]"])
+        #expect(try received { _ in try world.set(world.object(1), 9) } == ["del[3] ins[0]"])
+        #expect(try received { _ in try world.set(world.object(1), 2) } == ["del[0] ins[3]"])
+        #expect(try received { _ in try world.set(world.object(2), 0) } == ["del[2]"])
+        #expect(try received { _ in try world.set(world.object(7), 3) } == ["ins[2]"])
+        #expect(try received { try $0.delete(world.object(3)) } == ["del[1]"])
         token.invalidate()
     }
 
     @Test func `rows sorted by a linked property move with it`() throws {
         let query = try world.middle(sort: [("link.value", true)])
-        let token = try world.observe(query, [], told)
+        let token = try world.observe(query, [], received)
         #expect(
-            try told { _ in try world.set(world.object(1, of: "Target"), 100) } == ["del[0] ins[3]"]
+            try received { _ in try world.set(world.object(1, of: "Target"), 100) } == [
+                "del[0] ins[3]"
+            ]
         )
-        #expect(try told { try $0.create("Other") } == [])
+        #expect(try received { try $0.create("Other") } == [])
         token.invalidate()
     }
 
     @Test func `the modified row is the one that moves`() throws {
-        let token = try world.observe(world.middle(sort: [("value", true)]), [], told)
-        #expect(try told { _ in try world.set(world.object(1), 5) } == ["del[0] ins[1]"])
+        let token = try world.observe(world.middle(sort: [("value", true)]), [], received)
+        #expect(try received { _ in try world.set(world.object(1), 5) } == ["del[0] ins[1]"])
         token.invalidate()
     }
 
@@ -202,18 +204,18 @@ import Testing
         let schema = store.schema
         let query = try Query(all: schema.require("Obj")).distinct(["value"], schema: schema)
             .sorted([("value", false)], schema: schema).limited(to: 2)
-        let token = try world.observe(query, [], told)
-        let news = try told { try $0.create("Obj", .dictionary(["value": .int(5)])) }
+        let token = try world.observe(query, [], received)
+        let news = try received { try $0.create("Obj", .dictionary(["value": .int(5)])) }
         #expect(news == ["del[1] ins[0]"])
         token.invalidate()
     }
 
     @Test func `limited rows have exact changes`() throws {
         let query = try Query(all: store.schema.require("Obj")).limited(to: 2)
-        let token = try world.observe(query, [], told)
-        #expect(try told { _ in try world.set(world.object(1), 100) } == ["mod[1]"])
-        #expect(try told { _ in try world.set(world.object(2), 100) } == [])
-        #expect(try told { try $0.delete(world.object(0)) } == ["del[0] ins[1]"])
+        let token = try world.observe(query, [], received)
+        #expect(try received { _ in try world.set(world.object(1), 100) } == ["mod[1]"])
+        #expect(try received { _ in try world.set(world.object(2), 100) } == [])
+        #expect(try received { try $0.delete(world.object(0)) } == ["del[0] ins[1]"])
         token.invalidate()
     }
 
@@ -228,22 +230,22 @@ import Testing
         let target = try schema.require("Target")
         let column = try #require(schema.find("Obj")?.property(named: "targets")).column
         let query = Query(.list(owner.classSchema.table, column, owner.key), of: target.table)
-        let sorted = Told()
-        let plain = try world.observe(query, [], told)
+        let sorted = ReceivedCalls()
+        let plain = try world.observe(query, [], received)
         let token = try store.observe(
-            query.sorted([("value", false)], schema: schema), sorted.hear)
+            query.sorted([("value", false)], schema: schema), sorted.receive)
         world.stores.settle()
         #expect(sorted.news() == ["initial"])
-        _ = try told { _ in try list.append([targets[5], targets[5], targets[5]]) }
+        _ = try received { _ in try list.append([targets[5], targets[5], targets[5]]) }
         #expect(sorted.news() == ["ins[5, 6, 7]"])
-        _ = try told { _ in try list.swap(0, 1) }
+        _ = try received { _ in try list.swap(0, 1) }
         #expect(sorted.news() == [])
-        #expect(try told { try $0.delete(owner) } == ["del\(Array(0..<13)) gone"])
+        #expect(try received { try $0.delete(owner) } == ["del\(Array(0..<13)) gone"])
         #expect(sorted.news() == ["del\(Array(0..<13)) gone"])
         #expect(!plain.isValid)
         #expect(!token.isValid)
         world.stores.settle()
-        #expect(told.news() == [])
+        #expect(received.news() == [])
     }
 
     @Test func `rows of backlinks have exact changes`() throws {
@@ -253,30 +255,30 @@ import Testing
             for number in 1..<10 { try world.object(Int64(number)).set("link", link) }
         }
         let query = try store.schema.backlinks("origin", of: child)
-        let token = try world.observe(query, [], told)
-        #expect(try told { try $0.create("Obj", .dictionary(["link": link])) } == ["ins[10]"])
-        #expect(try told { _ in try world.set(world.object(3), 100) } == ["mod[3]"])
-        #expect(try told { try $0.delete(world.object(5)) } == ["del[5]"])
-        #expect(try told { _ in try world.object(2).set("link", .null) } == ["del[2]"])
-        #expect(try told { try $0.create("Other") } == [])
-        #expect(try told { try $0.delete(child) } == ["del\(Array(0..<9)) gone"])
+        let token = try world.observe(query, [], received)
+        #expect(try received { try $0.create("Obj", .dictionary(["link": link])) } == ["ins[10]"])
+        #expect(try received { _ in try world.set(world.object(3), 100) } == ["mod[3]"])
+        #expect(try received { try $0.delete(world.object(5)) } == ["del[5]"])
+        #expect(try received { _ in try world.object(2).set("link", .null) } == ["del[2]"])
+        #expect(try received { try $0.create("Other") } == [])
+        #expect(try received { try $0.delete(child) } == ["del\(Array(0..<9)) gone"])
         token.invalidate()
     }
 
     // 3d. Behind links.
 
     @Test func `changes of linked objects modify the linking rows`() throws {
-        let token = try world.observe(world.middle(), [], told)
+        let token = try world.observe(world.middle(), [], received)
         let target = try world.object(1, of: "Target")
-        #expect(try told { _ in try world.set(target, 100) } == ["mod[0]"])
-        _ = try told { _ in try world.object(2).set("second", .object(target.reference)) }
-        #expect(try told { _ in try world.set(target, 101) } == ["mod[0, 1]"])
+        #expect(try received { _ in try world.set(target, 100) } == ["mod[0]"])
+        _ = try received { _ in try world.object(2).set("second", .object(target.reference)) }
+        #expect(try received { _ in try world.set(target, 101) } == ["mod[0, 1]"])
         let element = try world.object(9, of: "Target")
         let list = try world.object(3).list("targets")
-        #expect(try told { _ in try list.append([.object(element.reference)]) } == ["mod[2]"])
-        #expect(try told { _ in try world.set(element, 101) } == ["mod[2]"])
-        #expect(try told { try $0.delete(element) } == ["mod[2]"])
-        #expect(try told { try $0.delete(target) } == ["mod[0, 1]"])
+        #expect(try received { _ in try list.append([.object(element.reference)]) } == ["mod[2]"])
+        #expect(try received { _ in try world.set(element, 101) } == ["mod[2]"])
+        #expect(try received { try $0.delete(element) } == ["mod[2]"])
+        #expect(try received { try $0.delete(target) } == ["mod[0, 1]"])
         token.invalidate()
     }
 
@@ -288,15 +290,15 @@ import Testing
                 try object.set("next", .object(next.reference))
             }
         }
-        let token = try world.observe(world.query("Other"), [], told)
-        #expect(try told { _ in try world.set(chain[19], 1) } == ["mod[16, 17, 18, 19]"])
+        let token = try world.observe(world.query("Other"), [], received)
+        #expect(try received { _ in try world.set(chain[19], 1) } == ["mod[16, 17, 18, 19]"])
         token.invalidate()
     }
 
     @Test func `membership by a linked property follows the linked object`() throws {
-        let token = try world.observe(world.query("Obj", "link.value == 3"), [], told)
-        #expect(try told { _ in try world.set(world.object(7, of: "Target"), 3) } == ["ins[1]"])
-        #expect(try told { _ in try world.set(world.object(3, of: "Target"), 4) } == ["del[0]"])
+        let token = try world.observe(world.query("Obj", "link.value == 3"), [], received)
+        #expect(try received { _ in try world.set(world.object(7, of: "Target"), 3) } == ["ins[1]"])
+        #expect(try received { _ in try world.set(world.object(3, of: "Target"), 4) } == ["del[0]"])
         token.invalidate()
     }
 
@@ -382,12 +384,12 @@ import Testing
             try rows[2].set(
                 "all", .dictionary(["a": .dictionary(["b": .object(rows[3].reference)])]))
         }
-        var heard: [String: [String]] = [:]
+        var observed: [String: [String]] = [:]
         func observe(_ paths: [String]) throws -> NotificationToken {
             try store.objects("Row").observe(keyPaths: paths) { change in
                 for (index, position) in change.modifications.enumerated() {
                     let names = try change.properties(ofModification: index).map(\.name)
-                    heard[paths.first ?? "", default: []].append("\(position) \(names)")
+                    observed[paths.first ?? "", default: []].append("\(position) \(names)")
                 }
             }
         }
@@ -395,13 +397,13 @@ import Testing
         scheduler.settle()
         try store.write { try rows[3].set("value", .int(1)) }
         scheduler.settle()
-        #expect(heard[""] == [#"0 ["any"]"#, #"2 ["all"]"#, #"3 ["value"]"#])
-        #expect(heard["linkers.value"] == [#"0 ["any"]"#])
-        heard = [:]
+        #expect(observed[""] == [#"0 ["any"]"#, #"2 ["all"]"#, #"3 ["value"]"#])
+        #expect(observed["linkers.value"] == [#"0 ["any"]"#])
+        observed = [:]
         try store.write { try rows[0].set("value", .int(1)) }
         scheduler.settle()
-        #expect(heard[""] == [#"0 ["value"]"#])
-        #expect(heard["linkers.value"] == [#"1 ["linkers"]"#])
+        #expect(observed[""] == [#"0 ["value"]"#])
+        #expect(observed["linkers.value"] == [#"1 ["linkers"]"#])
         tokens.forEach { $0.invalidate() }
     }
 }

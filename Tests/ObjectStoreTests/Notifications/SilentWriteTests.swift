@@ -5,8 +5,8 @@ import Testing
 /// Writes that some observers do not receive.
 @Suite struct SilentWriteTests {
     let world: ObservedWorld
-    let told = Told()
-    let others = Told()
+    let received = ReceivedCalls()
+    let others = ReceivedCalls()
     var store: Store { world.store }
 
     init() throws { world = try ObservedWorld() }
@@ -19,7 +19,7 @@ import Testing
         -> (silent: NotificationToken, other: NotificationToken)
     {
         (
-            try world.observe(world.middle(sort: sort), [], told),
+            try world.observe(world.middle(sort: sort), [], received),
             try world.observe(world.middle(sort: sort), [], others)
         )
     }
@@ -28,11 +28,11 @@ import Testing
         let tokens = try observeTwice()
         try store.write(withoutNotifying: [tokens.silent]) { try insert(store) }
         world.stores.settle()
-        #expect(told.news() == [])
+        #expect(received.news() == [])
         #expect(others.news() == ["ins[4]"])
         try store.write { try insert(store) }
         world.stores.settle()
-        #expect(told.news() == ["ins[5]"])
+        #expect(received.news() == ["ins[5]"])
         #expect(others.news() == ["ins[5]"])
     }
 
@@ -44,7 +44,7 @@ import Testing
         try store.write(withoutNotifying: [tokens.silent]) { try insert(store, 1) }
         try world.remotely { try insert($0, 1) }
         world.stores.settle()
-        #expect(told.news() == ["ins[5]"])
+        #expect(received.news() == ["ins[5]"])
         #expect(others.news() == ["ins[4, 5]"])
     }
 
@@ -53,7 +53,7 @@ import Testing
         try store.write(withoutNotifying: [tokens.silent]) {}
         try store.write { try insert(store) }
         world.stores.settle()
-        #expect(told.news() == ["ins[4]"])
+        #expect(received.news() == ["ins[4]"])
         withExtendedLifetime(tokens) {}
     }
 
@@ -67,22 +67,22 @@ import Testing
         // The handler references its token, and with it the store.
         defer { own?.invalidate() }
         own = try store.observe(world.middle()) { change in
-            told.hear(change)
+            received.receive(change)
             guard case .update = change.kind else { return }
             try store.write(withoutNotifying: [own].compactMap { $0 }) { try insert(store) }
         }
         let other = try world.observe(world.middle(), [], others)
-        #expect(told.news() == ["initial"])
+        #expect(received.news() == ["initial"])
         try world.remotely { try insert($0) }
         for _ in 0..<5 { world.stores.settle() }
         try store.refresh()
-        #expect(told.news() == ["ins[4]"])
+        #expect(received.news() == ["ins[4]"])
         #expect(others.news() == ["ins[4]", "ins[5]"])
         withExtendedLifetime(other) {}
     }
 
     @Test func `silencing later and earlier observers from a call`() throws {
-        let early = try world.observe(world.middle(), [], told)
+        let early = try world.observe(world.middle(), [], received)
         var isWriting = false
         var late: NotificationToken?
         let writer = try store.observe(world.middle()) { change in
@@ -93,27 +93,27 @@ import Testing
             }
         }
         late = try world.observe(world.middle(), [], others)
-        _ = told.news()
+        _ = received.news()
         try world.remotely { try insert($0) }
         world.stores.settle()
         try store.refresh()
-        #expect(told.news() == ["ins[4]"])
+        #expect(received.news() == ["ins[4]"])
         #expect(others.news() == ["ins[4]"])
         withExtendedLifetime(writer) {}
     }
 
     @Test func `a silent write also skips observers of objects, even for a deletion`() throws {
         let object = try world.object(1)
-        let token = try store.observe(object.reference, told.hear)
+        let token = try store.observe(object.reference, received.receive)
         try store.write(withoutNotifying: [token]) { try world.set(object, 3) }
         world.stores.settle()
-        #expect(told.news() == [])
+        #expect(received.news() == [])
         try store.write { try world.set(object, 4) }
         world.stores.settle()
-        #expect(told.news() == ["value 3>4"])
+        #expect(received.news() == ["value 3>4"])
         try store.write(withoutNotifying: [token]) { try store.delete(object) }
         world.stores.settle()
-        #expect(told.news() == [])
+        #expect(received.news() == [])
         #expect(!token.isValid)
     }
 
@@ -127,13 +127,13 @@ import Testing
         }
         try store.write { try insert(store) }
         world.stores.settle()
-        #expect(told.news() == ["ins[4]"])
+        #expect(received.news() == ["ins[4]"])
     }
 
     @Test func `an observer that is stopped while a silent write passes it ends with an error`()
         throws
     {
-        let token = try world.observe(world.query("Obj", "any targets.value > 100"), [], told)
+        let token = try world.observe(world.query("Obj", "any targets.value > 100"), [], received)
         let target = try world.object(1, of: "Target").reference
         try store.beginWrite()
         let targets = Value.list(Array(repeating: .object(target), count: 2_000))
@@ -142,7 +142,7 @@ import Testing
         try Interruption.$current.withValue(Interruption { true }) {
             try store.commitWrite(withoutNotifying: [token])
         }
-        #expect(told.news() == ["error limit_exceeded"])
+        #expect(received.news() == ["error limit_exceeded"])
         #expect(!token.isValid)
         #expect(world.errors.errors.count == 1)
     }
@@ -152,7 +152,7 @@ import Testing
         try store.write(withoutNotifying: [tokens.silent]) { try insert(store) }
         tokens.silent.invalidate()
         world.stores.settle()
-        #expect(told.news() == [])
+        #expect(received.news() == [])
         #expect(others.news() == ["ins[4]"])
     }
 
@@ -165,7 +165,7 @@ import Testing
         #expect(try results.count() == 3)
         try store.write { try world.set(world.object(4), 9) }
         world.stores.settle()
-        #expect(told.news() == ["mod[2]"])
+        #expect(received.news() == ["mod[2]"])
         #expect(others.news() == ["del[0]", "mod[2]"])
     }
 }

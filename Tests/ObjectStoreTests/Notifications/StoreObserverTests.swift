@@ -5,43 +5,43 @@ import Testing
 @Suite struct StoreObserverTests {
     @Test func `remote commits are reported once, in a turn, with the new data`() throws {
         let world = try ObservedWorld()
-        let told = Told()
+        let received = ReceivedCalls()
         var seen: [Int] = []
         let token = try world.store.observe { notification, store in
-            told.hear(notification, store)
+            received.receive(notification, store)
             seen.append(store.view.table(try store.schema.require("Other")).count)
         }
         try world.remotely { try $0.create("Other") }
         try world.remotely { try $0.create("Other") }
-        #expect(told.calls == [])
+        #expect(received.calls == [])
         world.stores.settle()
-        #expect(told.calls == ["did_change"])
+        #expect(received.calls == ["did_change"])
         #expect(seen == [2])
         token.invalidate()
     }
 
     @Test func `a commit of the store is reported before it returns`() throws {
         let world = try ObservedWorld()
-        let told = Told()
-        let token = try world.store.observe(told.hear)
+        let received = ReceivedCalls()
+        let token = try world.store.observe(received.receive)
         try world.store.write {}
-        #expect(told.news() == ["did_change"])
+        #expect(received.news() == ["did_change"])
         world.stores.settle()
-        #expect(told.news() == [])
+        #expect(received.news() == [])
         token.invalidate()
     }
 
     @Test func `without autorefresh a refresh is required once`() throws {
         let world = try ObservedWorld()
         world.store.autorefresh = false
-        let told = Told()
-        let token = try world.store.observe(told.hear)
+        let received = ReceivedCalls()
+        let token = try world.store.observe(received.receive)
         try world.remotely { try $0.create("Other") }
         world.stores.settle()
-        #expect(told.news() == ["refresh_required"])
+        #expect(received.news() == ["refresh_required"])
         #expect(world.store.view.table(try world.store.schema.require("Other")).count == 0)
         #expect(try world.store.refresh())
-        #expect(told.news() == ["did_change"])
+        #expect(received.news() == ["did_change"])
         token.invalidate()
     }
 
@@ -62,23 +62,23 @@ import Testing
 
     @Test func `cancel notifies no observers`() throws {
         let world = try ObservedWorld()
-        let told = Told()
-        let token = try world.store.observe(told.hear)
+        let received = ReceivedCalls()
+        let token = try world.store.observe(received.receive)
         try world.store.beginWrite()
         try world.store.create("Other")
         try world.store.cancelWrite()
         world.stores.settle()
-        #expect(told.calls == [])
+        #expect(received.calls == [])
         token.invalidate()
     }
 
     @Test func `begin inside refresh_required advances without another call`() throws {
         let world = try ObservedWorld()
         world.store.autorefresh = false
-        let told = Told()
+        let received = ReceivedCalls()
         var counts: [Int] = []
         let token = try world.store.observe { notification, store in
-            told.hear(notification, store)
+            received.receive(notification, store)
             let others = store.view.table(try store.schema.require("Other"))
             counts.append(others.count)
             try store.beginWrite()
@@ -87,23 +87,23 @@ import Testing
         }
         try world.remotely { try $0.create("Other") }
         world.stores.settle()
-        #expect(told.calls == ["refresh_required"])
+        #expect(received.calls == ["refresh_required"])
         #expect(counts == [0, 1])
         token.invalidate()
     }
 
     @Test func `writes inside did_change do not notify it again`() throws {
         let world = try ObservedWorld()
-        let told = Told()
+        let received = ReceivedCalls()
         let token = try world.store.observe { notification, store in
-            told.hear(notification, store)
+            received.receive(notification, store)
             try store.write { _ = try store.create("Other") }
         }
         try world.store.write {}
-        #expect(told.news() == ["did_change"])
+        #expect(received.news() == ["did_change"])
         try world.remotely { try $0.create("Other") }
         world.stores.settle()
-        #expect(told.news() == ["did_change"])
+        #expect(received.news() == ["did_change"])
         #expect(world.errors.errors.isEmpty)
         token.invalidate()
     }
@@ -125,12 +125,12 @@ import Testing
 
     @Test func `a dropped token ends the observation`() throws {
         let world = try ObservedWorld()
-        let told = Told()
-        var token: NotificationToken? = try world.store.observe(told.hear)
+        let received = ReceivedCalls()
+        var token: NotificationToken? = try world.store.observe(received.receive)
         #expect(token?.isValid == true)
         token = nil
         try world.store.write {}
-        #expect(told.calls == [])
+        #expect(received.calls == [])
     }
 
     @Test func `observing needs a loop that delivers`() throws {
@@ -153,22 +153,22 @@ import Testing
 
     @Test func `a silent write does not notify the token once`() throws {
         let world = try ObservedWorld()
-        let told = Told()
-        let token = try world.store.observe(told.hear)
+        let received = ReceivedCalls()
+        let token = try world.store.observe(received.receive)
         try world.store.write(withoutNotifying: [token]) { _ = try world.store.create("Other") }
-        #expect(told.calls == [])
+        #expect(received.calls == [])
         try world.store.write {}
-        #expect(told.calls == ["did_change"])
+        #expect(received.calls == ["did_change"])
     }
 
     @Test func `an observer ended by an earlier one is not called`() throws {
         let world = try ObservedWorld()
-        let told = Told()
+        let received = ReceivedCalls()
         var later: NotificationToken?
         let first = try world.store.observe { _, _ in later?.invalidate() }
-        later = try world.store.observe(told.hear)
+        later = try world.store.observe(received.receive)
         try world.store.write {}
-        #expect(told.calls == [])
+        #expect(received.calls == [])
         first.invalidate()
     }
 

@@ -5,7 +5,7 @@ import Testing
 /// Tokens, and observers that are registered and removed during calls.
 @Suite struct TokenTests {
     let world: ObservedWorld
-    let told = Told()
+    let received = ReceivedCalls()
     var store: Store { world.store }
 
     init() throws { world = try ObservedWorld() }
@@ -15,22 +15,22 @@ import Testing
     }
 
     @Test func `an invalidated token receives no pending changes`() throws {
-        let token = try world.observe(world.middle(), [], told)
+        let token = try world.observe(world.middle(), [], received)
         try store.write { try world.set(world.object(1), 3) }
         token.invalidate()
         #expect(!token.isValid)
         world.stores.settle()
-        #expect(told.calls == [])
+        #expect(received.calls == [])
         token.invalidate()
     }
 
     @Test func `a released token receives no changes`() throws {
-        var token: NotificationToken? = try world.observe(world.middle(), [], told)
+        var token: NotificationToken? = try world.observe(world.middle(), [], received)
         try store.write { try world.set(world.object(1), 3) }
         #expect(token != nil)
         token = nil
         world.stores.settle()
-        #expect(told.calls == [])
+        #expect(received.calls == [])
     }
 
     @Test func `a token that ends itself finishes its call, and others are called`()
@@ -43,14 +43,14 @@ import Testing
             own = nil
             finished += 1
         }
-        let later = try store.observe(world.middle(), told.hear)
+        let later = try store.observe(world.middle(), received.receive)
         world.stores.settle()
         #expect(finished == 1)
-        #expect(told.news() == ["initial"])
+        #expect(received.news() == ["initial"])
         try change()
         world.stores.settle()
         #expect(finished == 1)
-        #expect(told.news() == ["mod[0]"])
+        #expect(received.news() == ["mod[0]"])
         later.invalidate()
     }
 
@@ -59,22 +59,22 @@ import Testing
         let first = try store.observe(world.middle()) { change in
             if case .update = change.kind { later?.invalidate() }
         }
-        later = try world.observe(world.middle(), [], told)
+        later = try world.observe(world.middle(), [], received)
         try change()
         world.stores.settle()
-        #expect(told.news() == [])
+        #expect(received.news() == [])
         first.invalidate()
     }
 
     @Test func `an observer added in a call starts with the next delivery`() throws {
         var added: [NotificationToken] = []
         let first = try store.observe(world.middle()) { _ in
-            added.append(try store.observe(world.middle(), told.hear))
+            added.append(try store.observe(world.middle(), received.receive))
         }
         try store.refresh()
-        #expect(told.calls == [])
+        #expect(received.calls == [])
         world.stores.settle()
-        #expect(told.calls == ["initial"])
+        #expect(received.calls == ["initial"])
         first.invalidate()
     }
 
@@ -103,19 +103,19 @@ import Testing
     }
 
     @Test func `the token keeps the results observed`() throws {
-        let token = try Results(.store(store), world.middle()).observe(told.hear)
+        let token = try Results(.store(store), world.middle()).observe(received.receive)
         world.stores.settle()
         try change()
         world.stores.settle()
-        #expect(told.calls == ["initial", "mod[0]"])
+        #expect(received.calls == ["initial", "mod[0]"])
         token.invalidate()
     }
 
     @Test func `closing in a call skips the rest`() throws {
         let first = try store.observe(world.middle()) { _ in store.close() }
-        let second = try store.observe(world.middle(), told.hear)
+        let second = try store.observe(world.middle(), received.receive)
         world.stores.settle()
-        #expect(told.calls == [])
+        #expect(received.calls == [])
         #expect(!first.isValid && !second.isValid)
         try change()
         world.stores.settle()
@@ -131,24 +131,24 @@ import Testing
     }
 
     @Test func `after closing no observer is called`() throws {
-        let token = try world.observe(world.middle(), [], told)
+        let token = try world.observe(world.middle(), [], received)
         store.close()
         #expect(!token.isValid)
         try change()
         world.stores.settle()
-        #expect(told.calls == [])
+        #expect(received.calls == [])
     }
 
     @Test func `the error of a handler is reported, and the others are called`() throws {
         let first = try store.observe(world.middle(), name: "broken") { _ in
             throw StoreError(.interrupted, "stop")
         }
-        let second = try store.observe(world.middle(), told.hear)
+        let second = try store.observe(world.middle(), received.receive)
         var names: [String] = []
         store.notifications.errorHandler = { _, token in names.append(token?.name ?? "?") }
         world.stores.settle()
         #expect(names == ["broken"])
-        #expect(told.calls == ["initial"])
+        #expect(received.calls == ["initial"])
         #expect(first.isValid)
         withExtendedLifetime(second) {}
     }
@@ -167,7 +167,7 @@ import Testing
     }
 
     @Test func `statistics are recorded for each token`() throws {
-        let token = try world.observe(world.middle(), [], told)
+        let token = try world.observe(world.middle(), [], received)
         for _ in 0..<3 {
             try change()
             world.stores.settle()
@@ -186,17 +186,17 @@ import Testing
         let first = try store.observe(world.middle()) { news in
             guard case .update = news.kind, added == nil else { return }
             try change()
-            added = try store.observe(world.middle(), told.hear)
+            added = try store.observe(world.middle(), received.receive)
         }
         world.stores.settle()
         try change()
         world.stores.settle()
-        #expect(told.news() == ["initial"])
+        #expect(received.news() == ["initial"])
         world.stores.settle()
-        #expect(told.news() == [])
+        #expect(received.news() == [])
         try world.remotely { try world.set(world.object(2, in: $0), 5) }
         world.stores.settle()
-        #expect(told.news() == ["mod[1]"])
+        #expect(received.news() == ["mod[1]"])
         first.invalidate()
         added?.invalidate()
     }

@@ -6,7 +6,7 @@ import Testing
 /// Observed queries over lists and over backlinks through lists, which track each element.
 @Suite struct WindowedRowsTests {
     private let world: ObservedWorld
-    private let told = Told()
+    private let received = ReceivedCalls()
     private let holder: LiveObject
     private let list: LiveList
     private var store: Store { world.store }
@@ -33,7 +33,7 @@ import Testing
         if !distinct.isEmpty { results = try results.distinct(distinct) }
         if let limit { results = try results.limited(to: limit) }
         #expect(try !results.explain().contains("runs the query again"))
-        return try world.observe(results.query, [], told)
+        return try world.observe(results.query, [], received)
     }
 
     private func set(_ number: Int64, _ value: Int64) throws {
@@ -44,44 +44,56 @@ import Testing
         throws
     {
         let token = try observe("value > 3")
-        #expect(try world.told(told) { _ in try set(4, 1) } == ["del[0]"])
-        #expect(try world.told(told) { _ in try set(4, 5) } == ["ins[0]"])
-        #expect(try world.told(told) { _ in try set(6, 60) } == ["mod[2]"])
-        #expect(try world.told(told) { _ in try set(1, 2) } == [])
+        #expect(try world.received(received) { _ in try set(4, 1) } == ["del[0]"])
+        #expect(try world.received(received) { _ in try set(4, 5) } == ["ins[0]"])
+        #expect(try world.received(received) { _ in try set(6, 60) } == ["mod[2]"])
+        #expect(try world.received(received) { _ in try set(1, 2) } == [])
         #expect(
-            try world.told(told) { _ in try list.append([target(2), target(7)]) } == ["ins[6]"])
-        #expect(try world.told(told) { _ in try list.remove(at: 0) } == [])
-        #expect(try world.told(told) { _ in try list.remove(at: 3) } == ["del[0]"])
+            try world.received(received) { _ in try list.append([target(2), target(7)]) } == [
+                "ins[6]"
+            ])
+        #expect(try world.received(received) { _ in try list.remove(at: 0) } == [])
+        #expect(try world.received(received) { _ in try list.remove(at: 3) } == ["del[0]"])
         #expect(
-            try world.told(told) { try $0.delete(world.object(9, of: "Target")) } == ["del[4]"])
-        #expect(try world.told(told) { _ in try list.removeAll() } == ["del[0, 1, 2, 3, 4]"])
-        #expect(try world.told(told) { _ in try list.append([target(8)]) } == ["ins[0]"])
+            try world.received(received) { try $0.delete(world.object(9, of: "Target")) } == [
+                "del[4]"
+            ])
+        #expect(
+            try world.received(received) { _ in try list.removeAll() } == ["del[0, 1, 2, 3, 4]"])
+        #expect(try world.received(received) { _ in try list.append([target(8)]) } == ["ins[0]"])
         token.invalidate()
     }
 
     @Test func `a move is reported only among matching rows`() throws {
         let token = try observe("value > 3")
-        #expect(try world.told(told) { _ in try list.move(from: 0, to: 2) } == [])
-        #expect(try world.told(told) { _ in try list.move(from: 0, to: 9) } == [])
-        #expect(try world.told(told) { _ in try list.swap(0, 1) } == [])
+        #expect(try world.received(received) { _ in try list.move(from: 0, to: 2) } == [])
+        #expect(try world.received(received) { _ in try list.move(from: 0, to: 9) } == [])
+        #expect(try world.received(received) { _ in try list.swap(0, 1) } == [])
         // The list is now 0, 2, 3, 4 … 9, 1.
-        #expect(try world.told(told) { _ in try list.move(from: 8, to: 3) } == ["del[5] ins[0]"])
+        #expect(
+            try world.received(received) { _ in try list.move(from: 8, to: 3) } == ["del[5] ins[0]"]
+        )
         token.invalidate()
     }
 
     @Test func `a replaced element is a deletion and an insertion`() throws {
         let token = try observe("value > 3")
-        #expect(try world.told(told) { _ in try list.set(target(8), at: 4) } == ["del[0] ins[0]"])
-        #expect(try world.told(told) { _ in try list.set(target(0), at: 4) } == ["del[0]"])
-        #expect(try world.told(told) { _ in try list.set(target(5), at: 0) } == ["ins[0]"])
-        #expect(try world.told(told) { _ in try list.set(target(5), at: 0) } == [])
+        #expect(
+            try world.received(received) { _ in try list.set(target(8), at: 4) } == [
+                "del[0] ins[0]"
+            ])
+        #expect(try world.received(received) { _ in try list.set(target(0), at: 4) } == ["del[0]"])
+        #expect(try world.received(received) { _ in try list.set(target(5), at: 0) } == ["ins[0]"])
+        #expect(try world.received(received) { _ in try list.set(target(5), at: 0) } == [])
         token.invalidate()
     }
 
     @Test func `moves in a sorted list count among equal values only`() throws {
         let token = try observe("", sort: [("value2", true)])
         // All values are equal, so the result has the order of the list.
-        #expect(try world.told(told) { _ in try list.move(from: 9, to: 0) } == ["del[9] ins[0]"])
+        #expect(
+            try world.received(received) { _ in try list.move(from: 9, to: 0) } == ["del[9] ins[0]"]
+        )
         try store.write {
             for number in 0..<10 {
                 let target = try world.object(Int64(number), of: "Target")
@@ -89,11 +101,12 @@ import Testing
             }
         }
         world.stores.settle()
-        _ = told.news()
-        #expect(try world.told(told) { _ in try list.move(from: 9, to: 0) } == [])
-        #expect(try world.told(told) { _ in try list.swap(2, 7) } == [])
+        _ = received.news()
+        #expect(try world.received(received) { _ in try list.move(from: 9, to: 0) } == [])
+        #expect(try world.received(received) { _ in try list.swap(2, 7) } == [])
         #expect(
-            try world.told(told) { _ in try world.set(world.object(2, of: "Target"), "value2", 100)
+            try world.received(received) { _ in
+                try world.set(world.object(2, of: "Target"), "value2", 100)
             }
                 == ["del[2] ins[9]"])
         token.invalidate()
@@ -102,13 +115,13 @@ import Testing
     @Test func `an object that occurs several times is several rows`() throws {
         try store.write { try list.insert(target(5), at: 0) }
         let token = try observe("value > 3")
-        #expect(try world.told(told) { _ in try set(5, 50) } == ["mod[0, 2]"])
-        #expect(try world.told(told) { _ in try set(5, 0) } == ["del[0, 2]"])
-        #expect(try world.told(told) { _ in try set(5, 5) } == ["ins[0, 2]"])
-        #expect(try world.told(told) { _ in try list.remove(at: 6) } == ["del[2]"])
-        #expect(try world.told(told) { _ in try list.append([target(5)]) } == ["ins[6]"])
+        #expect(try world.received(received) { _ in try set(5, 50) } == ["mod[0, 2]"])
+        #expect(try world.received(received) { _ in try set(5, 0) } == ["del[0, 2]"])
+        #expect(try world.received(received) { _ in try set(5, 5) } == ["ins[0, 2]"])
+        #expect(try world.received(received) { _ in try list.remove(at: 6) } == ["del[2]"])
+        #expect(try world.received(received) { _ in try list.append([target(5)]) } == ["ins[6]"])
         #expect(
-            try world.told(told) { try $0.delete(world.object(5, of: "Target")) }
+            try world.received(received) { try $0.delete(world.object(5, of: "Target")) }
                 == ["del[0, 6]"])
         token.invalidate()
     }
@@ -116,16 +129,17 @@ import Testing
     @Test func `distinct values and limits apply to a list`() throws {
         try store.write { try list.append([target(0), target(1)]) }
         let once = try observe("", distinct: ["value"], limit: 3)
-        #expect(try world.told(told) { _ in try list.remove(at: 0) } == ["del[0] ins[2]"])
-        #expect(try world.told(told) { _ in try list.remove(at: 5) } == [])
-        #expect(try world.told(told) { _ in try set(2, 1) } == ["del[1] ins[2]"])
+        #expect(try world.received(received) { _ in try list.remove(at: 0) } == ["del[0] ins[2]"])
+        #expect(try world.received(received) { _ in try list.remove(at: 5) } == [])
+        #expect(try world.received(received) { _ in try set(2, 1) } == ["del[1] ins[2]"])
         once.invalidate()
     }
 
     @Test func `deleting the owner of a filtered list causes the last call`() throws {
         let token = try observe("value > 3", sort: [("value", false)])
         #expect(
-            try world.told(told) { try $0.delete(holder) } == ["del[0, 1, 2, 3, 4, 5] gone"])
+            try world.received(received) { try $0.delete(holder) } == ["del[0, 1, 2, 3, 4, 5] gone"]
+        )
         #expect(!token.isValid)
     }
 
@@ -176,7 +190,7 @@ import Testing
 
     private func observed(_ results: Results, _ cost: String) throws -> NotificationToken {
         #expect(try results.explain().contains(cost))
-        let token = try world.observe(results.query, [], told)
+        let token = try world.observe(results.query, [], received)
         #expect(token.cost == cost)
         return token
     }
@@ -193,17 +207,20 @@ import Testing
             Results(map).filtered("value > 1"),
             "follows the edits of the map, and reads only objects that a commit changes")
         // Now k2, k3 and k4; k0 does not match, and k1 is nil.
-        #expect(try world.told(told) { _ in try put(7, "a") } == ["ins[0]"])
-        #expect(try world.told(told) { _ in try put(8, "k1") } == ["ins[1]"])
-        #expect(try world.told(told) { _ in try map.set(.null, forKey: "k3") } == ["del[3]"])
-        #expect(try world.told(told) { _ in try set(4, 40) } == ["mod[3]"])
-        #expect(try world.told(told) { _ in try set(0, 40) } == ["ins[1]"])
-        #expect(try world.told(told) { _ in try put(9, "k4") } == ["del[4] ins[4]"])
+        #expect(try world.received(received) { _ in try put(7, "a") } == ["ins[0]"])
+        #expect(try world.received(received) { _ in try put(8, "k1") } == ["ins[1]"])
         #expect(
-            try world.told(told) { try $0.delete(world.object(8, of: "Target")) } == ["del[2]"])
-        #expect(try world.told(told) { _ in try map.removeValue(forKey: "k3") } == [])
-        #expect(try world.told(told) { _ in try map.removeAll() } == ["del[0, 1, 2, 3]"])
-        #expect(try world.told(told) { try $0.delete(bag) } == ["gone"])
+            try world.received(received) { _ in try map.set(.null, forKey: "k3") } == ["del[3]"])
+        #expect(try world.received(received) { _ in try set(4, 40) } == ["mod[3]"])
+        #expect(try world.received(received) { _ in try set(0, 40) } == ["ins[1]"])
+        #expect(try world.received(received) { _ in try put(9, "k4") } == ["del[4] ins[4]"])
+        #expect(
+            try world.received(received) { try $0.delete(world.object(8, of: "Target")) } == [
+                "del[2]"
+            ])
+        #expect(try world.received(received) { _ in try map.removeValue(forKey: "k3") } == [])
+        #expect(try world.received(received) { _ in try map.removeAll() } == ["del[0, 1, 2, 3]"])
+        #expect(try world.received(received) { try $0.delete(bag) } == ["gone"])
         #expect(!token.isValid)
     }
 
@@ -217,13 +234,16 @@ import Testing
                 + "commit changes, and searches for their positions")
         // The first four are 18, 16, 14 and 12, of which 12, 16 and 18 remain.
         #expect(
-            try world.told(told) { _ in try world.set(world.object(0), 20) } == ["del[0] ins[2]"])
-        #expect(try world.told(told) { _ in try world.set(world.object(1), 3) } == [])
+            try world.received(received) { _ in try world.set(world.object(0), 20) } == [
+                "del[0] ins[2]"
+            ])
+        #expect(try world.received(received) { _ in try world.set(world.object(1), 3) } == [])
         #expect(
-            try world.told(told) { _ in try world.object(9).set("text", .string("a")) }
+            try world.received(received) { _ in try world.object(9).set("text", .string("a")) }
                 == ["del[1] ins[2]"])
-        #expect(try world.told(told) { _ in try world.set(world.object(8), 14) } == ["del[0]"])
-        #expect(try world.told(told) { try $0.delete(world.object(7)) } == ["ins[0]"])
+        #expect(
+            try world.received(received) { _ in try world.set(world.object(8), 14) } == ["del[0]"])
+        #expect(try world.received(received) { try $0.delete(world.object(7)) } == ["ins[0]"])
         token.invalidate()
     }
 
@@ -231,13 +251,13 @@ import Testing
         let query = try store.schema.backlinks("holders", of: world.object(3, of: "Target"))
         let results = Results(.store(store), query)
         #expect(try !results.explain().contains("runs the query again"))
-        let token = try world.observe(results.sorted([("value", false)]).query, ["value"], told)
-        let other = Told()
+        let token = try world.observe(results.sorted([("value", false)]).query, ["value"], received)
+        let other = ReceivedCalls()
         let plain = try world.observe(query, ["value"], other)
         func news(after body: () throws -> Void) throws -> [[String]] {
             try store.write(body)
             world.stores.settle()
-            return [told.news(), other.news()]
+            return [received.news(), other.news()]
         }
         func targets(_ number: Int64) throws -> LiveList {
             try world.object(number).list("targets")

@@ -28,25 +28,25 @@ import Testing
     }
 
     @Test func `commits of others while a call waits in its loop are reported afterwards`() throws {
-        var heard: [Int] = []
+        var observed: [Int] = []
         let token = try store.observe(world.middle()) { change in
             guard case .update = change.kind else { return }
-            heard.append(change.insertions.count)
-            guard heard.count == 1 else { return }
+            observed.append(change.insertions.count)
+            guard observed.count == 1 else { return }
             try world.remotely { try insert($0) }
             // This is what a handler does that sleeps.
             world.stores.scheduler.turn()
-            #expect(heard == [1])
+            #expect(observed == [1])
         }
         world.stores.settle()
         try world.remotely { try insert($0) }
         world.stores.settle()
-        #expect(heard == [1, 1])
+        #expect(observed == [1, 1])
         token.invalidate()
     }
 
     @Test func `begin in a call notifies the later observers first`() throws {
-        let (early, late) = (Told(), Told())
+        let (early, late) = (ReceivedCalls(), ReceivedCalls())
         var isInWrite: [Bool] = []
         var counts: [Int] = []
         let first = try world.observe(world.middle(), [], early)
@@ -61,7 +61,7 @@ import Testing
             try store.commitWrite()
         }
         let last = try store.observe(world.middle()) { change in
-            late.hear(change)
+            late.receive(change)
             isInWrite.append(store.isInWrite)
         }
         world.stores.settle()
@@ -79,15 +79,15 @@ import Testing
     }
 
     @Test func `begin and cancel in a call include commits that occurred meanwhile`() throws {
-        let (own, late) = (Told(), Told())
+        let (own, late) = (ReceivedCalls(), ReceivedCalls())
         let first = try store.observe(world.middle()) { change in
-            own.hear(change)
+            own.receive(change)
             guard own.calls.count == 2 else { return }
             try world.remotely { try insert($0) }
             try store.beginWrite()
             try store.cancelWrite()
         }
-        let second = try store.observe(world.middle(), late.hear)
+        let second = try store.observe(world.middle(), late.receive)
         world.stores.settle()
         try world.remotely { try insert($0) }
         world.stores.scheduler.turn()
@@ -97,14 +97,14 @@ import Testing
     }
 
     @Test func `a chain of writes calls each observer once for each write`() throws {
-        let (early, late) = (Told(), Told())
-        let first = try store.observe(world.middle(), early.hear)
+        let (early, late) = (ReceivedCalls(), ReceivedCalls())
+        let first = try store.observe(world.middle(), early.receive)
         var calls: [String] = []
         var writes = 0
         let writer = try store.observe(world.middle()) { change in
-            let told = Told()
-            told.hear(change)
-            calls += told.calls
+            let received = ReceivedCalls()
+            received.receive(change)
+            calls += received.calls
             guard writes < 9 else { return }
             writes += 1
             if !store.isInWrite { try store.beginWrite() }
@@ -113,7 +113,7 @@ import Testing
             try store.beginWrite()
             if store.isInWrite { try store.cancelWrite() }
         }
-        let last = try store.observe(world.middle(), late.hear)
+        let last = try store.observe(world.middle(), late.receive)
         try store.refresh()
         world.stores.settle()
         #expect(early.calls == ["initial"] + (4..<13).map { "ins[\($0)]" })
@@ -124,11 +124,11 @@ import Testing
     }
 
     @Test func `deleting the last row in each call notifies every observer five times`() throws {
-        let heard = (0..<3).map { _ in Told() }
+        let observed = (0..<3).map { _ in ReceivedCalls() }
         let results = Results(.store(store), try world.middle())
-        let tokens = try heard.enumerated().map { number, told in
+        let tokens = try observed.enumerated().map { number, received in
             try store.observe(world.middle()) { change in
-                told.hear(change)
+                received.receive(change)
                 guard number == 1, !store.isInWrite else { return }
                 while let object = try results.last() {
                     try store.beginWrite()
@@ -139,7 +139,7 @@ import Testing
         }
         for _ in 0..<10 { world.stores.settle() }
         let expected = ["initial", "del[3]", "del[2]", "del[1]", "del[0]"]
-        #expect(heard.map(\.calls) == [expected, expected, expected])
+        #expect(observed.map(\.calls) == [expected, expected, expected])
         withExtendedLifetime(tokens) {}
     }
 
@@ -147,7 +147,7 @@ import Testing
     func `the changes in a call of begin are part of the write, and later calls precede them`()
         throws
     {
-        let late = Told()
+        let late = ReceivedCalls()
         let first = try store.observe(world.middle()) { change in
             if case .update = change.kind, store.isInWrite { try world.set(world.object(1), 8) }
         }
@@ -165,7 +165,7 @@ import Testing
     func `later calls do not see the changes in a call of begin`(
         _ sort: [(path: String, ascending: Bool)]
     ) throws {
-        let late = Told()
+        let late = ReceivedCalls()
         let first = try store.observe(world.middle(sort: sort)) { change in
             if case .update = change.kind, store.isInWrite { try world.set(world.object(2), 100) }
         }
@@ -186,18 +186,18 @@ import Testing
     @Test func `other objects show the new version before their own observers are called`()
         throws
     {
-        var heard: [String] = []
+        var observed: [String] = []
         let (first, second) = (try world.object(1), try world.object(2))
         let tokens = [
-            try first.observe { _ in heard.append("first sees \(try second.value("value"))") },
-            try second.observe { _ in heard.append("second") },
+            try first.observe { _ in observed.append("first sees \(try second.value("value"))") },
+            try second.observe { _ in observed.append("second") },
         ]
         try world.remotely {
             try world.set(world.object(1, in: $0), 5)
             try world.set(world.object(2, in: $0), 6)
         }
         world.stores.settle()
-        #expect(heard == ["first sees \(Value.int(6))", "second"])
+        #expect(observed == ["first sees \(Value.int(6))", "second"])
         withExtendedLifetime(tokens) {}
     }
 
@@ -211,17 +211,17 @@ import Testing
     }
 
     @Test func `a call of begin can commit the write`() throws {
-        let told = Told()
+        let received = ReceivedCalls()
         let writer = try store.observe(world.middle()) { change in
             guard case .update = change.kind, store.isInWrite else { return }
             try insert(store)
             try store.commitWrite()
         }
-        let token = try world.observe(world.middle(), [], told)
+        let token = try world.observe(world.middle(), [], received)
         try world.remotely { try insert($0) }
         try store.beginWrite()
         world.stores.settle()
-        #expect(told.news() == ["ins[4, 5]"])
+        #expect(received.news() == ["ins[4, 5]"])
         withExtendedLifetime((writer, token)) {}
     }
 
@@ -253,7 +253,7 @@ import Testing
 
     @Test func `an error in a call is reported and the others are called`() throws {
         struct Failure: Error {}
-        let late = Told()
+        let late = ReceivedCalls()
         let first = try store.observe(world.middle()) { change in
             if case .update = change.kind { throw Failure() }
         }
@@ -271,11 +271,11 @@ import Testing
     }
 
     @Test func `no observer receives a write in a call twice`() throws {
-        let heard = [Told(), Told(), Told()]
+        let observed = [ReceivedCalls(), ReceivedCalls(), ReceivedCalls()]
         var hasWritten = false
-        let tokens = try heard.enumerated().map { number, told in
+        let tokens = try observed.enumerated().map { number, received in
             try store.observe(world.middle()) { change in
-                told.hear(change)
+                received.receive(change)
                 guard number == 1, case .update = change.kind, !hasWritten else { return }
                 hasWritten = true
                 try store.write { try insert(store) }
@@ -285,7 +285,7 @@ import Testing
         try world.remotely { try insert($0) }
         for _ in 0..<5 { world.stores.settle() }
         try store.refresh()
-        #expect(heard.allSatisfy { $0.calls == ["initial", "ins[4]", "ins[5]"] })
+        #expect(observed.allSatisfy { $0.calls == ["initial", "ins[4]", "ins[5]"] })
         withExtendedLifetime(tokens) {}
     }
 }

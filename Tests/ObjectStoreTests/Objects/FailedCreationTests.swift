@@ -77,10 +77,10 @@ import Testing
 
     /// Runs `body` in a write that continues, and checks that it has changed nothing.
     private func expectNothing(of body: () throws -> Void) throws {
-        var heard: [String] = []
+        var observed: [String] = []
         let tokens = try ["Toy", "Dog"].map { name in
             try store.objects(name).observe { change in
-                if case .update = change.kind { heard.append(name) }
+                if case .update = change.kind { observed.append(name) }
             }
         }
         scheduler.settle()
@@ -90,7 +90,7 @@ import Testing
             #expect(try state() == before)
         }
         scheduler.settle()
-        #expect(heard == [])
+        #expect(observed == [])
         tokens.forEach { $0.invalidate() }
     }
 

@@ -20,7 +20,7 @@ import Testing
     private final class Kennel {
         let scheduler = ManualScheduler()
         let store: Store
-        var heard: [String] = []
+        var observed: [String] = []
         private var tokens: [NotificationToken] = []
 
         init() throws {
@@ -29,13 +29,18 @@ import Testing
             let first = try #require(try store.object("Dog", primaryKey: .int(0)))
             tokens = [
                 try first.observe { [unowned self] change in
-                    heard.append("dog 0: " + change.properties.map(\.name).joined(separator: ","))
+                    observed.append(
+                        "dog 0: " + change.properties.map(\.name).joined(separator: ","))
                 },
                 try store.objects("Dog").observe { [unowned self] change in
-                    if case .update = change.kind { heard.append("dogs: \(change.modifications)") }
+                    if case .update = change.kind {
+                        observed.append("dogs: \(change.modifications)")
+                    }
                 },
                 try store.objects("Toy").observe { [unowned self] change in
-                    if case .update = change.kind { heard.append("toys: \(change.modifications)") }
+                    if case .update = change.kind {
+                        observed.append("toys: \(change.modifications)")
+                    }
                 },
             ]
             scheduler.settle()
@@ -71,42 +76,42 @@ import Testing
         }
 
         func change(_ mode: UpdateMode, _ values: Value) throws -> [String] {
-            heard = []
+            observed = []
             try store.write { try store.create("Dog", values, mode: mode) }
             scheduler.settle()
-            return heard
+            return observed
         }
     }
 
     @Test func `update all reports every updated object`() throws {
         let kennel = try Kennel()
-        kennel.heard = []
+        kennel.observed = []
         try kennel.upsert(.all)
         kennel.scheduler.settle()
-        #expect(kennel.heard.contains("dogs: [0, 1, 2, 3, 4]"), "\(kennel.heard)")
-        #expect(kennel.heard.contains("toys: [0, 1, 2, 3, 4]"), "\(kennel.heard)")
+        #expect(kennel.observed.contains("dogs: [0, 1, 2, 3, 4]"), "\(kennel.observed)")
+        #expect(kennel.observed.contains("toys: [0, 1, 2, 3, 4]"), "\(kennel.observed)")
     }
 
     @Test func `update modified with identical values reports nothing`() throws {
         let kennel = try Kennel()
-        kennel.heard = []
+        kennel.observed = []
         try kennel.upsert(.modified)
         kennel.scheduler.settle()
-        #expect(kennel.heard == [])
+        #expect(kennel.observed == [])
     }
 
     @Test func `update modified reports exactly the changed property`() throws {
         let kennel = try Kennel()
-        let heard = try kennel.change(.modified, kennel.values(0, dogName: "Max"))
-        #expect(heard == ["dog 0: name", "dogs: [0]"])
+        let observed = try kennel.change(.modified, kennel.values(0, dogName: "Max"))
+        #expect(observed == ["dog 0: name", "dogs: [0]"])
     }
 
     @Test func `a changed nested object is reported, and modifies the rows that link to it`()
         throws
     {
         let kennel = try Kennel()
-        let heard = try kennel.change(.modified, kennel.values(0, toyName: "bone"))
-        #expect(heard.sorted() == ["dogs: [0]", "toys: [0]"])
+        let observed = try kennel.change(.modified, kennel.values(0, toyName: "bone"))
+        #expect(observed.sorted() == ["dogs: [0]", "toys: [0]"])
     }
 
     @Test func `update modified replaces a different list`() throws {

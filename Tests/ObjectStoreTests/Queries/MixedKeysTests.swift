@@ -85,17 +85,17 @@ import Testing
     {
         let sections = try boxes().grouped(by: "any.name")
         let distinct = try boxes().distinct(["any.name"])
-        var heard: [SectionedChange] = []
+        var observed: [SectionedChange] = []
         var rows: [[Int]] = []
         let tokens = [
-            try sections.observe { heard.append($0) },
+            try sections.observe { observed.append($0) },
             try distinct.observe { rows.append($0.insertions + $0.deletions) },
         ]
         scheduler.settle()
         try store.write { try toy.set("name", .string("bone")) }
         scheduler.settle()
         #expect(try sections.keys() == [.null, .string("ball"), .string("bone")])
-        #expect(heard.count == 2 && rows == [[], [1]])
+        #expect(observed.count == 2 && rows == [[], [1]])
         // 1 and 1.0 are equal for both.
         try store.write {
             try store.object("Box", primaryKey: .int(3))?.set(
@@ -103,7 +103,7 @@ import Testing
             try store.object("Box", primaryKey: .int(4))?.set("any", .dictionary(["name": .int(1)]))
         }
         scheduler.settle()
-        #expect(rows.last?.count == 1 && heard.count == 3)
+        #expect(rows.last?.count == 1 && observed.count == 3)
         #expect(try ids(distinct) == [0, 1, 2, 3])
         withExtendedLifetime(tokens) {}
     }
@@ -114,10 +114,10 @@ import Testing
         let distinct = try boxes().distinct(["any.weight"])
         let sections = try boxes().grouped(by: "any.weight")
         #expect(try found.count() == 0 && sections.count() == 1 && ids(distinct) == [0])
-        var heard: [[Int]] = []
+        var observed: [[Int]] = []
         var grouped = 0
         let tokens = [
-            try found.observe { heard.append($0.insertions) },
+            try found.observe { observed.append($0.insertions) },
             try sections.observe { _ in grouped += 1 },
         ]
         scheduler.settle()
@@ -133,10 +133,10 @@ import Testing
         #expect(try ids(distinct) == [0, 4])
         #expect(try sections.keys() == [.null, .int(7)])
         #expect(try ids(sections.objects(withKey: .int(7))) == [4])
-        #expect(heard == [[], [0]] && grouped == 2)
+        #expect(observed == [[], [0]] && grouped == 2)
         try store.write { try stone.set("weight", .int(1)) }
         scheduler.settle()
-        #expect(heard.count == 3 && grouped == 3)
+        #expect(observed.count == 3 && grouped == 3)
         #expect(try found.count() == 0)
         withExtendedLifetime(tokens) {}
     }
@@ -144,14 +144,14 @@ import Testing
     @Test func `existing queries continue when a reachable class is removed`() throws {
         let found = try boxes().filtered("any.name == 'ball'")
         #expect(try ids(found) == [0, 1])
-        var heard: [CollectionChange.Kind] = []
-        let token = try found.observe { heard.append($0.kind) }
+        var observed: [CollectionChange.Kind] = []
+        let token = try found.observe { observed.append($0.kind) }
         scheduler.settle()
         let rest = MixedPathTests.classes.filter { $0.name != "Toy" }
         _ = try store.redefine(rest) { try $0.deleteClass("Toy") }
         scheduler.settle()
         #expect(try ids(found) == [0])
-        let isUpdate = heard.last.map { if case .error = $0 { false } else { true } } ?? false
+        let isUpdate = observed.last.map { if case .error = $0 { false } else { true } } ?? false
         #expect(isUpdate)
         withExtendedLifetime(token) {}
     }

@@ -196,9 +196,9 @@ import Testing
     @Test func `observers of a path through links in mixed values track the linked objects`()
         throws
     {
-        var heard: [[Int]] = []
+        var observed: [[Int]] = []
         let token = try store.objects("Box").filtered("any.price > 6").observe {
-            heard.append($0.insertions + $0.deletions + $0.modifications)
+            observed.append($0.insertions + $0.deletions + $0.modifications)
         }
         var named: [[Int]] = []
         let filtered = try store.objects("Box").observe(keyPaths: ["any.name"]) {
@@ -207,17 +207,17 @@ import Testing
         scheduler.settle()
         try store.write { try toy.set("price", .double(9)) }
         scheduler.settle()
-        #expect(heard == [[], [0]] && named == [[]])
+        #expect(observed == [[], [0]] && named == [[]])
         try store.write { try toy.set("name", .string("bone")) }
         scheduler.settle()
         // The toy is in three boxes, once nested deeply.
-        #expect(named == [[], [0, 1, 3]] && heard == [[], [0], [0]])
+        #expect(named == [[], [0, 1, 3]] && observed == [[], [0], [0]])
         try store.write { try shop.set("name", .string("fair")) }
         scheduler.settle()
         #expect(named.last == [7])
         try store.write { try store.object("Box", primaryKey: .int(1))?.set("any", .int(1)) }
         scheduler.settle()
-        #expect(heard.last == [0] && named.last == [1])
+        #expect(observed.last == [0] && named.last == [1])
         token.invalidate()
         filtered.invalidate()
         for path in ["any.*", "*.price", "map.*"] {

@@ -121,7 +121,7 @@ import Testing
             }
         }
 
-        func hear(_ change: SectionedChange, _ source: SectionedResults) throws {
+        func receive(_ change: SectionedChange, _ source: SectionedResults) throws {
             let now = try Self.present(source)
             if case .initial = change.kind {
                 sections = now
@@ -215,7 +215,7 @@ import Testing
         for (sections, follower) in zip(grouped, followers) {
             tokens.append(
                 try sections.observe(keyPaths: pick(2) == 0 ? [] : ["name"]) {
-                    try follower.hear($0, sections)
+                    try follower.receive($0, sections)
                 })
         }
         try store.write {

@@ -84,12 +84,12 @@ import Testing
         let path = folder.file("a.moonpool")
         let store = try Self.open(path)
         let writes = 400
-        var told = 0
+        var received = 0
         let token = try store.observe(
             Query(all: store.schema.require("Entry")).filtered(
                 "writer == 1", [], schema: store.schema)
         ) { change in
-            if case .update = change.kind { told += change.insertions.count }
+            if case .update = change.kind { received += change.insertions.count }
         }
         try store.refresh()
         let writer = RunningThread {
@@ -110,7 +110,7 @@ import Testing
         }
         writer.wait()
         try store.refresh()
-        #expect(told == writes)
+        #expect(received == writes)
         store.close()
     }
 

@@ -64,15 +64,15 @@ import Testing
             #expect(opened.version == store.version)
             #expect(try opened.objects("Dog").count() == 500 + parity)
             // The version numbers continue, and the history contains the changes of the commits.
-            var told = 0
+            var received = 0
             let scheduler = try #require(opened.scheduler as? ManualScheduler)
             let token = try opened.objects("Dog").observe { change in
-                told += change.insertions.count
+                received += change.insertions.count
             }
             scheduler.settle()
             for id in 1000...1003 { try fill(opened, Int64(id)...Int64(id)) }
             scheduler.settle()
-            #expect(told == 4)
+            #expect(received == 4)
             token.invalidate()
             #expect(opened.version == store.version + 4)
             opened.close()

@@ -64,13 +64,13 @@ import Testing
             return
         }
         #expect(try ages(resolved) == [.int(3), .int(5)])
-        var heard: [[Int]] = []
-        let token = try resolved.observe { heard.append($0.insertions) }
+        var observed: [[Int]] = []
+        let token = try resolved.observe { observed.append($0.insertions) }
         scheduler.settle()
         try near.write { try near.create("Dog", .list([.int(9), .int(4)])) }
         try far.refresh()
         scheduler.settle()
-        #expect(heard == [[], [1]])
+        #expect(observed == [[], [1]])
         #expect(try ages(resolved) == [.int(3), .int(4), .int(5)])
         token.invalidate()
     }

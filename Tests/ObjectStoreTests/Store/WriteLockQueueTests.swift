@@ -21,7 +21,7 @@ import Testing
 
     /// A thread with an open write.
     private final class Writer: Sendable {
-        private enum Stage { case begun, told, ended }
+        private enum Stage { case begun, ending, ended }
         private let stage = Mutex<Stage?>(nil)
 
         /// Returns when the write is open.
@@ -34,7 +34,7 @@ import Testing
                     try store.beginWrite()
                     try store.create("Entry", .list([.int(1000)]))
                     move(to: .begun)
-                    wait(for: .told)
+                    wait(for: .ending)
                     if isCommit { try store.commitWrite() } else { try store.cancelWrite() }
                     store.close()
                 } catch { Issue.record(error) }
@@ -49,7 +49,7 @@ import Testing
         }
 
         func end() {
-            move(to: .told)
+            move(to: .ending)
             wait(for: .ended)
         }
     }

@@ -197,17 +197,17 @@ import Testing
         let scheduler = ManualScheduler()
         let store = try Store.temporary(Self.classes, scheduler: scheduler)
         let object = try store.write { try store.create("Box", .list([.int(1), value])) }
-        var heard: [[String]] = []
-        let token = try object.observe { heard.append($0.properties.map(\.name)) }
+        var observed: [[String]] = []
+        let token = try object.observe { observed.append($0.properties.map(\.name)) }
         scheduler.settle()
         func upsert(_ value: Value) throws {
             try store.write { try store.create("Box", .list([.int(1), value]), mode: .modified) }
             scheduler.settle()
         }
         try upsert(value)
-        #expect(heard.isEmpty)
+        #expect(observed.isEmpty)
         try upsert(.dictionary(["a": .list([.int(1), .string("y")])]))
-        #expect(heard == [["any"]])
+        #expect(observed == [["any"]])
         token.invalidate()
     }
 
@@ -260,9 +260,9 @@ import Testing
             try (0..<2).map { try store.create("Dog", .list([.int(Int64($0))])) }
         }
         let link = Value.object(dogs[0].reference)
-        var heard: [[Int]] = []
+        var observed: [[Int]] = []
         let linked = try store.objects("Dog").filtered("@links.@count > 2")
-        let token = try linked.observe { heard.append($0.insertions + $0.deletions) }
+        let token = try linked.observe { observed.append($0.insertions + $0.deletions) }
         scheduler.settle()
         let box = try store.write {
             try store.create(
@@ -273,7 +273,7 @@ import Testing
         try store.write { try box.set("any", .object(dogs[1].reference)) }
         scheduler.settle()
         #expect(try store.objects("Dog").filtered("@links.@count == 1").count() == 2)
-        #expect(heard == [[], [0], [0]])
+        #expect(observed == [[], [0], [0]])
         token.invalidate()
     }
 
@@ -333,15 +333,15 @@ import Testing
                 store.create("Box", .list([.null, .list([.int(1), .list([link])])])),
             ]
         }
-        var heard: [[Int]] = []
-        let token = try store.objects("Box").observe { heard.append($0.modifications) }
+        var observed: [[Int]] = []
+        let token = try store.objects("Box").observe { observed.append($0.modifications) }
         scheduler.settle()
         try store.write { try dog.set("name", .string("Max")) }
         scheduler.settle()
-        #expect(heard == [[], [0, 2, 3]])
+        #expect(observed == [[], [0, 2, 3]])
         try store.write { try store.delete(dog) }
         scheduler.settle()
-        #expect(heard.last == [0, 2, 3])
+        #expect(observed.last == [0, 2, 3])
         #expect(try boxes[0].value("any") == .null)
         token.invalidate()
     }
