@@ -16,13 +16,13 @@ enum ElementDetail {
 /// The sequence is kept as runs of unchanged elements and as single changed elements. Adding a commit takes time in
 /// proportion to the elements that it and all commits before it have touched.
 struct CoalescedChanges {
-    private enum Origin { case old, silent, loud }
+    private enum Origin { case old, silent, reported }
 
     private struct Piece {
         var count: Int
         var origin = Origin.old
         /// Whether a commit that was not silent deleted the element.
-        var isGone = false
+        var isDeleted = false
         var isModified = false
         var key: ObjectKey?
         var detail: ElementDetail?
@@ -61,14 +61,14 @@ struct CoalescedChanges {
         var before = 0
         var now = 0
         for piece in pieces {
-            if piece.isGone {
+            if piece.isDeleted {
                 result.deletions.append(before)
                 if let key = piece.key { result.deletedKeys.append(key) }
                 if let detail = piece.detail { lost.append(detail) }
                 before += 1
                 continue
             }
-            if piece.origin == .loud {
+            if piece.origin == .reported {
                 result.insertions.append(now)
                 if let key = piece.key { result.insertedKeys.append(key) }
                 now += 1
@@ -93,12 +93,12 @@ struct CoalescedChanges {
             defer { number += 1 }
             let detail = lost.indices.contains(number) ? lost[number] : nil
             // An element that was inserted and deleted meanwhile is not reported.
-            if piece.origin == .loud { return nil }
+            if piece.origin == .reported { return nil }
             if isSilent {
                 if piece.origin == .old, let detail { silentlyLost.append(detail) }
                 return nil
             }
-            piece.isGone = true
+            piece.isDeleted = true
             if changes.deletedKeys.indices.contains(number) {
                 piece.key = changes.deletedKeys[number]
             }
@@ -116,7 +116,7 @@ struct CoalescedChanges {
         var position = 0
         func insertDue() {
             while number < changes.insertions.count, changes.insertions[number] == position {
-                var piece = Piece(count: 1, origin: isSilent ? .silent : .loud)
+                var piece = Piece(count: 1, origin: isSilent ? .silent : .reported)
                 if changes.insertedKeys.indices.contains(number) {
                     piece.key = changes.insertedKeys[number]
                 }
@@ -128,7 +128,7 @@ struct CoalescedChanges {
         }
         for var piece in pieces {
             insertDue()
-            if piece.isGone {
+            if piece.isDeleted {
                 result.append(piece)
                 continue
             }
@@ -171,7 +171,8 @@ struct CoalescedChanges {
         var next = 0
         var position = 0
         for var piece in pieces {
-            while !piece.isGone, next < positions.count, positions[next] - position < piece.count {
+            while !piece.isDeleted, next < positions.count, positions[next] - position < piece.count
+            {
                 let offset = positions[next] - position
                 if offset > 0 {
                     var head = piece
@@ -187,7 +188,7 @@ struct CoalescedChanges {
             }
             if piece.count > 0 {
                 result.append(piece)
-                if !piece.isGone { position += piece.count }
+                if !piece.isDeleted { position += piece.count }
             }
         }
         return result

@@ -113,7 +113,7 @@ final class CollectionObserver: Observer {
         }
         if rows.isGone { return lastCall(step, positions, rows.lostDetails) }
         var lost = rows.lostDetails
-        if let loud = delay?.coalescedChanges { (positions, lost) = loud.reported() }
+        if let coalesced = delay?.coalescedChanges { (positions, lost) = coalesced.reported() }
         guard !positions.isEmpty, let handler else { return nil }
         let change = CollectionChange(
             .update, positions: positions, lost: lost, table: table, filter: filter,
@@ -184,7 +184,7 @@ final class CollectionObserver: Observer {
     ) -> Call? {
         guard let handler else { return nil }
         var (positions, lost) = (positions, lost)
-        if let loud = delay?.coalescedChanges { (positions, lost) = loud.reported() }
+        if let coalesced = delay?.coalescedChanges { (positions, lost) = coalesced.reported() }
         let change = CollectionChange(
             .update, isCollectionValid: false, positions: positions, lost: lost, table: table,
             values: collection.values, step: step)

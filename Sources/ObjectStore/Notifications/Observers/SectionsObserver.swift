@@ -153,21 +153,21 @@ final class SectionsObserver: Observer {
         }
         var old = sections
         sections = moved(old, losing: lost, gaining: gained)
-        if let loud = delay?.coalescedChanges {
+        if let coalesced = delay?.coalescedChanges {
             old = withSilentChanges(old)
-            reported = loud.reported().changes
+            reported = coalesced.reported().changes
         }
         return SectionedChange(reported, from: old, to: sections, rules)
     }
 
     /// Returns the sections at the last call, with the silent changes since then applied.
     private func withSilentChanges(_ sections: SectionSequence) -> SectionSequence {
-        guard let loud = delay?.coalescedChanges else { return sections }
+        guard let coalesced = delay?.coalescedChanges else { return sections }
         func keys(_ details: [ElementDetail]) -> [Scalar] {
             details.compactMap { if case .section(let key) = $0 { key } else { nil } }
         }
         return moved(
-            sections, losing: keys(loud.silentlyLost), gaining: keys(loud.silentlyGained))
+            sections, losing: keys(coalesced.silentlyLost), gaining: keys(coalesced.silentlyGained))
     }
 
     private func moved(
