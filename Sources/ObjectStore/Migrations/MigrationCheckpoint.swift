@@ -105,8 +105,8 @@ extension MigrationCheckpoint {
                     try session.define(definition)
                 }
             }
-            for gone in present.classes where old.find(table: gone.table) == nil {
-                try session.removeTable(gone.table)
+            for removed in present.classes where old.find(table: removed.table) == nil {
+                try session.removeTable(removed.table)
             }
             try session.setMetadata(SchemaCatalog.name, bytes)
         }

@@ -251,8 +251,8 @@ final class SchemaMigration {
         if circumstances.interim != nil { try SchemaValidation.check(change.schema.classes) }
         try define(keepingOldColumns: false)
         let schema = change.schema
-        let gone = (before.classes.map(\.table) + made).filter { schema.find(table: $0) == nil }
-        for table in gone.sorted() {
+        let removed = (before.classes.map(\.table) + made).filter { schema.find(table: $0) == nil }
+        for table in removed.sorted() {
             try StoreError.wrapping { () throws(StorageError) in try session.removeTable(table) }
         }
         let isResumable = resumed != nil || hasCommitted

@@ -87,7 +87,7 @@ extension NestedCollection {
 
     private func edit(_ body: (inout [Value]) throws -> Void) throws {
         try change { value in
-            guard case .list(var elements) = value else { throw gone() }
+            guard case .list(var elements) = value else { throw removedError() }
             value = .null  // releases the other reference, so the array is changed in place
             try body(&elements)
             value = .list(elements)
@@ -96,7 +96,7 @@ extension NestedCollection {
 
     private func editMap(_ body: (inout [String: Value]) throws -> Void) throws {
         try change { value in
-            guard case .dictionary(var entries) = value else { throw gone() }
+            guard case .dictionary(var entries) = value else { throw removedError() }
             value = .null
             try body(&entries)
             value = .dictionary(entries)
@@ -106,7 +106,7 @@ extension NestedCollection {
     /// Decodes the outermost value, changes the collection in it and stores it again.
     private func change(_ body: (inout Value) throws -> Void) throws {
         try checkWritable()
-        guard let bytes = try Self.bytes(at: place) else { throw gone() }
+        guard let bytes = try Self.bytes(at: place) else { throw removedError() }
         var value = MixedCoding.decode(bytes)
         try descend(&value, path[...], body)
         switch place {
@@ -130,12 +130,12 @@ extension NestedCollection {
             try descend(&elements[index], path.dropFirst(), body)
             value = .list(elements)
         case (.dictionary(var entries), .key(let key)):
-            guard var entry = entries[key] else { throw gone() }
+            guard var entry = entries[key] else { throw removedError() }
             value = .null
             try descend(&entry, path.dropFirst(), body)
             entries[key] = entry
             value = .dictionary(entries)
-        default: throw gone()
+        default: throw removedError()
         }
     }
 

@@ -221,21 +221,21 @@ extension NestedCollection {
     /// Returns a reader that has already read the tag of the collection.
     private func reader() throws -> MixedReader {
         var reader = try located()
-        guard reader.tag() == (kind == .list ? .list : .map) else { throw gone() }
+        guard reader.tag() == (kind == .list ? .list : .map) else { throw removedError() }
         return reader
     }
 
     /// Returns a reader at the beginning of the collection.
     private func located() throws -> MixedReader {
-        guard let bytes = try Self.bytes(at: place) else { throw gone() }
+        guard let bytes = try Self.bytes(at: place) else { throw removedError() }
         var reader = MixedReader(bytes)
         for step in path {
             let tag = reader.tag()
             switch step {
             case .index(let index):
-                guard tag == .list, reader.enter(index) else { throw gone() }
+                guard tag == .list, reader.enter(index) else { throw removedError() }
             case .key(let key):
-                guard tag == .map, reader.enter(key) else { throw gone() }
+                guard tag == .map, reader.enter(key) else { throw removedError() }
             }
         }
         return reader
@@ -257,7 +257,7 @@ extension NestedCollection {
         }
     }
 
-    func gone() -> StoreError {
+    func removedError() -> StoreError {
         StoreError(
             .invalidObject,
             "this \(kind == .list ? "list" : "map") inside a mixed value no longer exists: another value replaced it; "

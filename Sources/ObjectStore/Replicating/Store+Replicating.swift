@@ -79,13 +79,13 @@ extension Store {
     package func adoptSchemaCatalog(_ bytes: [UInt8]) throws {
         let session = try writing("the schema")
         let schema = try SchemaCatalog.decode(bytes, of: view.snapshot.file)
-        let gone = view.schema.classes.filter { schema.find(table: $0.table) == nil }
+        let removed = view.schema.classes.filter { schema.find(table: $0.table) == nil }
         let tables = schema.classes.map { schema.tableDefinition(of: $0) }
         for table in tables where view.snapshot.definition(of: table.id) != table {
             try StoreError.wrapping { () throws(StorageError) in try session.define(table) }
         }
         adoptInWrite(schema)
-        for classSchema in gone {
+        for classSchema in removed {
             try StoreError.wrapping { () throws(StorageError) in
                 try session.removeTable(classSchema.table)
             }

@@ -71,7 +71,7 @@ package struct SectionedChange {
     ) {
         kind = .update
         isCollectionValid = true
-        var gone: [Int] = []
+        var removed: [Int] = []
         var come: [Int] = []
         var rows: [Int: Rows] = [:]
         func change(
@@ -89,8 +89,8 @@ package struct SectionedChange {
             if was != known.was { known = (was, new.place(of: key, by: rules)) }
             if let section = known.section {
                 change(section, was, key) { $0.deletions.append(row) }
-            } else if gone.last != was {
-                gone.append(was)
+            } else if removed.last != was {
+                removed.append(was)
             }
         }
         var found: (section: Int, was: Int?) = (-1, nil)
@@ -112,7 +112,7 @@ package struct SectionedChange {
                 $0.modificationsNew.append(rowNow)
             }
         }
-        sectionDeletions = gone
+        sectionDeletions = removed
         sectionInsertions = come
         sections = rows.sorted { $0.key < $1.key }.map(\.value)
     }

@@ -322,13 +322,13 @@ extension Store {
         if isReadOnly, let declared = configuration.schema {
             schema = ReadOnlySchema.schema(schema, with: declared)
         }
-        let gone = view.schema.classes.filter { schema.find(table: $0.table) == nil }
+        let removed = view.schema.classes.filter { schema.find(table: $0.table) == nil }
         catalog = bytes
         schemaBeforeWrite = nil
         inserterCache.didChangeSchema()
         view.schema = schema
         view.snapshot.configure(
-            schema.tableDefinitions + gone.map { TableDefinition(id: $0.table, columns: []) })
+            schema.tableDefinitions + removed.map { TableDefinition(id: $0.table, columns: []) })
         schemaHandler?()
     }
 

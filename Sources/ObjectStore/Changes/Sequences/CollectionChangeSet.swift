@@ -100,9 +100,9 @@ struct TouchedPositions {
         var changes = CollectionChangeSet()
         // If the row moved, the untouched rows that it passed keep their places.
         let moved = staying.first { $0.old != $0.new }
-        if let gone = leaving.first ?? moved.map({ ($0.key, $0.old) }) {
-            changes.deletions = [gone.old]
-            changes.deletedKeys = [gone.key]
+        if let removed = leaving.first ?? moved.map({ ($0.key, $0.old) }) {
+            changes.deletions = [removed.old]
+            changes.deletedKeys = [removed.key]
         }
         if let come = entering.first ?? moved.map({ ($0.key, $0.new) }) {
             changes.insertions = [come.new]

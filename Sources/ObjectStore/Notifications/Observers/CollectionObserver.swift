@@ -111,7 +111,7 @@ final class CollectionObserver: Observer {
         if case .nested(_, let property, let steps) = collection, let nested = rows as? NestedRows {
             collection = .nested(nested.address, property, steps)
         }
-        if rows.isGone { return lastCall(step, positions, rows.lostDetails) }
+        if rows.isRemoved { return lastCall(step, positions, rows.lostDetails) }
         var lost = rows.lostDetails
         if let coalesced = delay?.coalescedChanges { (positions, lost) = coalesced.reported() }
         guard !positions.isEmpty, let handler else { return nil }

@@ -25,14 +25,14 @@ protocol ObservedRows {
     func mapKeys(at positions: [Int]) -> [String]?
 
     /// Whether the last step removed the collection, although its owner still exists.
-    var isGone: Bool { get }
+    var isRemoved: Bool { get }
 }
 
 extension ObservedRows {
     var lostDetails: [ElementDetail] { [] }
     func values(at positions: [Int]) -> [Value]? { nil }
     func mapKeys(at positions: [Int]) -> [String]? { nil }
-    var isGone: Bool { false }
+    var isRemoved: Bool { false }
 }
 
 /// Rows that can be read by position.

@@ -174,16 +174,16 @@ extension ObservedSequence {
     private func move(_ goes: [Int], _ comes: [(position: Int, key: ObjectKey)]) -> Step? {
         // For very many changes, rebuilding the whole sequence is faster.
         guard goes.count + comes.count <= 64 + places.count / 8 else { return nil }
-        var gone: [ObjectKey: [ObjectKey]] = [:]
+        var removed: [ObjectKey: [ObjectKey]] = [:]
         for position in goes.reversed() {
             let number = places.remove(at: position)
-            gone[object(number), default: []].append(number)
+            removed[object(number), default: []].append(number)
         }
         var result = Step()
         for (position, key) in comes {
             guard let label = places.label(at: position) else { return nil }
             let number: ObjectKey
-            if let known = gone[key]?.popLast() {
+            if let known = removed[key]?.popLast() {
                 number = known
                 result.labelsBefore[known] = places.label(of: known)
             } else {
@@ -192,7 +192,7 @@ extension ObservedSequence {
             }
             places.insert(number, label: label)
         }
-        for number in gone.values.joined() {
+        for number in removed.values.joined() {
             unlink(number)
             result.removed.append(number)
         }
@@ -279,13 +279,13 @@ extension ObservedSequence {
     private func unlink(_ number: ObjectKey) {
         let object = object(number)
         guard object != Self.noObject else { return }
-        let gone = Int32(number.rawValue)
+        let removed = Int32(number.rawValue)
         var place = first[object] ?? -1
-        if place == gone {
-            first[object] = next[Int(gone)] < 0 ? nil : next[Int(gone)]
+        if place == removed {
+            first[object] = next[Int(removed)] < 0 ? nil : next[Int(removed)]
             return
         }
-        while place >= 0, next[Int(place)] != gone { place = next[Int(place)] }
-        if place >= 0 { next[Int(place)] = next[Int(gone)] }
+        while place >= 0, next[Int(place)] != removed { place = next[Int(place)] }
+        if place >= 0 { next[Int(place)] = next[Int(removed)] }
     }
 }

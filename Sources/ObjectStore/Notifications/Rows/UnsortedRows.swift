@@ -24,8 +24,8 @@ struct UnsortedRows: OrderedRows {
         if delta.left.count > 1 { delta.left.sort() }
         result.deletedKeys = delta.left
         for key in delta.left { result.deletions.append(keys.rank(key)) }
-        let gone = KeySet(unordered: delta.left)
-        for key in modified where keys.contains(key) && !gone.contains(key) {
+        let removed = KeySet(unordered: delta.left)
+        for key in modified where keys.contains(key) && !removed.contains(key) {
             result.modifiedKeys.append(key)
             result.modifications.append(keys.rank(key))
         }

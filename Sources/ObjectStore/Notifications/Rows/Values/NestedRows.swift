@@ -10,7 +10,7 @@ struct NestedRows: ObservedRows {
     private let steps: [CollectionValues.Step]
     private var content: Content
     /// Whether the collection no longer exists.
-    private(set) var isGone = false
+    private(set) var isRemoved = false
     /// The elements that the last step removed or moved, in the order of its deletions.
     private(set) var lostDetails: [ElementDetail] = []
 
@@ -75,7 +75,7 @@ struct NestedRows: ObservedRows {
             return CollectionChangeSet()
         }
         guard let (moved, value) = address.followed(along: step) else {
-            isGone = true
+            isRemoved = true
             lostDetails = allDetails
             return CollectionChangeSet(deletions: Array(content.shown.indices))
         }

@@ -52,15 +52,15 @@ final class ValueSequence {
         let count = changes.deletions.count + changes.insertions.count
         step.isRelabeled = count > 64 + places.count / 8
         var numbers = step.isRelabeled ? places.numbers() : []
-        var gone: [ListElement: [ObjectKey]] = [:]
+        var removed: [ListElement: [ObjectKey]] = [:]
         for position in changes.deletions.reversed() {
             let number = step.isRelabeled ? numbers[position] : places.remove(at: position)
-            gone[self.element(number), default: []].append(number)
+            removed[self.element(number), default: []].append(number)
         }
         if step.isRelabeled { numbers.removeAll(at: changes.deletions) }
         var come: [(position: Int, number: ObjectKey)] = []
         for position in changes.insertions {
-            let number = number(for: element(position), from: &gone, &step)
+            let number = number(for: element(position), from: &removed, &step)
             if !step.isRelabeled, let label = places.label(at: position) {
                 places.insert(number, label: label)
                 continue
@@ -76,7 +76,7 @@ final class ValueSequence {
             numbers.insert(come)
             label(numbers)
         }
-        step.removed = gone.values.flatMap(\.self)
+        step.removed = removed.values.flatMap(\.self)
         return step
     }
 
@@ -85,9 +85,9 @@ final class ValueSequence {
 
     /// Returns the number for an inserted element; an element that only moved keeps its number.
     private func number(
-        for element: ListElement, from gone: inout [ListElement: [ObjectKey]], _ step: inout Step
+        for element: ListElement, from removed: inout [ListElement: [ObjectKey]], _ step: inout Step
     ) -> ObjectKey {
-        if let known = gone[element]?.popLast() {
+        if let known = removed[element]?.popLast() {
             step.labelsBefore[known] = places.label(of: known)
             return known
         }

@@ -68,11 +68,11 @@ struct ValueStage {
 extension RowDelta {
     /// Converts changes of rows for the next stage; all touched rows that stay are reported as modified.
     init(_ changes: CollectionChangeSet) {
-        let gone = Set(changes.deletedKeys)
+        let removed = Set(changes.deletedKeys)
         let come = Set(changes.insertedKeys)
         self.init(
             left: changes.deletedKeys.filter { !come.contains($0) },
-            entered: changes.insertedKeys.filter { !gone.contains($0) },
-            stayed: changes.insertedKeys.filter(gone.contains) + changes.modifiedKeys)
+            entered: changes.insertedKeys.filter { !removed.contains($0) },
+            stayed: changes.insertedKeys.filter(removed.contains) + changes.modifiedKeys)
     }
 }
