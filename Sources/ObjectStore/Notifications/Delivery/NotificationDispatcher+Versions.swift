@@ -18,7 +18,7 @@ extension NotificationDispatcher {
         noteObservers()
         file(observer)
         if let version {
-            observer.stand(at: version)
+            observer.setBase(version)
         } else {
             tracked.insert(observer)
             store.requestTurn()
@@ -78,7 +78,7 @@ extension NotificationDispatcher {
             guard !observer.isTracked, observer.isActive else { return }
             // No change affected the idle observer, so any version since its last one can serve as its base.
             let base = pending.firstReadable(from: observer.base ?? 0) ?? left.version
-            observer.stand(at: base)
+            observer.setBase(base)
             tracked.insert(observer)
             pending.enter(base)
         }
@@ -92,7 +92,7 @@ extension NotificationDispatcher {
     /// Records that the observer has seen the current version.
     func move(_ observer: Observer) {
         if observer.isTracked { forget(observer) }
-        observer.stand(at: store.view.version)
+        observer.setBase(store.view.version)
     }
 
     private func forget(_ observer: Observer) {

@@ -117,7 +117,7 @@ extension NotificationDispatcher {
             // one.
             for observer in silenced.flatMap({ [$0, $0.delay?.probe] }) {
                 if let observer, observer.isActive, !observer.isTracked {
-                    observer.stand(at: left.version)
+                    observer.setBase(left.version)
                 }
             }
             keep(left)

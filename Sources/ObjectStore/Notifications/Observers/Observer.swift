@@ -114,5 +114,5 @@ extension Observer {
     func register(as number: Int) { self.number = number }
 
     /// Sets the version that the observer has seen; nil for none.
-    func stand(at version: UInt64?) { base = version }
+    func setBase(_ version: UInt64?) { base = version }
 }
