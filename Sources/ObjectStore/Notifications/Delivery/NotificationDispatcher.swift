@@ -148,18 +148,18 @@ extension NotificationDispatcher {
             delay.isSilencing = true
             defer { delay.isSilencing = false }
             if let probe = delay.probe {
-                passOver(probe, left) { try $0?() }
+                advance(probe, left) { try $0?() }
                 // The observed object was deleted, and the observer receives no call.
                 guard probe.isActive else { return observer.end() }
             }
             guard !delay.isHolding else { return }
         }
         // The returned call is dropped, because the commit is silent.
-        passOver(observer, left) { _ in }
+        advance(observer, left) { _ in }
         observer.makeReason = nil
     }
 
-    private func passOver(
+    private func advance(
         _ observer: Observer, _ left: StoreView, _ use: (Observer.Call?) throws -> Void
     ) {
         guard observer.isActive, observer.isTracked, observer.base == left.version else { return }
