@@ -105,7 +105,7 @@ package struct MigrationMerge {
             latest = try SchemaDelta(from: base, to: scripts.schema(after: file)).applied(
                 to: latest)
             let present = others + moves.map(\.new)
-            moves.append(try move(file, to: last.number + moves.count + 1, latest, behind: present))
+            moves.append(try move(file, to: last.number + moves.count + 1, latest, after: present))
         }
         return MigrationFolderEdit(
             steps: moves.flatMap(\.steps), difference: moves.flatMap(\.difference)
@@ -147,7 +147,7 @@ package struct MigrationMerge {
 
     private func move(
         _ file: MigrationFile, to number: Int, _ schema: [ClassSchema],
-        behind present: [MigrationFile]
+        after present: [MigrationFile]
     ) throws -> Move {
         var source = String(decoding: file.source, as: UTF8.self)
         if !SourceChecksum.mentions("changes", in: file.source) {

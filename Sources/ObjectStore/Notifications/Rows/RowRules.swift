@@ -58,7 +58,7 @@ struct RowRules {
     }
 
     /// Returns the rules of a query after its first limit: one for the steps from each limit to the next.
-    static func behindLimits(of query: Query) -> [RowRules] {
+    static func afterLimits(of query: Query) -> [RowRules] {
         query.plannedSteps.stages.dropFirst().map { RowRules(query, $0, nil, .rows, []) }
     }
 

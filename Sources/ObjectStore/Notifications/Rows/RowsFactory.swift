@@ -12,9 +12,9 @@ enum RowsFactory {
         }
         guard let rules = RowRules(query, schema: view.schema) else { return EmptyRows() }
         var rows = first(rules, query, in: view)
-        for behind in RowRules.behindLimits(of: query) {
-            let staged = WindowedRows(behind, behind: rows, in: view)
-            rows = behind.limit.map { LimitedRows(staged, $0) } ?? staged
+        for later in RowRules.afterLimits(of: query) {
+            let staged = WindowedRows(later, after: rows, in: view)
+            rows = later.limit.map { LimitedRows(staged, $0) } ?? staged
         }
         return rows
     }
@@ -51,8 +51,8 @@ enum RowsFactory {
     static func cost(of query: Query, schema: Schema) -> String {
         if isSequence(query, schema) { return ListRows.cost }
         guard let rules = RowRules(query, schema: schema) else { return EmptyRows().cost }
-        let behind = RowRules.behindLimits(of: query).map(WindowedRows.costBehindLimit)
-        return ([firstCost(rules)] + behind).joined(separator: "; ")
+        let later = RowRules.afterLimits(of: query).map(WindowedRows.costAfterLimit)
+        return ([firstCost(rules)] + later).joined(separator: "; ")
     }
 
     private static func firstCost(_ rules: RowRules) -> String {

@@ -25,7 +25,7 @@ struct WindowedRows: OrderedRows {
     }
 
     /// Creates the rows of the operations after a limit, from the rows before it.
-    init(_ rules: RowRules, behind rows: any OrderedRows, in view: StoreView) {
+    init(_ rules: RowRules, after rows: any OrderedRows, in view: StoreView) {
         let sequence = ObservedSequence(.rows, (0..<rows.count).map(rows.key))
         let admits = rules.membership(in: view)
         let members = sequence.numbers().filter { admits(sequence.object($0)) }
@@ -56,14 +56,14 @@ struct WindowedRows: OrderedRows {
     }
 
     /// Returns a description of the cost in addition to that of the rows before a limit.
-    static func costBehindLimit(_ rules: RowRules) -> String {
+    static func costAfterLimit(_ rules: RowRules) -> String {
         "after the limit "
             + (rules.isPlain ? UnsortedRows.cost : SortedRows.cost(rules))
     }
 
     var cost: String {
         guard let preceding else { return Self.cost(rules, sequence.source) }
-        return "\(preceding.cost); \(Self.costBehindLimit(rules))"
+        return "\(preceding.cost); \(Self.costAfterLimit(rules))"
     }
 
     func key(at position: Int) -> ObjectKey { sequence.object(arranged.row(at: position)) }
@@ -115,7 +115,7 @@ struct WindowedRows: OrderedRows {
     private mutating func rebuild(_ step: VersionStep, _ modified: KeySet) -> CollectionChangeSet {
         let before = arranged.rows().map(sequence.object)
         if let preceding {
-            self = WindowedRows(rules, behind: preceding, in: step.new)
+            self = WindowedRows(rules, after: preceding, in: step.new)
         } else if let query {
             self = WindowedRows(rules, sequence.source, query, in: step.new)
         }
