@@ -99,7 +99,7 @@ package final class StoreModule {
     private let keptTokens: LuaTable
     private var tokens: [Int: WeakToken] = [:]
     // The number of tokens at which the entries of released tokens are removed.
-    private var tokenRoom = 64
+    private var tokenCapacity = 64
     private var lastToken = 0
     private var hasHinted = false
     private var isClosing = false
@@ -304,9 +304,9 @@ extension StoreModule {
     private func note(_ handle: TokenHandle) -> LuaValue {
         let value = state.userdata(handle, TokenHandle.type)
         tokensByNumber[handle.number] = value
-        if tokens.count >= tokenRoom {
+        if tokens.count >= tokenCapacity {
             tokens = tokens.filter { $0.value.token != nil }
-            tokenRoom = max(64, 2 * tokens.count)
+            tokenCapacity = max(64, 2 * tokens.count)
         }
         tokens[handle.number] = WeakToken(handle)
         return value
