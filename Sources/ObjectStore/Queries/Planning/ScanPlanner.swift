@@ -194,14 +194,14 @@ struct ScanPlanner {
         let count = rows.clusterCount
         guard count >= Self.leastSampled else { return }
         // Expensive conditions are evaluated for fewer rows.
-        let isDear = step.scan.cost > 30
-        let samples = isDear ? 2 : Self.sampledClusters
+        let isExpensive = step.scan.cost > 30
+        let samples = isExpensive ? 2 : Self.sampledClusters
         var asked = 0
         var left = 0
         for sample in 0..<samples {
             let cluster = (2 * sample + 1) * count / (2 * samples)
             var among = rows.presence(cluster)
-            if isDear { among &= Self.fewRows }
+            if isExpensive { among &= Self.fewRows }
             asked += among.rowCount
             left += step.scan.evaluate(cluster, among: among).rowCount
         }
