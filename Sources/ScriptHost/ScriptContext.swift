@@ -335,7 +335,7 @@ package final class ScriptContext {
     /// Ends a script that waits for events after its total time limit; running code is stopped elsewhere.
     func totalTimeIsOver(_ limit: Duration) {
         guard !isExiting, !state.isRunning else { return }
-        tell(LuaLimitExceeded(totalTime: limit), in: "")
+        reportUnhandled(LuaLimitExceeded(totalTime: limit), in: "")
         exit(status: 124)
     }
 
@@ -438,15 +438,15 @@ package final class ScriptContext {
             if configuration.isInteractive || signals.takeSpared() {
                 return report(error, in: source)
             }
-            if error.limit != nil { tell(error, in: source) }
+            if error.limit != nil { reportUnhandled(error, in: source) }
             return exit(status: exitStatus(ofStopped: error))
         }
         let policy = module["on_error"]
         guard let handler = policy.function else {
             hasFailed = true
-            tell(error, in: source)
+            reportUnhandled(error, in: source)
             guard policy != .nil else { return }
-            return tell(
+            return reportUnhandled(
                 StoreError(
                     .typeMismatch,
                     "a function(err, token) or nil is expected, got a \(policy.typeName)"),
@@ -459,13 +459,13 @@ package final class ScriptContext {
         } catch let second {
             if isExiting { return }
             hasFailed = true
-            tell(error, in: source)
-            tell(second, in: "moonpool.on_error")
+            reportUnhandled(error, in: source)
+            reportUnhandled(second, in: "moonpool.on_error")
         }
     }
 
     /// Reports an unhandled error: of a worker to its parent, of any other script to its user.
-    private func tell(_ error: any Error, in source: String) {
+    private func reportUnhandled(_ error: any Error, in source: String) {
         if !sendToParent(error, from: source) { report(error, in: source) }
     }
 

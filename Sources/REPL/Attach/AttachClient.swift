@@ -154,12 +154,12 @@ package final class AttachClient {
     ///
     /// Returns false if the script has ended.
     private func waitUntilIdle() -> Bool {
-        var hasTold = false
+        var hasReported = false
         var interrupts = 0
         while true {
             if state.hasEnded { return false }
             if state.isIdle { return true }
-            switch output.waitForEvent(milliseconds: hasTold ? nil : 1_000) {
+            switch output.waitForEvent(milliseconds: hasReported ? nil : 1_000) {
             case .woken: break
             case .interrupted:
                 interrupts += 1
@@ -167,7 +167,7 @@ package final class AttachClient {
                 output.write("\n")
                 socket.write(AttachFrame(.stop).bytes)
             case .timeout:
-                hasTold = true
+                hasReported = true
                 ProcessServices.writeError(
                     "moonpool: the script is busy; Ctrl-C stops its code, a third Ctrl-C detaches\n"
                 )
