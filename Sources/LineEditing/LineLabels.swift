@@ -17,12 +17,12 @@ struct LineLabels {
     /// one.
     mutating func label(_ bytes: [UInt8], endsInLine: Bool) -> [UInt8] {
         let label = labels.isEmpty ? [] : labels[currentThread()] ?? []
-        let goesOn = !endsInLine && unfinished == label
+        let continues = !endsInLine && unfinished == label
         let newline = UInt8(ascii: "\n")
         unfinished = label
-        if label.isEmpty { return endsInLine || goesOn ? bytes : [newline] + bytes }
-        var result: [UInt8] = endsInLine || goesOn ? [] : [newline]
-        var isAtStart = !goesOn
+        if label.isEmpty { return endsInLine || continues ? bytes : [newline] + bytes }
+        var result: [UInt8] = endsInLine || continues ? [] : [newline]
+        var isAtStart = !continues
         for byte in bytes {
             if isAtStart { result += label }
             result.append(byte)

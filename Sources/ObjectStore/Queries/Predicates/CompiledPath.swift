@@ -17,7 +17,7 @@ struct BoundTables {
     subscript(slot: Int) -> TableReader { readers[slot] }
 
     /// Whether the evaluation may continue; called for each value of a collection.
-    var isGoingOn: Bool { interruption?.goesOn() ?? true }
+    var mayContinue: Bool { interruption?.goesOn() ?? true }
 }
 
 /// A compiled property path: instead of names it has columns and slots in ``BoundTables``.
@@ -144,22 +144,22 @@ struct CompiledPath: Sendable {
             for element in tables[slot].listElements(column, key) {
                 var next: ObjectKey?
                 if case .int(let linked) = element { next = ObjectKey(rawValue: linked) }
-                guard tables.isGoingOn, body(next) else { return false }
+                guard tables.mayContinue, body(next) else { return false }
             }
             return true
         case .list(let slot, let column), .entries(let slot, let column):
             for next in tables[slot].linkedKeys(column, key) {
-                guard tables.isGoingOn, walk(tables, next, index + 1, body) else { return false }
+                guard tables.mayContinue, walk(tables, next, index + 1, body) else { return false }
             }
             return true
         case .backlinks(let slot, let column):
             for next in tables[slot].sources(of: key, through: column) {
-                guard tables.isGoingOn, walk(tables, next, index + 1, body) else { return false }
+                guard tables.mayContinue, walk(tables, next, index + 1, body) else { return false }
             }
             return true
         case .holders(let slot, let column, let target):
             for next in tables[slot].holders(of: key, in: target, through: column) {
-                guard tables.isGoingOn, walk(tables, next, index + 1, body) else { return false }
+                guard tables.mayContinue, walk(tables, next, index + 1, body) else { return false }
             }
             return true
         case .element(let slot, let column, let place):

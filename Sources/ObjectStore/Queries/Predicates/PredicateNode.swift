@@ -18,7 +18,7 @@ extension RowPredicateNode {
         var bits = ClusterBits.zero
         let first = Int64(cluster * Cluster.rows)
         among.forEachRow { row in
-            if tables.isGoingOn, matches(tables, ObjectKey(rawValue: first + Int64(row))) {
+            if tables.mayContinue, matches(tables, ObjectKey(rawValue: first + Int64(row))) {
                 bits.insert(row)
             }
         }
