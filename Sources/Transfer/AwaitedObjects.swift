@@ -5,7 +5,7 @@ import ObjectStore
 /// New objects have consecutive keys, so the table has pages of adjacent keys. For a file with links far ahead, it
 /// needs 16 bytes for each object, less than a hash table.
 struct AwaitedObjects {
-    private struct Place {
+    private struct Location {
         var line = 0
         var table: UInt32 = 0
     }
@@ -13,7 +13,7 @@ struct AwaitedObjects {
     private struct Page {
         /// One bit for each key.
         var present: UInt64 = 0
-        var places = [Place](repeating: Place(), count: 64)
+        var locations = [Location](repeating: Location(), count: 64)
     }
 
     private struct PageName: Hashable {
@@ -46,12 +46,12 @@ struct AwaitedObjects {
     }
 
     /// Adds an object, with the row that links to it.
-    mutating func insert(_ object: ObjectReference, _ place: RowPlace) {
+    mutating func insert(_ object: ObjectReference, _ location: RowLocation) {
         let (index, mask) = Self.bit(of: object)
-        let place = Place(line: place.line, table: number(of: place.table))
+        let location = Location(line: location.line, table: number(of: location.table))
         let name = PageName(object)
         pages[name, default: Page()].present |= mask
-        pages[name]?.places[index] = place
+        pages[name]?.locations[index] = location
     }
 
     private mutating func number(of table: String?) -> UInt32 {
@@ -74,15 +74,15 @@ struct AwaitedObjects {
     }
 
     /// All objects with their rows, in no order.
-    var all: [(object: ObjectReference, place: RowPlace)] {
+    var all: [(object: ObjectReference, location: RowLocation)] {
         pages.flatMap { name, page in
-            page.places.indices.compactMap { index in
+            page.locations.indices.compactMap { index in
                 guard page.present >> UInt64(index) & 1 != 0 else { return nil }
                 let key = ObjectKey(rawValue: name.number << 6 | Int64(index))
-                let place = page.places[index]
+                let location = page.locations[index]
                 return (
                     ObjectReference(table: name.table, key: key),
-                    RowPlace(table: tables[Int(place.table)], line: place.line)
+                    RowLocation(table: tables[Int(location.table)], line: location.line)
                 )
             }
         }

@@ -12,10 +12,10 @@ package enum Base64 {
             var bits: UInt32 = 0
             for byte in group { bits = bits << 8 | UInt32(byte) }
             bits <<= 8 * UInt32(3 - group.count)
-            for place in 0..<4 {
+            for position in 0..<4 {
                 text.append(
-                    place > group.count
-                        ? 0x3D : alphabet[Int(bits >> (18 - 6 * UInt32(place)) & 63)])
+                    position > group.count
+                        ? 0x3D : alphabet[Int(bits >> (18 - 6 * UInt32(position)) & 63)])
             }
         }
         return String(decoding: text, as: UTF8.self)

@@ -87,7 +87,7 @@ package final class Importer {
         let missing = links.missing
         guard let first = missing.first else { return }
         let more = missing.count > 1 ? " (and \(missing.count - 1) more)" : ""
-        let fault = first.place.fault(first.reason + more)
+        let fault = first.location.fault(first.reason + more)
         guard rejects != nil || options.batch != nil else { throw fault }
         for link in missing { try links.delete(link.object) }
         guard rejects != nil else {
@@ -96,8 +96,8 @@ package final class Importer {
             throw fault
         }
         for link in missing {
-            let fault = link.place.fault(link.reason + "; the link was skipped")
-            try reject(link.place, fault, record: nil)
+            let fault = link.location.fault(link.reason + "; the link was skipped")
+            try reject(link.location, fault, record: nil)
         }
     }
 
@@ -205,9 +205,9 @@ package final class Importer {
 
     /// Imports one row.
     ///
-    /// `decode` returns its values; `place` and `record` describe an invalid row in the report.
-    func take(_ place: RowPlace, record: () -> [UInt8], decode: () throws -> Row) throws {
-        try attempt(place, isRow: true, record: record) {
+    /// `decode` returns its values; `location` and `record` describe an invalid row in the report.
+    func take(_ location: RowLocation, record: () -> [UInt8], decode: () throws -> Row) throws {
+        try attempt(location, isRow: true, record: record) {
             switch try decode() {
             case .none: return false
             case .values(let row): try store(row)
@@ -219,8 +219,9 @@ package final class Importer {
     }
 
     /// Completes rows that were imported earlier, for example by filling their collections.
-    func complete(_ place: RowPlace, record: () -> [UInt8], _ work: () throws -> Void) throws {
-        try attempt(place, isRow: false, record: record) {
+    func complete(_ location: RowLocation, record: () -> [UInt8], _ work: () throws -> Void) throws
+    {
+        try attempt(location, isRow: false, record: record) {
             try work()
             return true
         }
@@ -233,19 +234,19 @@ package final class Importer {
     }
 
     private func attempt(
-        _ place: RowPlace, isRow: Bool, record: () -> [UInt8], _ work: () throws -> Bool
+        _ location: RowLocation, isRow: Bool, record: () -> [UInt8], _ work: () throws -> Bool
     ) throws {
         links.startRow()
         let before = report
         do {
             guard try work() else { return }
         } catch let error where isRowFault(error) {
-            let fault = place.fault(error, locator)
+            let fault = location.fault(error, locator)
             guard rejects != nil else { throw fault }
             try links.abandonRow()
             report = before
             report.rejected += 1
-            try reject(place, fault, record: record())
+            try reject(location, fault, record: record())
         }
         rows += 1
         if isRow { report.rows += 1 }
@@ -253,14 +254,14 @@ package final class Importer {
         try endBatch()
     }
 
-    private func reject(_ place: RowPlace, _ fault: FormatError, record: [UInt8]?) throws {
+    private func reject(_ location: RowLocation, _ fault: FormatError, record: [UInt8]?) throws {
         if report.reasons.count < 10 { report.reasons.append(fault.description) }
         var reason = fault
-        if place.table != nil, fault.line == nil {
+        if location.table != nil, fault.line == nil {
             // The message contains the line number separately.
-            reason.reason.trimPrefix("\(place.description): ")
+            reason.reason.trimPrefix("\(location.description): ")
         }
-        try rejects?.add(place, reason: reason, record: record)
+        try rejects?.add(location, reason: reason, record: record)
     }
 
     // MARK: Values
@@ -295,13 +296,15 @@ package final class Importer {
     }
 
     /// Returns a link to the object with this primary key, whose row can come later.
-    func link(to key: Value, of target: ClassSchema, _ place: RowPlace) throws -> Value {
-        try links.object(key, target, place)
+    func link(to key: Value, of target: ClassSchema, _ location: RowLocation) throws -> Value {
+        try links.object(key, target, location)
     }
 
     /// Returns a link to the object with this number in the file.
-    func link(toNumber number: Int64, of target: ClassSchema, _ place: RowPlace) throws -> Value {
-        try links.object(number: number, target, place)
+    func link(toNumber number: Int64, of target: ClassSchema, _ location: RowLocation) throws
+        -> Value
+    {
+        try links.object(number: number, target, location)
     }
 
     /// Returns the object with this primary key, or with this number in the file if its class has no primary key; nil

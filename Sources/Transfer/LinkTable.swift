@@ -25,7 +25,7 @@ struct LinkTable {
     /// A link to an object without a row.
     struct Missing {
         let object: ObjectReference
-        let place: RowPlace
+        let location: RowLocation
         let reason: String
     }
 
@@ -69,7 +69,7 @@ struct LinkTable {
         if !hasPrimaryKey { numbered[table, default: NumberedObjects()].add(number, key) }
         wait(
             for: ObjectReference(table: table, key: key), hasPrimaryKey ? nil : number,
-            RowPlace(table: classSchema.name, line: 0))
+            RowLocation(table: classSchema.name, line: 0))
     }
 
     /// Creates an object with a number of the file; returns nil if the number is not free, or far from the numbers in
@@ -99,7 +99,9 @@ struct LinkTable {
     }
 
     /// Returns a link to the object with this primary key.
-    mutating func object(_ key: Value, _ target: ClassSchema, _ place: RowPlace) throws -> Value {
+    mutating func object(_ key: Value, _ target: ClassSchema, _ location: RowLocation) throws
+        -> Value
+    {
         if let object = try store.object(target.name, primaryKey: key) {
             return .object(object.reference)
         }
@@ -112,7 +114,7 @@ struct LinkTable {
             row.values[position] = key
         }
         let made = ObjectReference(table: target.table, key: try make(row))
-        wait(for: made, nil, place)
+        wait(for: made, nil, location)
         return .object(made)
     }
 
@@ -143,7 +145,7 @@ struct LinkTable {
 
     /// Returns a link to the object with this number in the file.
     mutating func object(
-        number: Int64, _ target: ClassSchema, _ place: RowPlace
+        number: Int64, _ target: ClassSchema, _ location: RowLocation
     ) throws -> Value {
         if let known = known(number, target) { return .object(known) }
         guard createsObjects else {
@@ -153,7 +155,7 @@ struct LinkTable {
         let made = try create(DecodedRow(target), number) ?? make(DecodedRow(target))
         numbered[target.table, default: NumberedObjects()].addForNow(number, made)
         let object = ObjectReference(table: target.table, key: made)
-        wait(for: object, number, place)
+        wait(for: object, number, location)
         return .object(object)
     }
 
@@ -194,17 +196,19 @@ struct LinkTable {
                 if awaited.contains(object) { numbers[object] = number }
             }
         }
-        return awaited.all.map { object, place in
+        return awaited.all.map { object, location in
             let target = store.view.schema.find(table: object.table)
             let primary = target.flatMap { primaryKey(of: object, $0)?.summary }
             let key = primary ?? "\(numbers[object] ?? object.key.rawValue)"
             return Missing(
-                object: object, place: place,
+                object: object, location: location,
                 reason:
                     "links to \(target?.name ?? "object") \(key), which is neither in the file nor "
                     + "in the store")
         }.sorted {
-            ($0.place.table ?? "", $0.place.line) < ($1.place.table ?? "", $1.place.line)
+            ($0.location.table ?? "", $0.location.line) < (
+                $1.location.table ?? "", $1.location.line
+            )
         }
     }
 
@@ -219,8 +223,10 @@ struct LinkTable {
         try store.delete(live)
     }
 
-    private mutating func wait(for object: ObjectReference, _ number: Int64?, _ place: RowPlace) {
-        awaited.insert(object, place)
+    private mutating func wait(
+        for object: ObjectReference, _ number: Int64?, _ location: RowLocation
+    ) {
+        awaited.insert(object, location)
         madeInRow.append((object, number))
     }
 

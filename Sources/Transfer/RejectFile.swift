@@ -52,16 +52,16 @@ final class RejectFile {
         reasons = try FileWriter(path == "-" ? "/dev/null" : RejectNames.reasons(of: path))
     }
 
-    func add(_ place: RowPlace, reason: FormatError, record: [UInt8]?) throws {
+    func add(_ location: RowLocation, reason: FormatError, record: [UInt8]?) throws {
         if let record { try write(record) }
         var json = JSONWriter()
         json.beginObject()
-        if let table = place.table {
+        if let table = location.table {
             json.key("table")
             json.string(table)
         }
-        json.key(place.table == nil ? "line" : "row")
-        json.int(Int64(reason.line ?? place.line))
+        json.key(location.table == nil ? "line" : "row")
+        json.int(Int64(reason.line ?? location.line))
         if let column = reason.column {
             json.key("column")
             json.int(Int64(column))

@@ -32,7 +32,7 @@ final class CSVSource {
         }
         let record = table.reader
         while try table.next() {
-            try importer.take(RowPlace(line: record.line)) {
+            try importer.take(RowLocation(line: record.line)) {
                 record.record
             } decode: {
                 if record.fault == nil, try insert(table, fields, importer) { return .stored }
@@ -155,7 +155,7 @@ final class CSVSource {
                     row.values[position] = nilValue(property, importer)
                 }
             } catch let error where error is FormatError || error is StoreError {
-                throw ValueFault(place: .field(index + 1), underlying: error)
+                throw ValueFault(location: .field(index + 1), underlying: error)
             }
         }
         return row
@@ -180,13 +180,13 @@ final class CSVSource {
             if let target, let key = target.primaryKey,
                 let value = ValueText.value(text, as: key.type)
             {
-                return try importer.link(to: value, of: target, RowPlace(line: line))
+                return try importer.link(to: value, of: target, RowLocation(line: line))
             }
             if let value = importer.value(text, as: property.type) { return value }
         }
         if property.type == .object || !property.isSingle || property.type == .mixed {
             return try JSONField.value(
-                text, property, classSchema, importer, RowPlace(line: line),
+                text, property, classSchema, importer, RowLocation(line: line),
                 container: "CSV files")
         }
         throw importer.mismatch(property, classSchema, got: "\"\(text)\"", text)

@@ -116,7 +116,7 @@ package final class ChangeReplay {
         if !isInStep { try store.beginWrite() }
         let classSchema = try store.view.schema.require(try Self.text("class", members))
         importer.links.startRow()
-        let decoder = JSONRowDecoder(importer, RowPlace(table: nil, line: lines.line))
+        let decoder = JSONRowDecoder(importer, RowLocation(table: nil, line: lines.line))
         if change == "inserted" {
             try insert(classSchema, members, decoder, lines)
         } else {
@@ -186,7 +186,8 @@ package final class ChangeReplay {
             importer.links.startRow()
             let classSchema = row.object.classSchema
             try forEachValue(
-                members, classSchema, JSONRowDecoder(importer, RowPlace(table: nil, line: row.line))
+                members, classSchema,
+                JSONRowDecoder(importer, RowLocation(table: nil, line: row.line))
             ) { position, value in
                 if row.positions.contains(position) {
                     values[classSchema.properties[position].name] = value

@@ -9,7 +9,7 @@ final class ClassGuess {
     private var indexes: [String: Int] = [:]
     /// The property index of each member of the previous row.
     private var order: [Int] = []
-    private var place = 0
+    private var position = 0
     private var rows = 0
     private let isUntyped: Bool
     private let options: ImportOptions
@@ -21,7 +21,7 @@ final class ClassGuess {
 
     func startRow() {
         rows += 1
-        place = 0
+        position = 0
     }
 
     // MARK: Values
@@ -59,13 +59,13 @@ final class ClassGuess {
     }
 
     private func index(_ tape: JSONTape, _ name: Int) -> Int {
-        defer { place += 1 }
-        if place < order.count {
-            let expected = order[place]
+        defer { position += 1 }
+        if position < order.count {
+            let expected = order[position]
             if tape.equals(name, utf8[expected]) { return expected }
         }
         let index = index(of: tape.text(name))
-        if place < order.count { order[place] = index } else { order.append(index) }
+        if position < order.count { order[position] = index } else { order.append(index) }
         return index
     }
 

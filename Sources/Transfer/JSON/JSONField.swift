@@ -6,7 +6,7 @@ enum JSONField {
     /// Decodes a text as a value of a property; `container` is the name of the field in messages.
     static func value(
         _ text: String, _ property: Property, _ classSchema: ClassSchema, _ importer: Importer,
-        _ place: RowPlace, container: String
+        _ location: RowLocation, container: String
     ) throws -> Value {
         let tape = JSONTape()
         do {
@@ -16,6 +16,6 @@ enum JSONField {
                 "'\(classSchema.name).\(property.name)' contains JSON in \(container); \"\(text)\" is "
                     + error.reason)
         }
-        return try JSONRowDecoder(importer, place).value(JSONNode(tape), property, classSchema)
+        return try JSONRowDecoder(importer, location).value(JSONNode(tape), property, classSchema)
     }
 }

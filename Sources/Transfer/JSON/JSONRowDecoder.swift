@@ -7,11 +7,11 @@ import ObjectStore
 /// …}` and `{"$numberLong": "…"}`.
 struct JSONRowDecoder {
     private let importer: Importer
-    private let place: RowPlace
+    private let location: RowLocation
 
-    init(_ importer: Importer, _ place: RowPlace) {
+    init(_ importer: Importer, _ location: RowLocation) {
         self.importer = importer
-        self.place = place
+        self.location = location
     }
 
     /// Decodes the row on a tape.
@@ -37,7 +37,7 @@ struct JSONRowDecoder {
             do {
                 try take(tape, position, value, fields, first, &row)
             } catch let error where error is FormatError || error is StoreError {
-                throw ValueFault(place: .offset(tape.offset(value)), underlying: error)
+                throw ValueFault(location: .offset(tape.offset(value)), underlying: error)
             }
             position = tape.after(value)
         }
@@ -225,7 +225,7 @@ struct JSONRowDecoder {
         if node.kind == .object {
             if let number = node.only("$key"), number.kind == .int {
                 return try importer.link(
-                    toNumber: number.tape.int(number.index), of: target, place)
+                    toNumber: number.tape.int(number.index), of: target, location)
             }
             if target.primaryKey == nil || ExtendedJSON.tag(of: node) == nil {
                 return try nested(node, target)
@@ -237,7 +237,7 @@ struct JSONRowDecoder {
                 "\(subject()) \(target.name), which has no primary key; got "
                     + node.description)
         }
-        return try importer.link(to: single(node, key, target), of: target, place)
+        return try importer.link(to: single(node, key, target), of: target, location)
     }
 
     /// Returns an object that is nested in the row: an embedded object, or one that is created with the row.

@@ -13,15 +13,16 @@ struct JSONLinesSource {
         let className = importer.options.className
         var isFirst = true
         while try reader.advance() {
-            let place = RowPlace(line: reader.line)
-            try importer.take(place) {
+            let location = RowLocation(line: reader.line)
+            try importer.take(location) {
                 reader.record
             } decode: {
                 let wasFirst = isFirst
                 isFirst = false
                 try reader.parse()
                 if wasFirst, try SchemaJSON.schema(ofLine: reader.tape) != nil { return .none }
-                return try JSONRowDecoder(importer, place).decode(reader.tape, className: className)
+                return try JSONRowDecoder(importer, location).decode(
+                    reader.tape, className: className)
             }
         }
     }
@@ -48,11 +49,11 @@ struct JSONSource {
             {
                 continue
             }
-            let place = RowPlace(line: reader.line)
-            try importer.take(place) {
+            let location = RowLocation(line: reader.line)
+            try importer.take(location) {
                 RejectFile.record(reader.record, ofClass: reader.section)
             } decode: {
-                let decoder = JSONRowDecoder(importer, place)
+                let decoder = JSONRowDecoder(importer, location)
                 guard reader.isGeoJSON else {
                     return try decoder.decode(
                         reader.tape, className: reader.section ?? importer.options.className)

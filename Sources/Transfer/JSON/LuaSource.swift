@@ -17,14 +17,14 @@ struct LuaSource {
             if section == "$schema", wasFirst, try SchemaJSON.schema(reader.tape, 0) != nil {
                 return
             }
-            let place = RowPlace(line: reader.line)
-            try importer.take(place) {
+            let location = RowLocation(line: reader.line)
+            try importer.take(location) {
                 // A row with several lines is written as JSON on one line, which an import of JSON Lines accepts.
                 var json = JSONWriter()
                 JSONNode(reader.tape).write(to: &json)
                 return RejectFile.record(json.bytes, ofClass: section)
             } decode: {
-                try JSONRowDecoder(importer, place).decode(
+                try JSONRowDecoder(importer, location).decode(
                     reader.tape, className: section ?? importer.options.className)
             }
         }

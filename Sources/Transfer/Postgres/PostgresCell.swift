@@ -14,17 +14,17 @@ struct PostgresCell {
     /// Returns the value of a field for a property; nil for a collection that is NULL.
     func value(
         _ rows: PostgresCopyReader, _ index: Int, _ column: PostgresTablePlan.Column,
-        _ property: Property, _ place: RowPlace
+        _ property: Property, _ location: RowLocation
     ) throws -> Value? {
         if rows.isNull(index) { return property.isSingle ? .null : nil }
         if column.isArray { return try list(rows, index, column, property) }
         let target = importer.store.view.schema.target(of: property)
         if property.isSingle, property.type == .object, let target, !target.isEmbedded {
-            return try link(rows, index, column, property, target, place)
+            return try link(rows, index, column, property, target, location)
         }
         if column.type == .json || !property.isSingle || target?.isEmbedded == true {
             return try JSONField.value(
-                rows.text(index), property, classSchema, importer, place,
+                rows.text(index), property, classSchema, importer, location,
                 container: "PostgreSQL columns")
         }
         guard let found = Self.single(rows.bytes(index), column.type) else {
@@ -35,7 +35,7 @@ struct PostgresCell {
 
     private func link(
         _ rows: PostgresCopyReader, _ index: Int, _ column: PostgresTablePlan.Column,
-        _ property: Property, _ target: ClassSchema, _ place: RowPlace
+        _ property: Property, _ target: ClassSchema, _ location: RowLocation
     ) throws -> Value {
         guard let found = Self.single(rows.bytes(index), column.type) else {
             throw invalidDate(column)
@@ -45,9 +45,9 @@ struct PostgresCell {
                 throw importer.mismatch(
                     property, classSchema, got: found.summary, ValueText.text(found))
             }
-            return try importer.link(toNumber: number, of: target, place)
+            return try importer.link(toNumber: number, of: target, location)
         }
-        return try importer.link(to: converted(found, key), of: target, place)
+        return try importer.link(to: converted(found, key), of: target, location)
     }
 
     private func list(

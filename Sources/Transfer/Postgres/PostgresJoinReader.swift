@@ -26,21 +26,21 @@ struct PostgresJoinReader {
     func read(_ server: PostgresConnection) throws {
         let ownerType = PostgresLayout.keyType(of: join.owner)
         let targetType = PostgresLayout.keyType(of: join.target)
-        let place = PostgresConnection.quoted(join.placeColumn)
+        let position = PostgresConnection.quoted(join.positionColumn)
         let rows = try server.copyOut(
             """
-            COPY (SELECT "owner"::\(ownerType.readName), \(place)::text, "target"::\(targetType.readName) \
-            FROM \(path) ORDER BY "owner", \(place)) TO STDOUT (FORMAT binary)
+            COPY (SELECT "owner"::\(ownerType.readName), \(position)::text, "target"::\(targetType.readName) \
+            FROM \(path) ORDER BY "owner", \(position)) TO STDOUT (FORMAT binary)
             """)
         var number = 0
         var owner: Value?
-        var places: [String] = []
+        var positions: [String] = []
         var targets: [Value] = []
         var first = 1
         func flush() throws {
             guard let owner else { return }
-            try set(owner, places, targets, RowPlace(table: join.name, line: first))
-            places.removeAll(keepingCapacity: true)
+            try set(owner, positions, targets, RowLocation(table: join.name, line: first))
+            positions.removeAll(keepingCapacity: true)
             targets.removeAll(keepingCapacity: true)
         }
         while try rows.next() {
@@ -51,7 +51,7 @@ struct PostgresJoinReader {
                 owner = next
                 first = number
             }
-            if join.property.isMap { places.append(rows.text(1)) }
+            if join.property.isMap { positions.append(rows.text(1)) }
             targets.append(
                 rows.isNull(2) ? .null : try key(rows, 2, targetType, of: join.target))
         }
@@ -77,24 +77,24 @@ struct PostgresJoinReader {
     }
 
     private func set(
-        _ owner: Value, _ places: [String], _ targets: [Value], _ place: RowPlace
+        _ owner: Value, _ positions: [String], _ targets: [Value], _ location: RowLocation
     ) throws {
         let schema = importer.store.view.schema
         let ownerClass = try schema.require(className)
         let targetClass = try schema.require(join.target.name)
-        try importer.complete(place) {
-            record(owner, places, targets)
+        try importer.complete(location) {
+            record(owner, positions, targets)
         } _: {
             let links = try targets.map { target -> Value in
                 if target == .null { return .null }
                 if targetClass.primaryKey == nil, case .int(let number) = target {
-                    return try importer.link(toNumber: number, of: targetClass, place)
+                    return try importer.link(toNumber: number, of: targetClass, location)
                 }
-                return try importer.link(to: target, of: targetClass, place)
+                return try importer.link(to: target, of: targetClass, location)
             }
             let value: Value =
                 join.property.isMap
-                ? .dictionary(Dictionary(zip(places, links), uniquingKeysWith: { $1 }))
+                ? .dictionary(Dictionary(zip(positions, links), uniquingKeysWith: { $1 }))
                 : .list(links)
             guard let object = try importer.find(owner, of: ownerClass) else {
                 throw FormatError("there is no \(ownerClass.name) \(owner.summary)")
@@ -105,7 +105,7 @@ struct PostgresJoinReader {
     }
 
     /// Returns the owner and its links as a row of JSON Lines, which an import with upsert accepts.
-    private func record(_ owner: Value, _ places: [String], _ targets: [Value]) -> [UInt8] {
+    private func record(_ owner: Value, _ positions: [String], _ targets: [Value]) -> [UInt8] {
         var json = JSONWriter()
         json.beginObject()
         json.key("$class")
@@ -115,7 +115,7 @@ struct PostgresJoinReader {
         json.key(propertyName)
         if join.property.isMap { json.beginObject() } else { json.beginArray() }
         for (index, target) in targets.enumerated() {
-            if join.property.isMap { json.key(places[index]) }
+            if join.property.isMap { json.key(positions[index]) }
             guard join.target.primaryKey == nil, target != .null else {
                 Self.write(target, to: &json)
                 continue

@@ -34,8 +34,8 @@ struct PostgresLayout {
         let owner: ClassSchema
         let target: ClassSchema
 
-        var placeColumn: String { property.isMap ? "key" : "position" }
-        var columns: [String] { ["owner", placeColumn, "target"] }
+        var positionColumn: String { property.isMap ? "key" : "position" }
+        var columns: [String] { ["owner", positionColumn, "target"] }
     }
 
     struct Table {
@@ -173,12 +173,12 @@ struct PostgresLayout {
     }
 
     private func creation(of join: Join) -> String {
-        let place = PostgresConnection.quoted(join.placeColumn)
+        let position = PostgresConnection.quoted(join.positionColumn)
         return statement(
             join.name,
             [
                 "\"owner\" \(Self.keyType(of: join.owner).name) NOT NULL",
-                "\(place) \(join.property.isMap ? "text" : "bigint") NOT NULL",
+                "\(position) \(join.property.isMap ? "text" : "bigint") NOT NULL",
                 "\"target\" \(Self.keyType(of: join.target).name)",
             ])
     }
@@ -222,7 +222,9 @@ struct PostgresLayout {
         for table in tables {
             let isOptional = table.classSchema.primaryKey?.isOptional == true
             add(table.name, isOptional ? "UNIQUE" : "PRIMARY KEY", [table.keyColumn])
-            for join in table.joins { add(join.name, "PRIMARY KEY", ["owner", join.placeColumn]) }
+            for join in table.joins {
+                add(join.name, "PRIMARY KEY", ["owner", join.positionColumn])
+            }
         }
         return statements
     }

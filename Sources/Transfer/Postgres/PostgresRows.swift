@@ -46,10 +46,10 @@ struct PostgresRows {
     ) throws {
         let copy = try server.copyIn(Self.statement(path, join.columns))
         var number = 0
-        func add(_ owner: ObjectKey, _ place: () throws -> Void, _ value: Value) throws {
+        func add(_ owner: ObjectKey, _ writePosition: () throws -> Void, _ value: Value) throws {
             copy.beginRow(columns: 3)
             try cells.key(owner, of: join.owner, to: copy)
-            try place()
+            try writePosition()
             if case .object(let reference) = value {
                 try cells.key(reference.key, of: join.target, to: copy)
             } else {
@@ -115,12 +115,12 @@ struct PostgresRows {
         _ error: FormatError, _ number: Int, _ key: ObjectKey, _ classSchema: ClassSchema
     ) throws -> FormatError {
         guard error.reason.hasPrefix("'") else { return error }
-        var place = RowPlace(table: classSchema.name, line: number).description
+        var location = RowLocation(table: classSchema.name, line: number).description
         if let primary = classSchema.primaryKey {
             let value = try view.value(primary, of: key, in: classSchema)
-            place += " (\(primary.name) = \(value.summary))"
+            location += " (\(primary.name) = \(value.summary))"
         }
-        return FormatError("\(place): \(error.reason)")
+        return FormatError("\(location): \(error.reason)")
     }
 
     /// Returns the statement that merges the rows of a stage into a table.

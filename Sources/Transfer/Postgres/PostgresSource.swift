@@ -176,8 +176,8 @@ final class PostgresSource: RowSource {
         while try rows.next() {
             number += 1
             rowsDone += 1
-            let place = RowPlace(table: table.table, line: number)
-            try importer.take(place) {
+            let location = RowLocation(table: table.table, line: number)
+            try importer.take(location) {
                 Self.record(rows, table)
             } decode: {
                 if let fast, let inserter = try importer.directInserter(of: classSchema),
@@ -190,7 +190,8 @@ final class PostgresSource: RowSource {
                 for (index, column) in columns.enumerated() {
                     guard case .property(let position) = column else { continue }
                     row.values[position] = try cell.value(
-                        rows, index, table.columns[index], classSchema.properties[position], place)
+                        rows, index, table.columns[index], classSchema.properties[position],
+                        location)
                 }
                 for position in emptied { row.values[position] = .list([]) }
                 return .values(row)

@@ -91,7 +91,8 @@ final class RealmObjects {
         _ inserter: ObjectInserter
     ) throws {
         let realmKey = rows.key(row)
-        let location = RowPlace(table: plan.classes[position].name, line: Int(clamping: realmKey))
+        let location = RowLocation(
+            table: plan.classes[position].name, line: Int(clamping: realmKey))
         try importer.take(location, record: { Array(text(rows, row, fields, position).utf8) }) {
             inserter.clear()
             for field in fields { try set(field, rows, row, inserter, position) }
@@ -134,7 +135,8 @@ final class RealmObjects {
             !kept.isEmpty, kept.count < elements.count
         else { return }
         values.losses.add(
-            .equalElements, count: elements.count - kept.count, place(position, field, rows, row))
+            .equalElements, count: elements.count - kept.count,
+            fieldLocation(position, field, rows, row))
     }
 
     @inline(__always)
@@ -177,7 +179,7 @@ final class RealmObjects {
                 return
             }
             let found = values.found(
-                rows.int(row, index), of: target, place(position, field, rows, row))
+                rows.int(row, index), of: target, fieldLocation(position, field, rows, row))
             inserter.set(field.position, found.map(Value.object) ?? .null)
         case .general: try setAny(field, rows, row, inserter, position)
         }
@@ -188,7 +190,7 @@ final class RealmObjects {
     ) throws {
         let stored = try rows.value(row, field.index)
         if let value = try values.value(
-            stored, of: property(field, position), place(position, field, rows, row))
+            stored, of: property(field, position), fieldLocation(position, field, rows, row))
         {
             guard value == .null else { return inserter.set(field.position, value) }
             // A collection that cannot be read remains empty.
@@ -293,7 +295,7 @@ final class RealmObjects {
         _ object: ObjectKey, _ position: Int, _ rows: RealmRows, _ row: Int, _ fields: [Field]
     ) throws {
         let schema = schemas[position]
-        let location = RowPlace(
+        let location = RowLocation(
             table: plan.classes[position].name, line: Int(clamping: rows.key(row)))
         try importer.complete(location, record: { Array(text(rows, row, fields, position).utf8) }) {
             var changes: [String: Value] = [:]
@@ -303,7 +305,7 @@ final class RealmObjects {
                     guard !rows.isNull(row, field.index) else { continue }
                     let found = values.found(
                         rows.int(row, field.index), of: target,
-                        place(position, field, rows, row))
+                        fieldLocation(position, field, rows, row))
                     if let found {
                         changes[schema.properties[field.position].name] = .object(found)
                     }
@@ -315,7 +317,8 @@ final class RealmObjects {
                     }
                     changes[schema.properties[field.position].name] =
                         try values.value(
-                            stored, of: property(field, position), place(position, field, rows, row)
+                            stored, of: property(field, position),
+                            fieldLocation(position, field, rows, row)
                         ) ?? .null
                 }
             }
@@ -329,7 +332,7 @@ final class RealmObjects {
 
     // MARK: - Reports
 
-    private func place(
+    private func fieldLocation(
         _ position: Int, _ field: Field, _ rows: RealmRows, _ row: Int
     ) -> String {
         "\(plan.classes[position].name).\(schemas[position].properties[field.position].name), object \(rows.key(row))"

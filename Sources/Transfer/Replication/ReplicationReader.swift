@@ -86,7 +86,7 @@ package final class ReplicationReader {
             let values = members["values"], values.kind == .object
         else { throw FormatError("the line is neither deleted, inserted nor modified") }
         let classSchema = try store.view.schema.require(name.text)
-        let decoder = JSONRowDecoder(importer, RowPlace(table: nil, line: 0))
+        let decoder = JSONRowDecoder(importer, RowLocation(table: nil, line: 0))
         importer.links.startRow()
         if members["inserted"] != nil {
             try insert(key, classSchema, values, decoder)
@@ -123,7 +123,7 @@ package final class ReplicationReader {
         let classSchema = fields.classSchema
         let key = tape.int(4)
         guard isPlain(classSchema), key == store.view.table(classSchema).keyBound,
-            try JSONRowDecoder(importer, RowPlace(table: nil, line: 0)).insert(tape, fields, 7)
+            try JSONRowDecoder(importer, RowLocation(table: nil, line: 0)).insert(tape, fields, 7)
         else { return false }
         importer.links.noteOwn(ObjectKey(rawValue: key), classSchema)
         return true

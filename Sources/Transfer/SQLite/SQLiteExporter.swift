@@ -54,7 +54,7 @@ struct SQLiteExporter {
         let columns = table.insertedColumns
         let insertion = try insertion(table.name, columns)
         let joins = try table.joins.map {
-            try self.insertion($0.name, ["owner", $0.placeColumn, "target"])
+            try self.insertion($0.name, ["owner", $0.positionColumn, "target"])
         }
         for key in keys {
             var typePosition = table.columns.count
@@ -121,9 +121,9 @@ struct SQLiteExporter {
         _ join: SQLiteLayout.Join, of key: ObjectKey, _ owner: ClassSchema,
         _ statement: SQLiteStatement
     ) throws {
-        func add(_ place: (SQLiteStatement) -> Void, _ value: Value) throws {
+        func add(_ bindPosition: (SQLiteStatement) -> Void, _ value: Value) throws {
             try bindKey(0, key, owner, statement)
-            place(statement)
+            bindPosition(statement)
             if case .object(let reference) = value {
                 try bindKey(2, reference.key, join.target, statement)
             } else {

@@ -35,7 +35,7 @@ struct SQLiteJoinReader {
         }
         self.target = target
         rows = try database.prepare(
-            "SELECT \"owner\", \(SQLiteDatabase.quoted(join.placeColumn)), \"target\" "
+            "SELECT \"owner\", \(SQLiteDatabase.quoted(join.positionColumn)), \"target\" "
                 + "FROM \(SQLiteDatabase.quoted(join.name)) ORDER BY 1, 2")
     }
 
@@ -43,13 +43,13 @@ struct SQLiteJoinReader {
     func read() throws {
         var number = 0
         var current: Value?
-        var places: [String] = []
+        var positions: [String] = []
         var targets: [Value] = []
         var first = 1
         func flush() throws {
             guard let current else { return }
-            try set(current, places, targets, RowPlace(table: join.name, line: first))
-            places.removeAll(keepingCapacity: true)
+            try set(current, positions, targets, RowLocation(table: join.name, line: first))
+            positions.removeAll(keepingCapacity: true)
             targets.removeAll(keepingCapacity: true)
         }
         while try rows.step() {
@@ -60,7 +60,7 @@ struct SQLiteJoinReader {
                 current = next
                 first = number
             }
-            if join.property.isMap { places.append(try cell.text(rows, 1)) }
+            if join.property.isMap { positions.append(try cell.text(rows, 1)) }
             targets.append(try key(2, of: join.target))
         }
         try flush()
@@ -77,7 +77,7 @@ struct SQLiteJoinReader {
     }
 
     /// Returns the owner and its links as a row of JSON Lines, which an import with upsert accepts.
-    private func record(_ key: Value, _ places: [String], _ targets: [Value]) -> [UInt8] {
+    private func record(_ key: Value, _ positions: [String], _ targets: [Value]) -> [UInt8] {
         var json = JSONWriter()
         json.beginObject()
         json.key("$class")
@@ -87,7 +87,7 @@ struct SQLiteJoinReader {
         json.key(property.name)
         if join.property.isMap { json.beginObject() } else { json.beginArray() }
         for (index, target) in targets.enumerated() {
-            if join.property.isMap { json.key(places[index]) }
+            if join.property.isMap { json.key(positions[index]) }
             guard join.target.primaryKey == nil, target != .null else {
                 write(target, to: &json)
                 continue
@@ -111,21 +111,21 @@ struct SQLiteJoinReader {
     }
 
     private func set(
-        _ key: Value, _ places: [String], _ targets: [Value], _ place: RowPlace
+        _ key: Value, _ positions: [String], _ targets: [Value], _ location: RowLocation
     ) throws {
-        try importer.complete(place) {
-            record(key, places, targets)
+        try importer.complete(location) {
+            record(key, positions, targets)
         } _: {
             let links = try targets.map { link -> Value in
                 if link == .null { return .null }
                 if target.primaryKey == nil, case .int(let number) = link {
-                    return try importer.link(toNumber: number, of: target, place)
+                    return try importer.link(toNumber: number, of: target, location)
                 }
-                return try importer.link(to: link, of: target, place)
+                return try importer.link(to: link, of: target, location)
             }
             let value: Value =
                 property.isMap
-                ? .dictionary(Dictionary(zip(places, links), uniquingKeysWith: { $1 }))
+                ? .dictionary(Dictionary(zip(positions, links), uniquingKeysWith: { $1 }))
                 : .list(links)
             guard let object = try importer.find(key, of: owner) else {
                 throw FormatError("there is no \(owner.name) \(key.summary)")

@@ -27,7 +27,7 @@ struct SQLiteLayout {
         let property: Property
         let target: ClassSchema
 
-        var placeColumn: String { property.isMap ? "key" : "position" }
+        var positionColumn: String { property.isMap ? "key" : "position" }
     }
 
     struct Table {
@@ -158,14 +158,14 @@ struct SQLiteLayout {
 
     private func creation(of join: Join, in table: Table) -> String {
         let owner = table.classSchema
-        let place = SQLiteDatabase.quoted(join.placeColumn)
+        let position = SQLiteDatabase.quoted(join.positionColumn)
         let statement = Self.statement(
             join.name,
             [
                 "\"owner\" \(keyType(of: owner)) NOT NULL\(reference(to: owner))",
-                place + (join.property.isMap ? " TEXT NOT NULL" : " INTEGER NOT NULL"),
+                position + (join.property.isMap ? " TEXT NOT NULL" : " INTEGER NOT NULL"),
                 "\"target\" \(keyType(of: join.target))\(reference(to: join.target))",
-                "PRIMARY KEY (\"owner\", \(place))",
+                "PRIMARY KEY (\"owner\", \(position))",
             ])
         return statement + " WITHOUT ROWID"
     }

@@ -25,19 +25,19 @@ struct SQLiteRowDecoder {
     }
 
     /// Returns the values of the statement's row, whose first column is not a property.
-    func row(_ statement: SQLiteStatement, _ place: RowPlace) throws -> DecodedRow {
+    func row(_ statement: SQLiteStatement, _ location: RowLocation) throws -> DecodedRow {
         var row = DecodedRow(classSchema)
         for (index, column) in columns.enumerated() {
             guard case .property(let position) = column else { continue }
             let property = classSchema.properties[position]
             if let type = typePositions[index], statement.kind(type) != .null {
                 row.values[position] = try JSONField.value(
-                    try cell.text(statement, index + 1), property, classSchema, importer, place,
+                    try cell.text(statement, index + 1), property, classSchema, importer, location,
                     container: "SQLite columns")
                 continue
             }
             row.values[position] = try value(
-                statement, index + 1, property, place,
+                statement, index + 1, property, location,
                 milliseconds.contains(index)
                     ? SQLiteCell(dates: .milliseconds, isExport: cell.isExport) : cell)
         }
@@ -45,13 +45,13 @@ struct SQLiteRowDecoder {
     }
 
     private func value(
-        _ row: SQLiteStatement, _ column: Int, _ property: Property, _ place: RowPlace,
+        _ row: SQLiteStatement, _ column: Int, _ property: Property, _ location: RowLocation,
         _ cell: SQLiteCell
     ) throws -> Value? {
         let target = importer.store.view.schema.target(of: property)
         if row.kind(column) == .null { return property.isSingle ? .null : nil }
         if property.isSingle, property.type == .object, let target, !target.isEmbedded {
-            if let value = try link(row, column, target, place) { return value }
+            if let value = try link(row, column, target, location) { return value }
         } else if property.isSingle, property.type == .date, row.kind(column) != .text {
             if let moment = try date(row, column, cell) { return .date(moment) }
         } else if property.isSingle, property.type != .object,
@@ -62,7 +62,7 @@ struct SQLiteRowDecoder {
         let isJSON = !property.isSingle || property.type == .mixed || target?.isEmbedded == true
         if isJSON, row.kind(column) == .text {
             return try JSONField.value(
-                try cell.text(row, column), property, classSchema, importer, place,
+                try cell.text(row, column), property, classSchema, importer, location,
                 container: "SQLite columns")
         }
         let text = SQLiteCell.text(row, column)
@@ -102,14 +102,14 @@ struct SQLiteRowDecoder {
     }
 
     private func link(
-        _ row: SQLiteStatement, _ column: Int, _ target: ClassSchema, _ place: RowPlace
+        _ row: SQLiteStatement, _ column: Int, _ target: ClassSchema, _ location: RowLocation
     ) throws -> Value? {
         guard let key = target.primaryKey else {
             guard row.kind(column) == .int else { return nil }
-            return try importer.link(toNumber: row.int(column), of: target, place)
+            return try importer.link(toNumber: row.int(column), of: target, location)
         }
         return try cell.value(row, column, as: key.type).map {
-            try importer.link(to: $0, of: target, place)
+            try importer.link(to: $0, of: target, location)
         }
     }
 }

@@ -151,11 +151,11 @@ final class SQLiteSource: RowSource {
             number += 1
             rowsDone += 1
             let id = rows.kind(0) == .int ? Int(rows.int(0)) : number
-            let place = RowPlace(table: table.table, line: id)
-            try importer.take(place) {
+            let location = RowLocation(table: table.table, line: id)
+            try importer.take(location) {
                 Self.record(rows, table)
             } decode: {
-                var row = try decoder.row(rows, place)
+                var row = try decoder.row(rows, location)
                 if table.numberColumn != nil { row.number = rows.int(0) }
                 for position in emptied { row.values[position] = .list([]) }
                 return .values(row)

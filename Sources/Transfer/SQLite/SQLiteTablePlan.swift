@@ -42,8 +42,8 @@ struct SQLiteTablePlan {
     /// The indexes of type columns in the rows of ``selection``, by the index of the value's column.
     var typePositions: [Int: Int] {
         var positions: [Int: Int] = [:]
-        for (place, column) in typeColumns.keys.sorted().enumerated() {
-            positions[column] = 1 + columns.count + place
+        for (location, column) in typeColumns.keys.sorted().enumerated() {
+            positions[column] = 1 + columns.count + location
         }
         return positions
     }

@@ -2,7 +2,7 @@ import DataFormats
 import ObjectStore
 
 /// The location of a row in its file, for messages.
-struct RowPlace {
+struct RowLocation {
     /// The table in a database; nil for a file of lines.
     var table: String?
     /// The line in a file; for a database, the rowid of the row, or its number if it has no rowid.
@@ -24,12 +24,12 @@ struct RowPlace {
         case let error as ValueFault:
             var placed = fault(error.underlying, locator)
             guard table == nil, placed.column == nil else { return placed }
-            switch error.place {
+            switch error.location {
             case .field(let number): placed.column = number
             case .offset(let offset):
-                guard let place = locator?.location(offset) else { break }
-                placed.line = place.line
-                placed.column = place.column
+                guard let location = locator?.location(offset) else { break }
+                placed.line = location.line
+                placed.column = location.column
             }
             return placed
         case let error as StoreError: return fault(error.message)
@@ -40,14 +40,14 @@ struct RowPlace {
 
 /// An error in one value of a row.
 struct ValueFault: Error {
-    enum Place {
+    enum Location {
         /// The number of the field in its record, starting at 1.
         case field(Int)
         /// The offset in the bytes of the row.
         case offset(Int)
     }
 
-    let place: Place
+    let location: Location
     let underlying: any Error
 }
 
