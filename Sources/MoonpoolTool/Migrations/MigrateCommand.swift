@@ -24,7 +24,7 @@ struct MigrateCommand: ParsableCommand {
 }
 
 /// The store and the folder, which most commands need.
-struct MigrationPlace: ParsableArguments {
+struct MigrationLocation: ParsableArguments {
     @Argument(help: "The store.", completion: .file(extensions: ["moonpool"]))
     var store: String
 
@@ -51,7 +51,7 @@ struct LockTimeout: ParsableArguments {
     }
 }
 
-extension MigrationPlace {
+extension MigrationLocation {
     /// Returns the runner for the store and the folder; `notice` reports waits.
     func runner(
         _ context: ScriptContext, _ notice: WaitNotice? = nil, timeout: LockTimeout? = nil

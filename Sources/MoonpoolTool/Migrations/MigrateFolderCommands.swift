@@ -14,33 +14,34 @@ struct MigrateInitCommand: ParsableCommand {
             schema version of the store, or 1.
             """)
 
-    @OptionGroup var place: MigrationPlace
+    @OptionGroup var location: MigrationLocation
 
     func run() throws {
-        let place = place
-        MigrationSession.perform(json: place.json) { context in
-            if ProcessServices.size(of: place.folder) == nil,
-                let reason = ProcessServices.makeFolder(place.folder)
+        let location = location
+        MigrationSession.perform(json: location.json) { context in
+            if ProcessServices.size(of: location.folder) == nil,
+                let reason = ProcessServices.makeFolder(location.folder)
             {
                 throw StoreError(
-                    .invalidArgument, "the folder '\(place.folder)' cannot be created: \(reason)")
+                    .invalidArgument, "the folder '\(location.folder)' cannot be created: \(reason)"
+                )
             }
-            guard try MigrationListing(place.folder).files.isEmpty else {
+            guard try MigrationListing(location.folder).files.isEmpty else {
                 throw StoreError(
                     .invalidArgument,
-                    "the folder '\(place.folder)' already contains migrations; record the applied ones with "
+                    "the folder '\(location.folder)' already contains migrations; record the applied ones with "
                         + "moonpool migrate baseline")
             }
             let planning = MigrationPlanning(context.storeModule)
-            let (text, version) = try planning.initialScript(ofStore: place.store)
+            let (text, version) = try planning.initialScript(ofStore: location.store)
             let number = max(version, 1)
             let digits = String(number)
             let padded = String(repeating: "0", count: max(0, 4 - digits.count)) + digits
-            let path = "\(place.folder)/\(padded)_start.lua"
+            let path = "\(location.folder)/\(padded)_start.lua"
             if let reason = ProcessServices.write(text, to: path) {
                 throw StoreError(.invalidArgument, "'\(path)' cannot be written: \(reason)")
             }
-            let report = try place.runner(context).baseline(to: Int(clamping: number))
+            let report = try location.runner(context).baseline(to: Int(clamping: number))
             return .init(
                 report: .members(["file": .text(path), "recorded": report.recordedValue]),
                 lines: ["wrote \(path)"] + MigrationText.baseline(report))
@@ -58,7 +59,7 @@ struct MigrateBaselineCommand: ParsableCommand {
             The schema must equal that of the last recorded migration. Objects are not changed.
             """)
 
-    @OptionGroup var place: MigrationPlace
+    @OptionGroup var location: MigrationLocation
 
     @Option(
         help:
@@ -66,10 +67,10 @@ struct MigrateBaselineCommand: ParsableCommand {
     var to: Int?
 
     func run() throws {
-        let (place, to) = (place, to)
-        let notice = WaitNotice(place.store)
-        MigrationSession.perform(json: place.json, notice: notice) { context in
-            let runner = try place.runner(context, notice)
+        let (location, to) = (location, to)
+        let notice = WaitNotice(location.store)
+        MigrationSession.perform(json: location.json, notice: notice) { context in
+            let runner = try location.runner(context, notice)
             let report = try runner.baseline(to: to)
             return .init(report: report.value, lines: MigrationText.baseline(report))
         }
@@ -151,17 +152,17 @@ struct MigrateRepairCommand: ParsableCommand {
             removed. Without --yes and without a terminal, nothing changes and the exit code is 1.
             """)
 
-    @OptionGroup var place: MigrationPlace
+    @OptionGroup var location: MigrationLocation
 
     @Flag(help: "Do not ask for confirmation.")
     var yes = false
 
     func run() throws {
-        let (place, yes) = (place, yes)
-        MigrationSession.perform(json: place.json) { context in
-            let edit = try place.runner(context).repair()
+        let (location, yes) = (location, yes)
+        MigrationSession.perform(json: location.json) { context in
+            let edit = try location.runner(context).repair()
             return try FolderEditing.confirm(
-                edit, isConfirmed: yes, json: place.json, context)
+                edit, isConfirmed: yes, json: location.json, context)
         }
     }
 }

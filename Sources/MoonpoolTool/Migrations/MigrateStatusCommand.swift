@@ -14,32 +14,32 @@ struct MigrateStatusCommand: ParsableCommand {
             the problems.
             """)
 
-    @OptionGroup var place: MigrationPlace
+    @OptionGroup var location: MigrationLocation
 
     func run() throws {
-        let place = place
-        let pattern = StorePattern(place.store)
-        MigrationSession.perform(json: place.json) { context in
+        let location = location
+        let pattern = StorePattern(location.store)
+        MigrationSession.perform(json: location.json) { context in
             guard pattern.isPattern else {
-                let state = try place.runner(context).state()
+                let state = try location.runner(context).state()
                 return .init(report: state.report, lines: state.lines)
             }
-            return try Self.table(pattern, place, context)
+            return try Self.table(pattern, location, context)
         }
     }
 
     private static func table(
-        _ pattern: StorePattern, _ place: MigrationPlace, _ context: ScriptContext
+        _ pattern: StorePattern, _ location: MigrationLocation, _ context: ScriptContext
     ) throws -> MigrationSession.Result {
         var states: [(store: String, state: MigrationState)] = []
         var reports: [ReportValue] = []
         var problems: [String] = []
         var errors = 0
         // An error in the folder is reported once, not for each store.
-        _ = try MigrationDirectory(place.folder)
+        _ = try MigrationDirectory(location.folder)
         for store in try pattern.requirePaths() {
             do {
-                let state = try MigrationPlace.runner(context, store, place.folder, nil, nil)
+                let state = try MigrationLocation.runner(context, store, location.folder, nil, nil)
                     .state()
                 states.append((store, state))
                 problems += state.problems.map { "\(store): \($0)" }
@@ -88,14 +88,14 @@ struct MigrateCheckCommand: ParsableCommand {
             values.
             """)
 
-    @OptionGroup var place: MigrationPlace
+    @OptionGroup var location: MigrationLocation
     @OptionGroup var gate: MigrationGate
     @OptionGroup var output: FindingOptions
 
     func run() throws {
         let command = self
-        let pattern = StorePattern(place.store)
-        MigrationSession.perform(json: place.json, failure: 2) { context in
+        let pattern = StorePattern(location.store)
+        MigrationSession.perform(json: location.json, failure: 2) { context in
             guard pattern.isPattern else { return try command.check(context) }
             return try command.check(pattern, context)
         }
@@ -116,7 +116,7 @@ struct MigrateCheckCommand: ParsableCommand {
     }
 
     private func outcome(_ store: String, _ context: ScriptContext) throws -> Outcome {
-        let runner = try MigrationPlace.runner(context, store, place.folder, nil, nil)
+        let runner = try MigrationLocation.runner(context, store, location.folder, nil, nil)
         let (state, findings, rehearsal) = try runner.check()
         let gated = rehearsal.map { MigrationFinding.gated($0, gate.kinds) } ?? []
         return Outcome(
@@ -125,13 +125,13 @@ struct MigrateCheckCommand: ParsableCommand {
     }
 
     private func check(_ context: ScriptContext) throws -> MigrationSession.Result {
-        let outcome = try outcome(place.store, context)
+        let outcome = try outcome(location.store, context)
         if let format = output.format {
             return .init(
                 report: outcome.state.report,
                 lines: [
                     format.text(
-                        outcome.findings, suite: "migrate check \(place.store)",
+                        outcome.findings, suite: "migrate check \(location.store)",
                         passed: outcome.findings.isEmpty ? [outcome.state.summary] : [])
                 ], exitCode: outcome.code, isFormatted: true)
         }
@@ -148,7 +148,7 @@ struct MigrateCheckCommand: ParsableCommand {
         var lines: [String] = []
         var reports: [ReportValue] = []
         var codes: Set<Int32> = []
-        _ = try MigrationDirectory(place.folder)
+        _ = try MigrationDirectory(location.folder)
         for store in try pattern.requirePaths() {
             lines.append("\(store):")
             do {
@@ -179,7 +179,7 @@ struct MigrateCheckCommand: ParsableCommand {
             return .init(
                 report: .null,
                 lines: [
-                    format.text(findings, suite: "migrate check \(place.store)", passed: passed)
+                    format.text(findings, suite: "migrate check \(location.store)", passed: passed)
                 ], exitCode: code, isFormatted: true)
         }
         return .init(

@@ -18,7 +18,7 @@ struct MigrateUpCommand: ParsableCommand {
             process; a second run continues where the first one stopped.
             """)
 
-    @OptionGroup var place: MigrationPlace
+    @OptionGroup var location: MigrationLocation
     @OptionGroup var timeout: LockTimeout
     @OptionGroup var gate: MigrationGate
 
@@ -69,19 +69,19 @@ struct MigrateUpCommand: ParsableCommand {
 
     func run() throws {
         let command = self
-        let pattern = StorePattern(place.store)
-        let notice = WaitNotice(place.store)
-        MigrationSession.perform(json: place.json, notice: notice) { context in
+        let pattern = StorePattern(location.store)
+        let notice = WaitNotice(location.store)
+        MigrationSession.perform(json: location.json, notice: notice) { context in
             guard pattern.isPattern else {
-                return try command.migrateStore(command.place.store, context, notice)
+                return try command.migrateStore(command.location.store, context, notice)
             }
             let stores = try pattern.requirePaths()
-            _ = try MigrationDirectory(command.place.folder)
+            _ = try MigrationDirectory(command.location.folder)
             guard command.dryRun else { return try command.fleet(stores).migrateStores(context) }
             guard command.report == nil && command.format == nil || stores.count == 1 else {
                 throw StoreError(
                     .invalidArgument,
-                    "--report and --format need a single store; '\(command.place.store)' matches \(stores.count)"
+                    "--report and --format need a single store; '\(command.location.store)' matches \(stores.count)"
                 )
             }
             return try MigrationSession.each(stores) { store in
@@ -93,7 +93,7 @@ struct MigrateUpCommand: ParsableCommand {
     private func migrateStore(
         _ store: String, _ context: ScriptContext, _ notice: WaitNotice
     ) throws -> MigrationSession.Result {
-        let runner = try MigrationPlace.runner(context, store, place.folder, notice, timeout)
+        let runner = try MigrationLocation.runner(context, store, location.folder, notice, timeout)
         let progress = runner.showProgress()
         defer { progress.end() }
         if dryRun { return try rehearse(runner, progress) }
@@ -109,7 +109,7 @@ struct MigrateUpCommand: ParsableCommand {
             }
         }
         var count = 0
-        if !place.json {
+        if !location.json {
             runner.didApply = { applied in
                 count += 1
                 progress.end()
@@ -150,7 +150,7 @@ struct MigrateUpCommand: ParsableCommand {
     }
 
     private func fleet(_ stores: [String]) -> MigrationFleet {
-        var arguments = ["--dir", place.folder, "--lock-timeout", "\(timeout.seconds)"]
+        var arguments = ["--dir", location.folder, "--lock-timeout", "\(timeout.seconds)"]
         if let to { arguments += ["--to", "\(to)"] }
         if let backup { arguments.append(backup ? "--backup" : "--no-backup") }
         if let keep { arguments += ["--keep", "\(keep)"] }
@@ -159,7 +159,7 @@ struct MigrateUpCommand: ParsableCommand {
             stores, arguments: arguments,
             .init(
                 jobs: jobs, canaries: canary, mostFailures: stopAfterFailures,
-                showsProgress: !place.json))
+                showsProgress: !location.json))
     }
 }
 
@@ -184,7 +184,7 @@ struct MigrateDownCommand: ParsableCommand {
             nothing changes and the exit code is 1.
             """)
 
-    @OptionGroup var place: MigrationPlace
+    @OptionGroup var location: MigrationLocation
     @OptionGroup var timeout: LockTimeout
 
     @Option(help: "The number of the migration to return to; 0 reverts all migrations.")
@@ -194,10 +194,10 @@ struct MigrateDownCommand: ParsableCommand {
     var backup: Bool?
 
     func run() throws {
-        let (place, to, backup, timeout) = (place, to, backup, timeout)
-        let notice = WaitNotice(place.store)
-        MigrationSession.perform(json: place.json, notice: notice) { context in
-            let runner = try place.runner(context, notice, timeout: timeout)
+        let (location, to, backup, timeout) = (location, to, backup, timeout)
+        let notice = WaitNotice(location.store)
+        MigrationSession.perform(json: location.json, notice: notice) { context in
+            let runner = try location.runner(context, notice, timeout: timeout)
             let progress = runner.showProgress()
             defer { progress.end() }
             let report = try runner.down(to: to, backup: .init(backup))
@@ -220,15 +220,15 @@ struct MigrateUndoCommand: ParsableCommand {
             backup before that.
             """)
 
-    @OptionGroup var place: MigrationPlace
+    @OptionGroup var location: MigrationLocation
 
     @Flag(help: "Restore the backup without the writes since the migration.")
     var discardLaterWrites = false
 
     func run() throws {
-        let (place, isDiscarding) = (place, discardLaterWrites)
-        MigrationSession.perform(json: place.json) { context in
-            let report = try place.runner(context).undo(discardingLaterWrites: isDiscarding)
+        let (location, isDiscarding) = (location, discardLaterWrites)
+        MigrationSession.perform(json: location.json) { context in
+            let report = try location.runner(context).undo(discardingLaterWrites: isDiscarding)
             return .init(report: report.value, lines: MigrationText.undo(report))
         }
     }

@@ -43,25 +43,25 @@ struct StorePattern {
 
     /// Returns whether a name matches a pattern with `*` and `?`.
     static func matches(_ name: [Character], _ pattern: [Character]) -> Bool {
-        var (index, place) = (0, 0)
+        var (index, location) = (0, 0)
         var star: (pattern: Int, name: Int)?
         while index < name.count {
-            if place < pattern.count, pattern[place] != "*",
-                pattern[place] == "?" || pattern[place] == name[index]
+            if location < pattern.count, pattern[location] != "*",
+                pattern[location] == "?" || pattern[location] == name[index]
             {
                 index += 1
-                place += 1
-            } else if place < pattern.count, pattern[place] == "*" {
-                star = (place, index)
-                place += 1
+                location += 1
+            } else if location < pattern.count, pattern[location] == "*" {
+                star = (location, index)
+                location += 1
             } else if let last = star {
                 star = (last.pattern, last.name + 1)
-                place = last.pattern + 1
+                location = last.pattern + 1
                 index = last.name + 1
             } else {
                 return false
             }
         }
-        return pattern[place...].allSatisfy { $0 == "*" }
+        return pattern[location...].allSatisfy { $0 == "*" }
     }
 }
