@@ -37,10 +37,10 @@ SHIM_BINARY(shim_decimal_add, bid128_add)
 SHIM_BINARY(shim_decimal_subtract, bid128_sub)
 SHIM_BINARY(shim_decimal_multiply, bid128_mul)
 SHIM_BINARY(shim_decimal_divide, bid128_div)
-/* The first operand with the exponent of the second; not a number where that takes more than 34 digits. */
+/* The first operand with the exponent of the second; NaN if that takes more than 34 digits. */
 SHIM_BINARY(shim_decimal_quantize, bid128_quantize)
 
-/* What is left of a division with a quotient cut off towards zero. */
+/* The remainder of a division whose quotient is truncated. */
 static inline shim_decimal shim_decimal_remainder(shim_decimal left, shim_decimal right) {
     _IDEC_flags flags = 0;
     return shim_from_library(bid128_fmod(shim_to_library(left), shim_to_library(right), &flags));
@@ -75,7 +75,7 @@ static inline double shim_decimal_to_double(shim_decimal value) {
     return bid128_to_binary64(shim_to_library(value), BID_ROUNDING_TO_NEAREST, &flags);
 }
 
-/* A double that is not above a decimal, and whether it is the decimal itself. */
+/* A double that is not above a decimal, and whether both are equal. */
 typedef struct {
     double value;
     int is_exact;
@@ -89,7 +89,7 @@ static inline shim_double_bound shim_decimal_floor_to_double(shim_decimal value)
     return bound;
 }
 
-/* The largest int64 that is not above a decimal, and whether it is the decimal itself; is_inside is 0 where there is none. */
+/* The largest int64 that is not above a decimal, and whether both are equal; is_inside is 0 if there is none. */
 typedef struct {
     int64_t value;
     int is_exact;

@@ -90,7 +90,7 @@ static inline int shim_history_enter(HistoryW *h, const wchar_t *line) {
     return history_w(h, &event, H_ENTER, line);
 }
 
-/* Output streams of the C library that pass what is written to a function. */
+/* Output streams of the C library that pass written data to a function. */
 
 typedef ssize_t (*shim_write_function)(void *cookie, const char *bytes, size_t count);
 

@@ -93,7 +93,7 @@ static inline void shim_lost_pages_end(int number, siginfo_t *info, void *contex
     _exit(state->status);
 }
 
-/* Ends the process with a message that names the file when one of its pages is gone. The string `program` must stay
+/* Ends the process with a message that names the file when one of its pages no longer exists. The string `program` must stay
    valid. */
 static inline void shim_lost_pages_explain(const char *program, int status) {
     struct shim_lost_pages *state = shim_lost_pages_state();

@@ -2,7 +2,7 @@
 // objects created in a loop. Larger blocks come from malloc. A slab is divided into blocks a page at a time, as they are
 // needed: a state that is idle uses some 25 classes, and only a few pages of each.
 //
-// A state with a memory account asks it before it takes memory from the system, in steps of 64 KB or more, so that small
+// A state with a memory account charges it before it takes memory from the system, in steps of 64 KB or more, so that small
 // allocations cost no more than without one. The account counts what the system provides: whole slabs, and blocks with
 // their headers. Two measures keep that close to what Lua uses:
 // * Blocks of up to 8 KB come from slabs as well, and blocks of 32 KB or more are mapped, because malloc keeps freed
@@ -34,7 +34,7 @@ static size_t class_size(size_t class) {
     return (size_t)(5 + step % 4) << (6 + step / 4);
 }
 
-// The class of blocks of a size; 0: they belong to no slab.
+// The class of blocks of a size; 0 for blocks outside of slabs.
 static inline size_t class_of(memory *m, size_t size) {
     if (size <= SMALL_SIZE) return (size + 15) >> 4;
     if (!m->maps || size > SLAB_SIZE) return 0;
@@ -45,7 +45,7 @@ static inline size_t class_of(memory *m, size_t size) {
 static size_t capacity(size_t class) { return (SLAB - HEADER) / class_size(class); }
 static slab *slab_of(void *p) { return (slab *)((uintptr_t)p & ~(uintptr_t)(SLAB - 1)); }
 
-// What a block takes that is not part of a slab.
+// The size of a block outside of slabs.
 static size_t size_taken(memory *m, size_t size) {
     if (m->maps && size >= m->mapped) return (size + PAGE - 1) & ~(size_t)(PAGE - 1);
     return (size + 8 + 15) & ~(size_t)15;  // malloc's header and alignment
@@ -65,20 +65,20 @@ static bool draw(memory *m, size_t size, int32_t manner) {
 static size_t return_slabs(memory *m);
 
 static bool fits(memory *m, size_t size) {
-    // A host call can be refused nothing.
+    // Memory cannot be refused during a host call.
     return m->held + size <= m->granted || draw(m, size, m->enforce ? SHIM_CHARGE : SHIM_CHARGE_FORCED);
 }
 
 static bool reserve(memory *m, size_t size) {
     if (m->charge && !fits(m, size)) {
-        // Looking for free slabs takes a step for each free block, so many must have been freed since the last time.
+        // Looking for free slabs takes a step for each free block, so it runs only if many blocks were freed since the last time.
         size_t idle = m->held > m->used ? m->held - m->used : 0;
         if (idle < m->idle) m->idle = idle;
         bool is_worthwhile = idle > m->idle + m->granted / 16;
         bool is_granted = is_worthwhile && return_slabs(m) > 0 && fits(m, size);
         if (is_worthwhile) m->idle = m->held > m->used ? m->held - m->used : 0;
         // Lua collects garbage and asks again when it is refused memory, but its buffers (luaL_Buffer) do not. So the
-        // first small request beyond the limit is granted, and the script collects before its next instruction.
+        // first small request beyond the limit is granted, and the script collects garbage before its next instruction.
         if (!is_granted && !m->is_overdrawn && draw(m, size, SHIM_CHARGE_OVERDRAFT)) {
             is_granted = true;
             collect_soon((host *)m);
@@ -120,7 +120,7 @@ static void *aligned_map(void) {
     return first;
 }
 
-// Divides the next page of the class's newest slab, or of another one; returns the first block, the others become free.
+// Divides the next page of the class's newest slab, or of another one; returns the first block and frees the others.
 static void *take_undivided(memory *m, size_t class) {
     slab *s = m->undivided[class];
     if (!s) {
@@ -164,10 +164,10 @@ static inline void give(memory *m, size_t class, void *p) {
     m->free[class] = p;
 }
 
-// Whether a slab has no live block; after the free ones have been counted.
+// Whether a slab has no live block; call it after counting the free blocks.
 static bool is_empty(slab *s) { return s->free == s->blocks; }
 
-// Returns slabs without a live block to the system; how many bytes.
+// Returns slabs without a live block to the system; returns their number of bytes.
 static size_t return_slabs(memory *m) {
     if (!m->maps) return 0;
     for (slab *s = m->slabs; s; s = s->next) s->free = 0;
@@ -349,6 +349,6 @@ void shim_collect_now(lua_State *L) {
 void memory_prepare(memory *m, size_t limit) {
     if (!limit) return;
     m->maps = true;
-    // A process has some 65,000 mappings at most.
+    // A process can have about 65,000 mappings.
     m->mapped = limit >> 14 > LEAST_MAPPED ? limit >> 14 : LEAST_MAPPED;
 }

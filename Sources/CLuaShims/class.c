@@ -187,7 +187,7 @@ void class_setup(lua_State *L, host *h) {
     frozen_setup(L, h);
 }
 
-// Runs after lua_close: boxes are gone, and only classes still hold Swift objects.
+// Runs after lua_close: boxes are freed, and only classes still reference Swift objects.
 void class_teardown(host *h) {
     for (shim_class *c = h->classes, *next; c; c = next) {
         next = c->next;

@@ -34,7 +34,7 @@ typedef struct {
     volatile sig_atomic_t collect_due;  // garbage is to be collected before the next instruction
 } memory;
 
-// The estimated size of a host object behind a userdata or a function, without what the object charges itself.
+// The estimated size of a host object behind a userdata or a function, without the memory that the object charges.
 enum { MEMORY_OF_OBJECT = 192 };
 void memory_prepare(memory *m, size_t limit);
 void memory_relieve(lua_State *L);
@@ -102,7 +102,7 @@ void *host_allocate(void *ud, void *p, size_t old, size_t new);
 void host_free_memory(memory *m);
 void host_free_kept(memory *m);
 
-// Before a host call, which takes as much memory as it likes: collects garbage, or raises.
+// Before a host call, whose memory cannot be refused: collects garbage, or raises.
 static inline void relieve_memory(lua_State *L, host *h) {
     if (h->mem.charge) memory_relieve(L);
 }

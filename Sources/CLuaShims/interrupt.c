@@ -3,7 +3,7 @@
 // Without a request none of this costs anything.
 //
 // A catchable stop raises once, as `lua` does on Ctrl-C, so that a script can clean up in a pcall. Code that still runs
-// after the grace time is stopped unconditionally.
+// after the grace period is stopped unconditionally.
 //
 // From another thread only the flag and the signal are safe: lua_sethook there races with the running state.
 #include <errno.h>

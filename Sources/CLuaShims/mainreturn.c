@@ -1,6 +1,6 @@
 // Notifies the host when a script's main chunk returns, while its locals are still on the stack.
 //
-// Uses a return hook, installed only while the host has something to keep, so code that observes nothing pays nothing.
+// Uses a return hook, installed only while the host has values to keep, so other code has no overhead.
 // Lua has one hook per state; a script that sets another one ends the watch.
 #include "host.h"
 
@@ -51,7 +51,7 @@ static void on_return(lua_State *L, lua_Debug *ar) {
     if (lua_getstack(L, h->main_levels, &deeper)) return;
     lua_sethook(L, NULL, 0, 0);
     if (!lua_getinfo(L, "rSt", ar)) return;
-    // After a tail call the chunk's locals are gone already, and a collection would show no difference.
+    // After a tail call the chunk's locals no longer exist, and a collection would have no effect.
     if (ar->istailcall || ar->what[0] == 'C') return;
     clear_leftovers(L, ar);
     passage p = passage_to_swift(h, L);

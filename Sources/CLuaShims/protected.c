@@ -12,7 +12,7 @@ static bool describes_itself(lua_State *L) {
     return false;
 }
 
-// Lets a function look at the stack of an error. What it raises itself is dropped.
+// Lets a function look at the stack of an error. Its own errors are dropped.
 static void observe_error(lua_State *L, host *h) {
     if (!h->error_observer || h->observing_error || !lua_checkstack(L, 4)) return;
     h->observing_error = true;
@@ -147,7 +147,7 @@ int32_t shim_load(lua_State *L, const void *p, size_t n, const char *name, const
 }
 
 // ---- pcall and xpcall of scripts with a memory account, as lbaselib.c has them; a script that is refused memory catches
-// the account's error, which has a code, and not the string of Lua
+// the account's error, which has a code, and not Lua's string
 
 void describe_memory_error(lua_State *L) {
     host *h = host_of(L);

@@ -1,4 +1,4 @@
-// Functions of Lua's libraries that a stop reaches while they work, in place of Lua's own: a hostile pattern on a text of a
+// Replacements for functions of Lua's libraries that a stop can interrupt: a hostile pattern on a text of a
 // few hundred letters, or `table.move({}, 1, 1 << 62, 2)`, would run permanently.
 #include "stoppable.h"
 
@@ -34,7 +34,7 @@ void stoppable_setup(lua_State *L) {
     }
     lua_pop(L, 1);
     if (lua_getglobal(L, LUA_TABLIBNAME) == LUA_TTABLE) {
-        // Not `sort`: Lua's own ends after n log n comparisons, and those in Lua are stopped.
+        // Not `sort`: Lua's sort ends after n log n comparisons, and comparisons in Lua can be stopped.
         static const luaL_Reg functions[] = {
             { "insert", stoppable_insert }, { "remove", stoppable_remove }, { "move", stoppable_move },
             { "concat", stoppable_concat }, { "unpack", stoppable_unpack }, { NULL, NULL },

@@ -4,7 +4,7 @@
 
 void stoppable_look(lua_State *L, unsigned steps);
 
-// Counts a step of a native function. Every so often it checks whether the run has to stop, and raises in that case.
+// Counts a step of a native function. Regularly checks whether the run has to stop, and raises an error in that case.
 static inline void stoppable_step(lua_State *L, unsigned *steps) {
     if (++*steps >= 1024) {
         stoppable_look(L, *steps);

@@ -1,4 +1,4 @@
-// string.find, match and gmatch that a stop reaches.
+// string.find, match and gmatch that a stop can interrupt.
 #include "stoppable_pattern.h"
 
 size_t stoppable_start_of(lua_Integer position, size_t length) {

@@ -1,4 +1,4 @@
-// string.gsub that a stop reaches.
+// string.gsub that a stop can interrupt.
 #include <ctype.h>
 #include "stoppable_pattern.h"
 

@@ -1,15 +1,15 @@
-// The functions of `table` that contain loops. Lua's own trust `__len` and their arguments and cannot be stopped.
+// The functions of `table` that contain loops. Lua's versions trust `__len` and their arguments, and cannot be stopped.
 #include "stoppable.h"
 
 static lua_Integer length_of(lua_State *L, int index) {
-    if (!lua_istable(L, index)) {  // what has a length will do
+    if (!lua_istable(L, index)) {  // any value with a length
         if (luaL_getmetafield(L, index, "__len") == LUA_TNIL) luaL_checktype(L, index, LUA_TTABLE);
         lua_pop(L, 1);
     }
     return luaL_len(L, index);
 }
 
-// Nothing of the script runs on access, and the table is as long as it says.
+// Access runs no code of the script, and the length is the real one.
 static bool is_plain(lua_State *L, int index) {
     if (!lua_istable(L, index)) return false;
     if (!lua_getmetatable(L, index)) return true;
@@ -119,7 +119,7 @@ int stoppable_unpack(lua_State *L) {
     return (int)count;
 }
 
-// ---- sort: a heap sort, which ends after n log n steps whatever the comparison returns
+// ---- sort: a heap sort, which ends after n log n steps for every comparison
 
 static bool is_less(lua_State *L, int a, int b, unsigned *steps) {
     stoppable_step(L, steps);

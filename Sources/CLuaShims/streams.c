@@ -31,7 +31,7 @@ void *shim_open_stream(shim_write_function write, const void *context) {
 
 void shim_close_stream(void *stream) { fclose(stream); }
 
-// As Lua's own standard files: a script cannot close them.
+// Like Lua's standard files, a script cannot close them.
 static int keep_open(lua_State *L) {
     luaL_Stream *stream = luaL_checkudata(L, 1, LUA_FILEHANDLE);
     stream->closef = keep_open;

@@ -15,7 +15,7 @@ typedef struct shim_class shim_class;
 typedef struct shim_interrupt shim_interrupt;
 
 enum { SHIM_OK, SHIM_RUNTIME, SHIM_MEMORY, SHIM_HANDLER, SHIM_SYNTAX, SHIM_STOPPED, SHIM_OVERFLOW, SHIM_YIELDED };
-// What a Swift function returns besides the number of its results: raise the value on top, or yield n values.
+// The special return values of a Swift function: raise the value on top, or yield n values.
 enum { SHIM_RAISE = -1, SHIM_YIELD = -2 };
 enum { SHIM_TNIL = 0, SHIM_TBOOLEAN = 1, SHIM_TLIGHT = 2, SHIM_TNUMBER = 3, SHIM_TSTRING = 4, SHIM_TTABLE = 5,
        SHIM_TFUNCTION = 6, SHIM_TUSERDATA = 7, SHIM_TTHREAD = 8, SHIM_TNONE = -1 };
@@ -32,7 +32,7 @@ typedef struct {
 // ---- lifetime of a state
 // How memory is charged: the account may refuse it; it may not; or only if the limit is exceeded by more than a little.
 enum { SHIM_CHARGE, SHIM_CHARGE_FORCED, SHIM_CHARGE_OVERDRAFT };
-// What to do before a host call: nothing; collect garbage; refuse the call.
+// The action before a host call: nothing; collect garbage; refuse the call.
 enum { SHIM_PRESSURE_NONE, SHIM_PRESSURE_COLLECT, SHIM_PRESSURE_EXHAUSTED };
 typedef struct {
     void (*release)(const void *object);
@@ -49,7 +49,7 @@ typedef struct {
 // `limit`: the limit of the memory account, 0 without one. Returns NULL if there is no memory.
 lua_State *shim_open(const void *owner, const shim_host_calls *calls, size_t limit);
 const char *shim_program_word(int32_t index);  // of the process's command line, from 0; NULL after the last word
-void shim_close(lua_State *L);                                          // runs finalizers, as a run of its own
+void shim_close(lua_State *L);                                          // runs finalizers, as a separate run
 const char *shim_copyright(void);
 const void *shim_owner(lua_State *L);
 // Calls `main_returned` once, when the outermost Lua function returns, while its locals are alive. False if that cannot
@@ -170,7 +170,7 @@ void shim_class_use_fast_create(lua_State *L);  // [-1, +1] wraps the general cr
 // is one, by its creator. Classes of one version share the anchor. [-0, +1] the anchor
 shim_class *shim_class_freeze(lua_State *L, const shim_class *live, const void *context,
                               const shim_class_calls *calls, shim_class *sibling);
-bool shim_push_anchor(lua_State *L, const shim_class *frozen);         // [-0, +1|0] false: it is gone
+bool shim_push_anchor(lua_State *L, const shim_class *frozen);         // [-0, +1|0] false: it was freed
 void shim_push_object(lua_State *L, shim_class *c, int64_t key);
 void shim_push_box(lua_State *L, shim_class *c, const void *object);   // takes over one reference to object
 bool shim_to_object(lua_State *L, int32_t index, shim_class **c, int64_t *key);
