@@ -102,7 +102,7 @@ final class DraftCopy {
         unfinished.withLock { for path in $0 { unlink(path) } }
     }
 
-    /// Removes the drafts of a file that no process writes any more, if this process may remove them.
+    /// Removes the drafts of a file that no process writes, if this process may remove them.
     static func removeAbandoned(of destination: String) {
         let folder = Platform.folder(of: destination)
         let beginning = (destination.split(separator: "/").last ?? "") + mark

@@ -31,7 +31,7 @@ final class LockRegion: @unchecked Sendable {
     private static let lockSize = MemoryLayout<pthread_mutex_t>.size
     /// The offset of the reader count; the lock that registers readers and the version precede it.
     private static let readerCount = 8 + lockSize + 8
-    /// The offset of the write lock; it begins on a cache line of its own, and so does each reader after it.
+    /// The offset of the write lock; it begins on a separate cache line, and so does each reader after it.
     private static let writeLock = (readerCount + 4).rounded(upTo: cacheLine)
     private static let readers = (writeLock + lockSize).rounded(upTo: cacheLine)
 
@@ -143,7 +143,7 @@ final class LockRegion: @unchecked Sendable {
         return Platform.controlLock(descriptor, F_GETLK, &range) != 0 || range.l_type != F_UNLCK
     }
 
-    /// Closes the file: this object can still read its content, but does not notify other processes any more.
+    /// Closes the file: this object can still read its content, but no longer notifies other processes.
     ///
     /// Call this while LMDB has the file open and no thread can open it again: closing any descriptor of the lock file
     /// releases all locks that the process has on it.
@@ -163,7 +163,7 @@ final class LockRegion: @unchecked Sendable {
     /// Takes a load for each slot that was ever used.
     var isShared: Bool {
         guard let region else { return true }
-        // A process that opens the file now sees the last commit, or is seen here.
+        // A process that opens the file now either sees the last commit, or its registration is visible here.
         atomicMemoryFence(ordering: .sequentiallyConsistent)
         let capacity = (length - Self.readers) / Self.cacheLine
         let count = Int(region.load(fromByteOffset: Self.readerCount, as: UInt32.self))

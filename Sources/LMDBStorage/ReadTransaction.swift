@@ -112,10 +112,10 @@ package final class ReadTransaction {
         return code == 0 ? settle(pointer, environment) : code
     }
 
-    /// Renews the transaction until no commit happened in between.
+    /// Renews the transaction until no commit happens meanwhile.
     ///
     /// LMDB first reads the number of the newest version, and then copies the roots of its tables from a page that the
-    /// second-next commit overwrites. A thread that is suspended in between would read a later version than it reports.
+    /// second-next commit overwrites. A thread that is suspended meanwhile would read a later version than it reports.
     /// If the version is still the newest one afterwards, its page was not overwritten. Takes one or two loads.
     private static func settle(_ pointer: OpaquePointer, _ environment: Environment) -> Int32 {
         #if DEBUG

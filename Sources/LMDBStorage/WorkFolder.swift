@@ -88,7 +88,7 @@ package final class WorkFolder: Sendable {
         present.withLock { for path in $0 { remove(path) } }
     }
 
-    /// Removes this user's folders with a beginning that no process uses any more.
+    /// Removes this user's folders with a beginning that no process uses.
     static func removeAbandoned(_ beginning: String) {
         let parent = Platform.folder(of: beginning)
         let prefix = beginning.split(separator: "/").last ?? ""

@@ -40,8 +40,8 @@ package final class VersionRewind {
     /// Throws `damaged`, `closed`.
     package func begin(at newest: UInt64) throws(StorageError) -> Bool {
         _ = try snapshot.beginWrite()
-        // LMDB has copied the header without a lock. It was complete, because a reader has begun with it before, and it was not
-        // replaced, because the snapshot has found it to be the newest one afterwards.
+        // LMDB has copied the header without a lock. It was complete, because an earlier reader has used it. It was not
+        // replaced, because it was still the newest version when the snapshot was taken.
         guard let write = snapshot.write, write.transaction.handle.version == newest + 1,
             snapshot.version == newest
         else {

@@ -17,7 +17,7 @@ enum CommitMode {
 protocol CommitStrategy: AnyObject, Sendable {
     /// Decides how the write that has begun will be committed; `newest` is the version before it.
     ///
-    /// Throws the reason if no data can be written any more.
+    /// Throws the reason if data can no longer be written.
     func begin(_ durability: Durability, newest: UInt64) throws(StorageError) -> CommitMode
 
     /// Flushes the data that must be on the device before any process can see the commit of `version`.
@@ -44,6 +44,6 @@ protocol CommitStrategy: AnyObject, Sendable {
     /// Called without the write lock.
     func close()
 
-    /// Removes files that no process needs any more, after the file was closed.
+    /// Removes files that no process needs, after the file was closed.
     func removeFiles()
 }

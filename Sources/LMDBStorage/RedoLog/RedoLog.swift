@@ -61,7 +61,7 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
     /// Whether the path led to the data file when the file was closed.
     var isDataInPlace = false
     private static let spareBytes = 256 << 20
-    /// The reason why no data can be written any more.
+    /// The reason why data can no longer be written.
     private var failure: StorageError?
     /// The number of commits of this process.
     let commits = Atomic<Int>(0)
