@@ -49,7 +49,7 @@ public final class Migration {
     /// Deletes all objects of a class of the file.
     ///
     /// Returns false if the file does not have the class.
-    @discardableResult  // because a class that is gone is as good as one that is deleted
+    @discardableResult  // because a missing class is as good as a deleted one
     public func deleteClass(_ oldName: String) throws -> Bool { try engine.deleteClass(oldName) }
 
     /// Calls `body` with the old and the new form of each object, in the order of their creation.
@@ -77,7 +77,7 @@ public final class Migration {
     ///
     /// Returns false if the file does not have the property. Throws `unknown_class`, and `invalid_schema` if the model
     /// still has the property.
-    @discardableResult  // because a property that is gone is as good as one that is deleted
+    @discardableResult  // because a missing property is as good as a deleted one
     public func deleteProperty<M: ObjectModel>(_ name: String, of type: M.Type) throws -> Bool {
         try engine.deleteProperty(M.className, name)
     }

@@ -14,7 +14,7 @@ public struct PropertyChange: Hashable, Sendable {
 public enum ObjectChange<M: ObjectModel>: Sendable {
     /// Properties have changed; the object has the version after the change.
     case change(Frozen<M>, [PropertyChange])
-    /// The object was deleted; it has its last values. Nothing follows.
+    /// The object was deleted; it has its last values. This is the last change.
     case deleted(Frozen<M>)
 
     /// The values of a property before and after; nil if it has not changed.

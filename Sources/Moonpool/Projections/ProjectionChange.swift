@@ -13,7 +13,7 @@ public enum ProjectionChange<P: Projection>: Sendable {
     /// Values have changed; the projection contains the values after the change. The properties have their names in the
     /// projection.
     case change(P, [PropertyChange])
-    /// The object was deleted; the projection contains the last observed values. Nothing follows.
+    /// The object was deleted; the projection contains the last observed values. This is the last change.
     case deleted(P)
 }
 
