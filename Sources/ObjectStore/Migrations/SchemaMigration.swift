@@ -150,7 +150,7 @@ final class SchemaMigration {
         if isClean { cleanGeneration = store.view.generation }
     }
 
-    /// Declares that data is dropped on purpose: `Class.property`, or the name of a class.
+    /// Declares that data is dropped intentionally: `Class.property`, or the name of a class.
     func declareLoss(of place: String) { losses.declare(place) }
 
     /// Returns the version before the change, for reading.

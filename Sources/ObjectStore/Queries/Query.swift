@@ -215,7 +215,7 @@ package struct Query: Sendable {
     /// Compiles the query again for another schema.
     ///
     /// Paths through links inside mixed values then include classes and properties that were added. Throws
-    /// `invalid_query` if the query is not valid any more.
+    /// `invalid_query` if the query is no longer valid.
     func remade(for schema: Schema) throws -> Query {
         guard let made, made !== schema, let elements = schema.find(table: table), dependsOnMixed
         else { return self }

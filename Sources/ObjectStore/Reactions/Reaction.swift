@@ -212,7 +212,7 @@ package class Reaction: ReadRecorder {
         didLoseDependencies()
     }
 
-    /// Called when no dependency can change any more, because the stores were closed.
+    /// Called when no dependency can change again, because the stores were closed.
     func didLoseDependencies() {}
 }
 

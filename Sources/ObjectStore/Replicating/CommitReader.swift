@@ -43,7 +43,7 @@ package final class CommitReader {
         for _ in 0..<Self.attempts {
             store.fileMayHaveChanged()
             try store.refresh()
-            // Its pages stay while they are read.
+            // Its pages are not reused while they are read.
             let held = try store.frozenView()
             guard since < held.version else { return false }
             guard let versions = try begin(at: held) else { continue }

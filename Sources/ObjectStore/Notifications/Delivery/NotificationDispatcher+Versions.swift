@@ -115,7 +115,7 @@ extension NotificationDispatcher {
         return view
     }
 
-    /// Returns the step from a seen version to the current one; nil if the seen version is not readable any more.
+    /// Returns the step from a seen version to the current one; nil if the seen version is no longer readable.
     func step(from base: UInt64) -> VersionStep? {
         guard let old = pending.view(of: base), let new = try? presentView() else { return nil }
         // The cached step may end in a view that a handler has changed since.

@@ -248,7 +248,7 @@ extension Results {
     /// Creates the results with the objects of a list, a set or a map.
     ///
     /// The objects of a list or set keep its order, those of a map have the order of their keys; nil values of a map
-    /// are left out. Throws `type_mismatch` for a collection of plain values.
+    /// are omitted. Throws `type_mismatch` for a collection of plain values.
     package convenience init(_ collection: some LiveCollection) throws {
         let view = try collection.source.openView()
         let property = collection.property
