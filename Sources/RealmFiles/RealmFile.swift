@@ -267,7 +267,7 @@ package struct RealmDamage: Sendable {
     package private(set) var count = 0
     /// The messages about the first 100 parts.
     package private(set) var messages: [String] = []
-    /// The number of values that were replaced by null or left out of a collection.
+    /// The number of values that were replaced by null or omitted from a collection.
     package internal(set) var lostValues = 0
     /// The known number of missing objects.
     package internal(set) var lostObjects = 0

@@ -17,9 +17,9 @@ struct LinkTable {
     private var keepsNumbers = false
     /// Whether an object that rows link to is created before its own row comes.
     var createsObjects = true
-    /// How many links were left out, because ``createsObjects`` is false.
+    /// The number of links that were omitted, because ``createsObjects`` is false.
     private(set) var unresolved = 0
-    /// How many numbers can still be left out, in all: each costs a little space in the store.
+    /// The number of unused numbers that are still allowed: each costs a little space in the store.
     private var leftOut: Int64 = 1 << 20
 
     /// A link to an object without a row.

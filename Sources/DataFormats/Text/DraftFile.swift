@@ -75,7 +75,7 @@ final class DraftFile {
         return -1
     }
 
-    /// Removes the drafts of the same file that no process writes any more, as far as this process may.
+    /// Removes the drafts of the same file that no process writes, as far as this process may.
     private func removeAbandoned() {
         let slash = destination.lastIndex(of: "/")
         let folder = slash.map { String(destination[...$0]) } ?? "./"

@@ -100,7 +100,7 @@ package final class ReplicationReader {
     private static let inserted = Array("inserted".utf8)
     private static let object = Array("object".utf8)
     private static let values = Array("values".utf8)
-    /// From so many rows on, what the fast path prepares for each class costs less than it saves.
+    /// From this number of rows, the preparation of the fast path costs less than the path saves.
     private static let manyRows = 16
 
     /// Stores the inserted object on the tape if its key is the next one and its values lead to no other object.
