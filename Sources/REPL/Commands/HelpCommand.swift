@@ -155,7 +155,7 @@ extension Session {
         return comment.isEmpty ? nil : comment
     }
 
-    /// Writes a description of a value without help of its own, and how to get help.
+    /// Writes a description of a value without a help entry, and how to get help.
     private func writeHelp(about value: String) {
         let hint =
             "pass a name such as \"where\", a function such as store.write, or a value such as store"

@@ -160,7 +160,7 @@ final class ResultScreen {
     private static func rows(of text: String, columns: Int) -> Int {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
         return lines.reduce(0) { sum, line in
-            // A line with at most as many bytes as the window has columns takes one row, whatever its characters.
+            // A line with at most as many bytes as the window has columns takes one row, for all characters.
             if line.utf8.count <= columns { return sum + 1 }
             let width = TerminalText.width(TerminalText.plain(String(line)))
             return sum + max(1, (width + columns - 1) / max(columns, 1))
