@@ -58,6 +58,13 @@ import Testing
         #expect(HelpText.nearest(to: "qqqqqqq") == nil)
     }
 
+    @Test func `lines of code are not divided inside a string`() {
+        let lines = TextWrap(columns: 30).lines(
+            ofCode: "dogs = store:objects(\"Dog\"):where(\"age > 2\")", indent: "  ",
+            hanging: "    ")
+        #expect(lines == ["  dogs =", "    store:objects(\"Dog\"):where(\"age > 2\")"])
+    }
+
     @Test(arguments: [40, 60, 80, 120]) func `no line of help is wider than the window`(
         columns: Int
     ) {

@@ -65,7 +65,7 @@ extension Session {
         let wrap = TextWrap(columns: min(window.columns - 1, 90), width: TerminalText.width)
         var text = "\n" + style.paint(title, .strong) + "\n"
         for line in wrap.lines(step.text) { text += line + "\n" }
-        for line in wrap.lines(step.entry, indent: "    ", hanging: "      ") {
+        for line in wrap.lines(ofCode: step.entry, indent: "    ", hanging: "      ") {
             text += style.paint(line, .string) + "\n"
         }
         screen.writeToScreen(text)
