@@ -43,7 +43,7 @@ package enum NatsArguments {
         options.authority = try given.text("tls_ca")
         let certificate = (try given.text("tls_cert"), try given.text("tls_key"))
         guard (certificate.0 == nil) == (certificate.1 == nil) else {
-            throw StoreError(.invalidArgument, "options 'tls_cert' and 'tls_key' need each other")
+            throw StoreError(.invalidArgument, "use the options 'tls_cert' and 'tls_key' together")
         }
         if let file = certificate.0, let key = certificate.1 {
             options.certificate = .init(file, key: key)

@@ -50,7 +50,7 @@ extension Catalogue {
                 "(aggregate: \"count\", body: fun(new: integer, old: integer?), options?: {name: string?}): Token",
             ],
             "Calls a function with a count, sum, minimum, maximum or average, first with nil as the old value, and then whenever "
-                + "it changes. A commit costs what it touches, whatever the number of objects.",
+                + "it changes. The cost of a commit depends only on the changed objects.",
             errors: [
                 .alreadyInWrite, .frozen, .unknownProperty, .invalidQuery, .typeMismatch,
                 .invalidArgument,

@@ -7,7 +7,7 @@ extension Catalogue {
         .method(
             "publish", of: [store], ["(options: PublishOptions): Replication"],
             """
-            Publishes the commits of the store to a stream of NATS JetStream, on a thread of its own, until the store is \
+            Publishes the commits of the store to a stream of NATS JetStream, on a separate thread, until the store is \
             closed. Only a store in a file can be published, and by one process at a time.
             """,
             errors: [.invalidArgument, .alreadyInWrite, .readOnly, .closed],
@@ -20,7 +20,7 @@ extension Catalogue {
             "follow", of: [store], ["(options: FollowOptions): Replication"],
             """
             Makes the store follow a stream, on a separate thread, until the store is closed. Observers are notified of each \
-            commit of the publisher; other writes to the store raise read_only. The store must not have objects of its own.
+            commit of the publisher; other writes to the store raise read_only. The store must not contain other objects.
             """,
             errors: [.invalidArgument, .alreadyInWrite, .readOnly, .closed],
             example: """

@@ -90,13 +90,13 @@ extension Catalogue {
             "The names that lead to the list of rows in a JSON text, such as data.items."),
         .field(
             "skip_bad", of: [importOptions], "string?",
-            "Skips invalid rows and writes them, as they were, to this file; the reasons go to FILE.reasons.jsonl."
+            "Skips invalid rows and writes them unchanged to this file; the reasons go to FILE.reasons.jsonl."
         ),
         .field(
             "batch", of: [importOptions], "integer?", "Commits after each batch of this many rows."),
         .field(
             "round", of: [importOptions], "boolean?",
-            "Rounds values with more digits than their type holds, and counts them, instead of failing."
+            "Rounds values with more digits than their type allows, and counts them, instead of failing."
         ),
         .field("dry_run", of: [importOptions], "boolean?", "Does everything except the commit."),
         .field(
