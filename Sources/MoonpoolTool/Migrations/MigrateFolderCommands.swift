@@ -83,7 +83,7 @@ struct MigrateMergeCommand: ParsableCommand {
         commandName: "merge",
         abstract: "Renumber the migrations of another branch to follow the others.",
         discussion: """
-            Moves FILE and the files that depend on it after the other migrations, and rewrites their schemas on top of \
+            Moves FILE and the later files of its branch after the other migrations, and rewrites their schemas on top of \
             theirs. Name all files of a branch if they do not record their parents. Without FILE, moves the files \
             that the store of --store has not applied. Without --store, the command asks; without a terminal, it exits with \
             1. Stores that applied a file under its old number recognize it.
@@ -95,7 +95,7 @@ struct MigrateMergeCommand: ParsableCommand {
     @Option(name: .customLong("dir"), help: "The folder of the migrations.", completion: .directory)
     var folder: String
 
-    @Option(help: "A store. Moves the file that this store has not applied.")
+    @Option(help: "Move the files that this store has not applied.")
     var store: String?
 
     @Flag(help: "Do not ask for confirmation.")

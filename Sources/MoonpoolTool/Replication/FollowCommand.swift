@@ -13,7 +13,8 @@ struct FollowCommand: ParsableCommand {
             Begins with the newest snapshot of the stream and applies each commit in one transaction, exactly once. Any \
             process can open the store and observe it; writes are refused:
 
-              moonpool follow nats://a:4222,nats://b:4222 copy.moonpool --stream zoo
+              moonpool follow nats://a,nats://b copy.moonpool \\
+                --stream zoo
 
             Runs until interrupted, and continues where it ended when it is started again. A follower that is behind the \
             kept stream takes the newest snapshot. --promote ends following and publishes instead; --detach makes the store an \

@@ -47,7 +47,7 @@ struct NatsOptionGroup: ParsableArguments {
     /// Returns the connection options for servers, which are separated by commas.
     func options(_ servers: String) throws -> NatsOptions {
         guard (tlsCert == nil) == (tlsKey == nil) else {
-            throw StoreError(.invalidArgument, "--tls-cert and --tls-key need each other")
+            throw StoreError(.invalidArgument, "use --tls-cert and --tls-key together")
         }
         var options = NatsOptions(servers)
         options.credentials = credentials

@@ -15,12 +15,14 @@ struct PublishCommand: ParsableCommand {
             succession can become one message. The stream is created if it does not exist, and begins with a snapshot. \
             Servers of a cluster are separated by commas:
 
-              moonpool publish zoo.moonpool nats://a:4222,nats://b:4222 --stream zoo --replicas 3
+              moonpool publish zoo.moonpool nats://a,nats://b \\
+                --stream zoo --replicas 3
 
             Tables of a PostgreSQL database are kept up to date in the same way: each step is one transaction, which also \
             records the version. The tables are those of `moonpool export`:
 
-              moonpool publish zoo.moonpool postgres://me@host/zoo --schema animals
+              moonpool publish zoo.moonpool postgres://me@host/zoo \\
+                --schema animals
 
             Runs until interrupted, and continues where the stream ends when it is started again. A server that cannot be \
             reached is tried again. A second publisher stops with an error. Needs the Debian package libnats3.4 or libpq5.

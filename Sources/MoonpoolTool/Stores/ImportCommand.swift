@@ -12,10 +12,11 @@ struct ImportCommand: ParsableCommand {
         discussion: """
             JSON Lines (.jsonl), JSON (.json), GeoJSON (.geojson), CSV (.csv), TSV (.tsv), SQLite (.sqlite), Realm (.realm) and Lua \
             source (.lua, read as data and never run), also compressed (.gz, .zst); - reads standard input. \
-            postgres://user@host:5432/database reads the tables of a database. Imports all rows or none, \
-            unless --batch or --skip-bad is given. An error names line, column and value. A class that the store does not \
-            have is created from the file's schema, or inferred from all rows: a text column becomes a column of numbers, dates or \
-            other types only if exporting it produces the same text.
+            postgres://user@host:5432/database reads the tables of a database, where --key COLUMN or --key TABLE=COLUMN,… \
+            names the column that identifies objects. Imports all rows or none, unless --batch or --skip-bad is given. An \
+            error names line, column and value. A class that the store does not have is created from the file's schema, or \
+            inferred from all rows: a text column becomes a column of numbers, dates or other types only if exporting it \
+            produces the same text.
             """)
 
     @Argument(
@@ -76,7 +77,7 @@ struct ImportCommand: ParsableCommand {
 
     @Option(
         help: """
-            Skip invalid rows and write them, as they were, to this file; the reasons go to FILE.reasons.jsonl.
+            Skip invalid rows and write them unchanged to this file; the reasons go to FILE.reasons.jsonl.
             """)
     var skipBad: String?
 
@@ -85,7 +86,7 @@ struct ImportCommand: ParsableCommand {
 
     @Flag(
         help:
-            "Round values with more digits than their type holds, and count them, instead of failing."
+            "Round values with more digits than their type allows, and count them, instead of failing."
     )
     var round = false
 

@@ -8,10 +8,7 @@ import Transfer
 struct RealmOptionGroup: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            """
-            Key of an encrypted Realm file: 128 hexadecimal digits, Base64, or @FILE. For an import from PostgreSQL: the \
-            column that identifies objects, as column or table=column,…
-            """,
+            "Key of an encrypted Realm file: 128 hexadecimal digits, Base64, or @FILE.",
             valueName: "key"))
     var key: String?
 
