@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test func `errors in counts and presence leaves are reported`() throws {
-        try expect("rows are counted") { handle, tables in
+        try expect("the table declares") { handle, tables in
             var head = TableHead()
             head.keyBound = 1201
             head.count = 7
@@ -125,11 +125,11 @@ import Testing
             try one.withUnsafeBytes { try handle.put(leaves, second, $0) }
             try two.withUnsafeBytes { try handle.put(leaves, first, $0) }
         }
-        try expect("which it does not hold", column: 0) { try exchange(1, $0, $1) }
-        try expect("misses its", column: 1) { try exchange(2, $0, $1) }
-        try expect("the full-text index misses its 'name'", column: 1) { try exchange(2, $0, $1) }
-        try expect("the index over several columns misses", column: 1) { try exchange(1, $0, $1) }
-        try expect("which it does not hold", column: 2) { try exchange(3, $0, $1) }
+        try expect("which is not its value", column: 0) { try exchange(1, $0, $1) }
+        try expect("lacks its", column: 1) { try exchange(2, $0, $1) }
+        try expect("the full-text index lacks its 'name'", column: 1) { try exchange(2, $0, $1) }
+        try expect("the index over several columns lacks", column: 1) { try exchange(1, $0, $1) }
+        try expect("which is not its value", column: 2) { try exchange(3, $0, $1) }
         try expect("elements", column: 3) { try exchange(4, $0, $1) }
         try expect("long value", column: 1) { try exchange(2, $0, $1) }
     }

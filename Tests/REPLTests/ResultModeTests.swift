@@ -122,7 +122,7 @@ import Testing
         #expect(try text().hasSuffix("2 Dog\n"))
         #expect(try session.run(".output /nowhere/x").hasPrefix("cannot write /nowhere/x: No such"))
         #expect(try session.run(".once").hasPrefix("expected a file name"))
-        #expect(try session.run(".once |cat").hasPrefix("only .once at a terminal"))
-        #expect(try session.run(".output |cat").hasPrefix("only .once at a terminal"))
+        #expect(try session.run(".once |cat").hasPrefix("piping a result to a program"))
+        #expect(try session.run(".output |cat").hasPrefix("piping a result to a program"))
     }
 }

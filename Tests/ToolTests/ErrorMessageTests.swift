@@ -96,7 +96,7 @@ import Testing
         Case("closed", "closed", by: "store:close() return rex.name"),
         Case("closed", "closed", by: "store:close() store:objects('Dog')"),
         Case(
-            "invalid_argument", "migration is over", "function that was given it",
+            "invalid_argument", "migration has ended", "the migration function",
             by: """
                 local path, kept = "migrated.moonpool"
                 moonpool.open({ path = path, schema = { Dog = { id = "int" } } }):close()

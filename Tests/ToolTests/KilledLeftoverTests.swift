@@ -33,7 +33,7 @@ import Testing
                 """,
             ], files: kept),
         Work(
-            name: "versions of the past",
+            name: "earlier versions",
             arguments: [
                 "-e",
                 """

@@ -112,7 +112,7 @@ import Testing
         #expect(plan.exitCode == 1)
         #expect(
             plan.lines == [
-                "accept '0002_phone.lua' as it is now", "nothing was changed; confirm with --yes",
+                "accept the current '0002_phone.lua'", "nothing was changed; confirm with --yes",
             ])
         #expect(try shop.migrate("check").exitCode == 2)
         #expect(try shop.migrate("repair", "--yes").exitCode == 0)

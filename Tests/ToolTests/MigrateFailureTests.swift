@@ -130,7 +130,7 @@ import Testing
         ])
         let up = try shop.migrate("up")
         #expect(up.exitCode == 1)
-        #expect(up.error.contains("does not name class 'Person', which has 5 objects"))
+        #expect(up.error.contains("does not contain class 'Person', which has 5 objects"))
         #expect(try shop.value("store.schema_version") == "1")
     }
 

@@ -194,7 +194,7 @@ import Testing
         _ = try scene.shop.value(
             "store:define { P = { id = 'int primary', name = 'string', note = 'string?' } }")
         try scene.program("s:object('P', 1).note = 'by hand'")
-        try scene.refuse("up", "changed by hand")
+        try scene.refuse("up", "changed outside of the migrations")
         try scene.run("repair", "--yes")
         #expect(try scene.value("note") == "by hand")
         try scene.expectUpToDate()

@@ -149,7 +149,7 @@ import Testing
         let error = storeError(.invalidQuery) {
             _ = try values.observe(keyPaths: ["value"]) { _ in }
         }
-        #expect(error?.message.contains("'Holder.ints' holds plain values") == true)
+        #expect(error?.message.contains("'Holder.ints' contains plain values") == true)
         let frozen = try store.freeze(values)
         try store.write { try list.removeAll() }
         #expect(try frozen.values().count == 10)

@@ -85,7 +85,7 @@ import Testing
 
     @Test(arguments: [
         ("numbers != {1}", "'==' only"), ("numbers < {1}", "'==' only"),
-        ("any numbers == {1}", "leave the quantifier out"), ("rank == {1}", "use 'in'"),
+        ("any numbers == {1}", "remove the quantifier"), ("rank == {1}", "use 'in'"),
         ("numbers == {'x'}", "cannot be compared"), ("{1} == {1}", "use 'in'"),
         ("admirers == nil", "is never nil"),
     ])
