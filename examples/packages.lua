@@ -424,7 +424,7 @@ local token = giants:observe(function(change)
   end
 end, { keypaths = { "installed_size", "version" }, name = "giants" })
 
---- Changes something, and waits until the observer has been told.
+--- Changes something, and waits until the observer has been notified.
 local function change(what)
   local before = calls
   store:write(what)

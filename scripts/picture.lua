@@ -52,7 +52,7 @@ local function line_pieces(line)
   return { { line, "plain" } }
 end
 
--- Viewers collapse plain spaces, whatever `xml:space` says; they keep no-break spaces.
+-- Viewers collapse plain spaces despite `xml:space`, but keep no-break spaces.
 local function escape(text)
   return (text:gsub("[&<> ]", { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", [" "] = "\u{A0}" }))
 end

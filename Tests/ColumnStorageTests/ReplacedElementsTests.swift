@@ -4,7 +4,7 @@ import Testing
 
 /// The old elements of a collection, read from the history.
 @Suite struct ReplacedElementsTests {
-    /// Writes bytes and reads them as the old elements of a collection of `count`.
+    /// Writes bytes and reads them as the old elements of a collection with `count` elements.
     private func read(
         count: Int, isMap: Bool = false, hasHunks: Bool = true,
         _ write: (inout ByteWriter) -> Void

@@ -191,7 +191,7 @@ import Testing
             end, { on = w })
             local received = {}
             w:on_message(function(text) table.insert(received, text) end)
-            -- What is gone before the first call has no other one.
+            -- A deleted object gets only the first call.
             moonpool.wait_until(function() return received[1] end, 60)
             store:write(function() store:delete(observed) end)
             moonpool.wait_until(function()

@@ -25,7 +25,7 @@ enum RandomObserverScripts {
         }
         math.randomseed(seed)
 
-        -- Runs the script's loop for a moment, once in so many times.
+        -- Runs the script's loop for a moment in one of `times` calls on average.
         local function doze(times)
           local die = math.random(2 * times)
           if die == 1 then moonpool.sleep(0) elseif die == 2 then moonpool.sleep(0.003) end

@@ -64,7 +64,7 @@ import Testing
                   assert(seen + #change.insertions == #entries, "missed one")
                   seen = #entries
                   if store:object("Entry", -1) then
-                    -- A killed process holds nothing any more; the last one still lives, at its commit or before it.
+                    -- A killed process no longer holds locks; the last process still runs, at its commit or before it.
                     for _, pin in ipairs(store:pins()) do
                       if pin.version < store.version - 1 then print(pin.kind, pin.version) end
                     end

@@ -7,7 +7,7 @@ import Testing
     static let examples: [(name: String, text: String)] =
         Catalogue.types.filter { !$0.example.isEmpty }.map { ($0.name, $0.example) }
         + Catalogue.entries.filter { entry in
-            // The tests of the prompt run the examples of its own functions.
+            // The tests of the prompt run the examples of its functions.
             !entry.example.isEmpty && entry.owners != [Catalogue.prompt]
         }.map {
             ("\($0.owners[0].name).\($0.name)", $0.example)
@@ -61,7 +61,7 @@ import Testing
               end
               local environment = setmetatable({ print = record }, { __index = _G })
               os.remove "zoo.moonpool"
-              -- Each with stores of its own, which end with it.
+              -- Each with separate stores, which end with it.
               local text = prelude .. source
               text = text:gsub('in_memory = "(%w+)"', 'in_memory = "%1 ' .. i .. '"')
               text = text:gsub("local store =", "local store <close> =")

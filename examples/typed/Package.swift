@@ -5,7 +5,7 @@ import PackageDescription
 let package = Package(
     name: "kennel",
     dependencies: [
-        // In a program of your own: .package(url: …, from: …)
+        // In your program: .package(url: …, from: …)
         .package(name: "moonpool", path: "../..")
     ],
     targets: [

@@ -39,7 +39,7 @@ final class LuaContestant: Contestant {
         return thread
     }
 
-    /// Runs `step` on people that were generated beforehand, in batches that fit in memory.
+    /// Runs `step` on people that were generated earlier, in batches that fit in memory.
     private func insert(_ people: People, _ step: String) throws -> Double {
         let thread = try opened()
         var seconds = 0.0

@@ -66,7 +66,7 @@ let luaText = #"""
       collectgarbage()
     end
 
-    -- Not timed: what a script has at hand when it inserts.
+    -- Not timed: the values that a script inserts.
     function steps.prepare(from, to, is_random)
       batch = {}
       for index = from, to - 1 do batch[#batch + 1] = make_person(index, is_random == 1) end
