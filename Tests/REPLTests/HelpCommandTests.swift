@@ -58,7 +58,7 @@ import Testing
         #expect(try session.run("help('\\255')").isEmpty == false)
     }
 
-    @Test func `functions of the prompt are in the catalogue, and their examples have output`()
+    @Test func `functions of the prompt are in the catalog, and their examples have output`()
         throws
     {
         let session = try TestSession()

@@ -6,7 +6,7 @@ import ScriptHost
 import Synchronization
 import Testing
 
-/// The form of the catalogue, and its agreement with the API that scripts use.
+/// The form of the catalog, and its agreement with the API that scripts use.
 @Suite struct CatalogueTests {
     @Test
     func `every entry has a summary, valid signatures, and an example if it is callable`() {
@@ -105,7 +105,7 @@ import Testing
             }
             """
 
-    /// The names that are missing in a running script or in the catalogue.
+    /// The names that are missing in a running script or in the catalog.
     static func differences(_ context: ScriptContext) throws -> [String] {
         let values = try context.state.run(specimens, name: "=specimens")
         guard let table = values.first?.table else { return ["no specimens"] }
@@ -137,7 +137,7 @@ import Testing
                 {
                     continue
                 }
-                problems.append("the catalogue has no \(type.name).\(name)")
+                problems.append("the catalog has no \(type.name).\(name)")
             }
             for name in wanted.subtracting(found) where !computed.contains("\(type.name).\(name)") {
                 problems.append("a script has no \(type.name).\(name)")
@@ -175,7 +175,7 @@ import Testing
     ]
 
     @Test
-    func `the catalogue and a running script name the same functions, methods and properties`()
+    func `the catalog and a running script name the same functions, methods and properties`()
         throws
     {
         let found = Mutex<[String]>(["the script did not run"])

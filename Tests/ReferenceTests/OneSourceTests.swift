@@ -2,12 +2,12 @@ import Foundation
 import Reference
 import Testing
 
-/// The catalogue is the only source of descriptions of the Lua API.
+/// The catalog is the only source of descriptions of the Lua API.
 @Suite struct OneSourceTests {
     static let sources = String(
         ReferencePageTests.path.dropLast("/Reference/Reference.docc/LuaAPI.md".count))
 
-    /// Every Swift file of the project outside of the catalogue.
+    /// Every Swift file of the project outside of the catalog.
     static var files: [String] {
         let all = FileManager.default.enumerator(atPath: sources)?.compactMap { $0 as? String }
         return (all ?? []).filter {

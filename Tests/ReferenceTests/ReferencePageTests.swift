@@ -7,7 +7,7 @@ import Testing
     import Darwin
 #endif
 
-/// The page of the documentation agrees with the catalogue.
+/// The page of the documentation agrees with the catalog.
 @Suite struct ReferencePageTests {
     static let path: String = {
         var parts = #filePath.split(separator: "/", omittingEmptySubsequences: false)

@@ -1,7 +1,7 @@
 import Reference
 import Testing
 
-/// Every example of the catalogue runs and prints the documented output.
+/// Every example of the catalog runs and prints the documented output.
 @Suite struct ReferenceExampleTests {
     /// The examples with their source locations; the example that ends the event loop comes last.
     static let examples: [(name: String, text: String)] =

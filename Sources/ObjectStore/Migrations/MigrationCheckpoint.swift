@@ -11,7 +11,7 @@ struct MigrationCheckpoint {
     var original: [UInt8]
     /// The migration's schema at this point.
     var interim: [UInt8]
-    /// The catalogue of the interrupted run: if the catalog has changed since, the migration starts again.
+    /// The schema catalog of the interrupted run; if it has changed since, the migration starts again.
     var catalog: [UInt8]
     /// The number of the current resumable loop of the migration, counted from 0.
     var loop: Int

@@ -204,7 +204,7 @@ struct ChainResolver {
         }
     }
 
-    /// Returns the result type of a call, according to the catalogue of the API.
+    /// Returns the result type of a call, according to the catalog of the API.
     private func result(of type: KnownType, _ name: String, _ argument: String?) -> Subject? {
         guard let signature = type.entry(name)?.signatures.first,
             let result = signature.results.first

@@ -262,7 +262,7 @@ struct TableContent {
             others += 1
             guard free > 0 else { return }
             least.append(key)
-            // Memory for a few times as many keys as are shown, however large the table is.
+            // The list has at most a few times the number of shown keys, even for a large table.
             if least.count > 4 * free + 1000 { least = Self.sorted(least, limit: free) }
         }
         count += others

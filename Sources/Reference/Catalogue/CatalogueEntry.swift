@@ -81,7 +81,7 @@ package struct Signature: Sendable, Hashable {
 
     /// Parses a signature.
     ///
-    /// An invalid text has no parameters; a test checks that every entry of the catalogue is valid.
+    /// An invalid text has no parameters; a test checks that every entry of the catalog is valid.
     package init(_ text: String) {
         self.text = text
         let pieces = Self.close(of: text).map { close in

@@ -88,7 +88,7 @@ package struct KnownType {
         }
     }
 
-    /// Whether the catalogue lists all keys of the table, or all fields of the value.
+    /// Whether the catalog lists all keys of the table, or all fields of the value.
     var isClosed: Bool {
         switch type {
         case Catalogue.object: element != nil

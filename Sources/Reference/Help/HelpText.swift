@@ -1,6 +1,6 @@
 import ObjectStore
 
-/// Formats help on the Lua API, generated from the catalogue.
+/// Formats help on the Lua API, generated from the catalog.
 package struct HelpText: Sendable {
     /// The role of a piece of help, which determines its color.
     package enum Role: Sendable {

@@ -1,4 +1,4 @@
-/// Generates the reference page of the Lua API from the catalogue.
+/// Generates the reference page of the Lua API from the catalog.
 package enum ReferencePage {
     /// The page in DocC Markdown.
     ///
@@ -11,7 +11,7 @@ package enum ReferencePage {
             "",
             "## Overview",
             "",
-            "This page is generated from the same catalogue as `.help`, `help(f)` and `moonpool luals`. The examples begin",
+            "This page is generated from the same catalog as `.help`, `help(f)` and `moonpool luals`. The examples begin",
             "with the following lines. Expected output follows `-->`.",
             "",
             "```lua",

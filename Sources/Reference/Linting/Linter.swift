@@ -5,7 +5,7 @@ import ObjectStore
 //
 // The linter reports only errors that it is certain of. It needs a receiver whose type follows from the text
 // (`moonpool.open …`, a local that is assigned once), a class name in a literal, and a schema in a literal or a file.
-// It applies the rules of the catalogue, the schema and the predicate compiler, and adds a source location. It has no
+// It applies the rules of the catalog, the schema and the predicate compiler, and adds a source location. It has no
 // rules about style.
 
 /// Finds errors in scripts without running them.

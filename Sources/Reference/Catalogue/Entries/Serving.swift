@@ -32,7 +32,7 @@ extension Catalogue {
                 """),
         .method(
             "stop", of: [service], ["()"],
-            "Stops the service. Requests that wait are refused with the code unavailable.",
+            "Stops the service. Waiting requests are rejected with the code unavailable.",
             example: """
                 local function pause(service)
                   service:stop()
