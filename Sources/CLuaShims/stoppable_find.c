@@ -65,33 +65,35 @@ static int find_or_match(lua_State *L, bool finds) {
 int stoppable_find(lua_State *L) { return find_or_match(L, true); }
 int stoppable_match(lua_State *L) { return find_or_match(L, false); }
 
-// Upvalues: text, pattern, start of the search, end of the last match (offsets; -1: none yet).
-static int next_match(lua_State *L) {
-    size_t length, pattern_length;
-    const char *text = lua_tolstring(L, lua_upvalueindex(1), &length);
-    const char *p = lua_tolstring(L, lua_upvalueindex(2), &pattern_length);
-    lua_Integer last = lua_tointeger(L, lua_upvalueindex(4));
+// The state of an iteration. The texts that it points into are upvalues of the iterator.
+typedef struct {
     stoppable_matcher m;
-    stoppable_prepare(&m, L, text, length, p + pattern_length);
-    for (size_t at = (size_t)lua_tointeger(L, lua_upvalueindex(3)); at <= length; at++) {
-        const char *end = stoppable_try_at(&m, text + at, p);
-        if (!end || end - text == last) continue;
-        lua_pushinteger(L, end - text);
-        lua_copy(L, -1, lua_upvalueindex(3));
-        lua_replace(L, lua_upvalueindex(4));
-        return stoppable_push_captures(&m, text + at, end);
+    const char *pattern, *start, *last;  // `last`: the end of the last match
+} iteration;
+
+// Upvalues: text, pattern, iteration.
+static int next_match(lua_State *L) {
+    iteration *i = lua_touserdata(L, lua_upvalueindex(3));
+    i->m.L = L;
+    for (const char *s = i->start; s <= i->m.text_end; s++) {
+        const char *end = stoppable_try_at(&i->m, s, i->pattern);
+        if (!end || end == i->last) continue;
+        i->start = i->last = end;
+        return stoppable_push_captures(&i->m, s, end);
     }
     return 0;
 }
 
 int stoppable_gmatch(lua_State *L) {
-    size_t length;
-    luaL_checklstring(L, 1, &length);
-    luaL_checkstring(L, 2);
+    size_t length, pattern_length;
+    const char *text = luaL_checklstring(L, 1, &length), *pattern = luaL_checklstring(L, 2, &pattern_length);
     size_t start = stoppable_start_of(luaL_optinteger(L, 3, 1), length) - 1;
     lua_settop(L, 2);
-    lua_pushinteger(L, (lua_Integer)(start > length ? length + 1 : start));
-    lua_pushinteger(L, -1);
-    lua_pushcclosure(L, next_match, 4);
+    iteration *i = lua_newuserdatauv(L, sizeof *i, 0);
+    stoppable_prepare(&i->m, L, text, length, pattern + pattern_length);
+    i->pattern = pattern;
+    i->start = text + (start > length ? length + 1 : start);
+    i->last = NULL;
+    lua_pushcclosure(L, next_match, 3);
     return 1;
 }

@@ -4,27 +4,26 @@
 
 static void add_template(stoppable_matcher *m, luaL_Buffer *b, const char *s, const char *end) {
     size_t length;
-    const char *news = lua_tolstring(m->L, 3, &length);
-    for (const char *p = news, *news_end = news + length; p < news_end; p++) {
+    const char *p = lua_tolstring(m->L, 3, &length), *template_end = p + length;
+    m->steps += (unsigned)(length / 16);
+    for (const char *percent; (percent = memchr(p, '%', (size_t)(template_end - p))); p = percent + 2) {
         stoppable_step(m->L, &m->steps);
-        if (*p != '%') {
-            luaL_addchar(b, *p);
-            continue;
-        }
-        p++;
-        if (p < news_end && *p == '%') {
+        luaL_addlstring(b, p, (size_t)(percent - p));
+        char c = percent + 1 < template_end ? percent[1] : 0;
+        if (c == '%') {
             luaL_addchar(b, '%');
-        } else if (p < news_end && *p == '0') {
+        } else if (c == '0') {
             luaL_addlstring(b, s, (size_t)(end - s));
-        } else if (p < news_end && isdigit((unsigned char)*p)) {
-            stoppable_push_capture(m, *p - '1', s, end);
-            luaL_tolstring(m->L, -1, NULL);
-            lua_remove(m->L, -2);
-            luaL_addvalue(b);
+        } else if (isdigit((unsigned char)c)) {
+            const char *text;
+            ptrdiff_t count = stoppable_capture(m, c - '1', s, end, &text);
+            if (count == STOPPABLE_POSITION) luaL_addvalue(b);
+            else luaL_addlstring(b, text, (size_t)count);
         } else {
             luaL_error(m->L, "invalid use of '%c' in replacement string", '%');
         }
     }
+    luaL_addlstring(b, p, (size_t)(template_end - p));
 }
 
 static bool add_replacement(stoppable_matcher *m, luaL_Buffer *b, const char *s, const char *end, int type) {

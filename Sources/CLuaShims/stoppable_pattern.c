@@ -2,9 +2,7 @@
 #include <ctype.h>
 #include "stoppable_pattern.h"
 
-enum { UNFINISHED = -1, POSITION = -2 };
-
-static const char *match(stoppable_matcher *m, const char *s, const char *p);
+enum { UNFINISHED = -1 };
 
 // ---- single characters
 
@@ -95,7 +93,7 @@ static const char *longest(stoppable_matcher *m, const char *s, const char *p, c
     while (is_single(m, s + count, p, end)) count++;
     m->steps += (unsigned)count;
     for (; count >= 0; count--) {
-        const char *found = match(m, s + count, end + 1);
+        const char *found = stoppable_match_at(m, s + count, end + 1);
         if (found) return found;
     }
     return NULL;
@@ -103,7 +101,7 @@ static const char *longest(stoppable_matcher *m, const char *s, const char *p, c
 
 static const char *shortest(stoppable_matcher *m, const char *s, const char *p, const char *end) {
     while (true) {
-        const char *found = match(m, s, end + 1);
+        const char *found = stoppable_match_at(m, s, end + 1);
         if (found) return found;
         if (!is_single(m, s, p, end)) return NULL;
         s++;
@@ -115,7 +113,7 @@ static const char *open_capture(stoppable_matcher *m, const char *s, const char 
     m->captures[m->level].begin = s;
     m->captures[m->level].length = kind;
     m->level++;
-    const char *found = match(m, s, p);
+    const char *found = stoppable_match_at(m, s, p);
     if (!found) m->level--;
     return found;
 }
@@ -125,7 +123,7 @@ static const char *close_capture(stoppable_matcher *m, const char *s, const char
     while (level >= 0 && m->captures[level].length != UNFINISHED) level--;
     if (level < 0) luaL_error(m->L, "invalid pattern capture");
     m->captures[level].length = s - m->captures[level].begin;
-    const char *found = match(m, s, p);
+    const char *found = stoppable_match_at(m, s, p);
     if (!found) m->captures[level].length = UNFINISHED;
     return found;
 }
@@ -147,13 +145,13 @@ static bool is_frontier(stoppable_matcher *m, const char *s, const char *p, cons
     return !is_in_set(before, p, end - 1) && is_in_set(here, p, end - 1);
 }
 
-static const char *match(stoppable_matcher *m, const char *s, const char *p) {
+const char *stoppable_match_at(stoppable_matcher *m, const char *s, const char *p) {
     if (m->depth-- == 0) luaL_error(m->L, "pattern too complex");
     while (s && p != m->pattern_end) {
         stoppable_step(m->L, &m->steps);
         switch (*p) {
         case '(':
-            s = p[1] == ')' ? open_capture(m, s, p + 2, POSITION) : open_capture(m, s, p + 1, UNFINISHED);
+            s = p[1] == ')' ? open_capture(m, s, p + 2, STOPPABLE_POSITION) : open_capture(m, s, p + 1, UNFINISHED);
             goto done;
         case ')':
             s = close_capture(m, s, p + 1);
@@ -188,7 +186,7 @@ static const char *match(stoppable_matcher *m, const char *s, const char *p) {
         case '-': s = shortest(m, s, p, end); goto done;
         case '?':
             if (is_single(m, s, p, end)) {
-                const char *found = match(m, s + 1, end + 1);
+                const char *found = stoppable_match_at(m, s + 1, end + 1);
                 if (found) {
                     s = found;
                     goto done;
@@ -211,16 +209,23 @@ done:
 
 // ---- results
 
-void stoppable_push_capture(stoppable_matcher *m, int level, const char *begin, const char *end) {
+ptrdiff_t stoppable_capture(stoppable_matcher *m, int level, const char *begin, const char *end, const char **text) {
     if (level >= m->level) {
         if (level != 0) luaL_error(m->L, "invalid capture index %%%d", level + 1);
-        lua_pushlstring(m->L, begin, (size_t)(end - begin));  // without captures, the whole match
-        return;
+        *text = begin;  // without captures, the whole match
+        return end - begin;
     }
     ptrdiff_t length = m->captures[level].length;
+    *text = m->captures[level].begin;
     if (length == UNFINISHED) luaL_error(m->L, "unfinished capture");
-    if (length == POSITION) lua_pushinteger(m->L, m->captures[level].begin - m->text + 1);
-    else lua_pushlstring(m->L, m->captures[level].begin, (size_t)length);
+    if (length == STOPPABLE_POSITION) lua_pushinteger(m->L, *text - m->text + 1);
+    return length;
+}
+
+void stoppable_push_capture(stoppable_matcher *m, int level, const char *begin, const char *end) {
+    const char *text;
+    ptrdiff_t length = stoppable_capture(m, level, begin, end, &text);
+    if (length != STOPPABLE_POSITION) lua_pushlstring(m->L, text, (size_t)length);
 }
 
 int stoppable_push_captures(stoppable_matcher *m, const char *begin, const char *end) {
@@ -238,10 +243,4 @@ void stoppable_prepare(stoppable_matcher *m, lua_State *L, const char *text, siz
     m->depth = STOPPABLE_DEEPEST;
     m->level = 0;
     m->steps = 0;
-}
-
-const char *stoppable_try_at(stoppable_matcher *m, const char *s, const char *p) {
-    m->level = 0;
-    m->depth = STOPPABLE_DEEPEST;
-    return match(m, s, p);
 }

@@ -3,9 +3,9 @@
 #include <stddef.h>
 #include "stoppable.h"
 
-enum { STOPPABLE_DEEPEST = 200, STOPPABLE_MOST_CAPTURES = 32 };
+enum { STOPPABLE_DEEPEST = 200, STOPPABLE_MOST_CAPTURES = 32, STOPPABLE_POSITION = -2 };
 
-// A search in one text. For the `length` of a capture, see stoppable_push_capture.
+// A search in one text. For the `length` of a capture, see stoppable_capture.
 typedef struct {
     lua_State *L;
     const char *text, *text_end, *pattern_end;
@@ -16,10 +16,21 @@ typedef struct {
 
 void stoppable_prepare(stoppable_matcher *m, lua_State *L, const char *text, size_t length, const char *pattern_end);
 
-// Returns the end of a match of the pattern `p` that begins at `s`, or NULL.
-const char *stoppable_try_at(stoppable_matcher *m, const char *s, const char *p);
+// Continues a match at `s` with the rest of the pattern; returns the end of the match, or NULL.
+const char *stoppable_match_at(stoppable_matcher *m, const char *s, const char *p);
 
-// Pushes a capture of a match; without captures, number 0 is the whole match.
+// Returns the end of a match of the pattern `p` that begins at `s`, or NULL.
+static inline const char *stoppable_try_at(stoppable_matcher *m, const char *s, const char *p) {
+    m->level = 0;
+    m->depth = STOPPABLE_DEEPEST;
+    return stoppable_match_at(m, s, p);
+}
+
+// Returns the length of a capture and its text; without captures, number 0 is the whole match. A position capture is
+// pushed as a number, and the length is STOPPABLE_POSITION.
+ptrdiff_t stoppable_capture(stoppable_matcher *m, int level, const char *begin, const char *end, const char **text);
+
+// Pushes a capture of a match, as stoppable_capture returns it.
 void stoppable_push_capture(stoppable_matcher *m, int level, const char *begin, const char *end);
 
 // Pushes all captures, or the whole match if there are none and `begin` is given. Returns the number pushed.

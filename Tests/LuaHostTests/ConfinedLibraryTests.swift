@@ -129,8 +129,8 @@ private struct Dice: RandomNumberGenerator {
             let code = """
                 local s, p, i = ...
                 local words = {}
-                local ok, e = pcall(function() for a, b in s:gmatch(p) do words[#words + 1] = tostring(a) .. tostring(b) end end)
-                return table.concat(words, ','), e, table.concat(table.pack(pcall(string.gsub, s, p, '<%0>')) , ' ', 2, 2),
+                local ok, e = pcall(function() for a, b in s:gmatch(p, i) do words[#words + 1] = tostring(a) .. tostring(b) end end)
+                return table.concat(words, ','), e, table.concat(table.pack(pcall(string.gsub, s, p, ({ '<%0>', '%1', '%2-%1', '%%x', 'x%', '%9' })[i + 4] or '')), ' ', 2, 2),
                     select(2, pcall(string.find, s, p, i)), select(3, pcall(string.find, s, p, i)), pcall(string.match, s, p, i)
                 """
             guard isSame(code, [.string(text), .text(pattern), start]) else {
