@@ -230,7 +230,7 @@ private struct Refused: Error, Equatable { let what: String }
     }
 
     @Test(arguments: [
-        "pcall(wait)", "begin() while true do pcall(error) end", "pcall(wait) while true do end",
+        "pcall(wait)", "begin() \(LuaLoop.endless)", "pcall(wait) \(LuaLoop.endless)",
     ])
     func `a stop ends the running script and cancels its wait`(_ code: String) async throws {
         let engine = try ScriptEngine(.sandboxed(limits: .none))
@@ -260,7 +260,7 @@ private struct Refused: Error, Equatable { let what: String }
         let engine = try ScriptEngine(.sandboxed(limits: .none))
         let began = Flag()
         try engine.register("begin") { began.set() }
-        let run = Task { try await engine.run("begin() while true do pcall(error) end") }
+        let run = Task { try await engine.run("begin() \(LuaLoop.endless)") }
         while !began.isSet { await pause() }
         let second = Task { try await engine.run("never()") }
         second.cancel()
@@ -422,7 +422,7 @@ private struct Refused: Error, Equatable { let what: String }
             let begun = Flag()
             try engine.register("begin") { begun.set() }
             let runs = (0..<3).map { _ in
-                Task { await failure(engine, "begin() while true do pcall(error) end") }
+                Task { await failure(engine, "begin() \(LuaLoop.endless)") }
             }
             while !begun.isSet { await pause() }
             await engine.close()

@@ -58,7 +58,7 @@ private struct Refused: Error {}
         let neighbor = try ScriptEngine(.sandboxed, on: threads)
         try await neighbor.run("count = 1")
         do {
-            try await endless.run("while true do pcall(error) end")
+            try await endless.run(LuaLoop.endless)
             Issue.record("the run ended by itself")
         } catch let failure as ScriptFailure {
             #expect(failure.code == "limit_exceeded")
@@ -89,7 +89,7 @@ private struct Refused: Error {}
         }
         let first = try await engine("first")
         let second = try await engine("second")
-        let running = Task { try await first.run("while true do pcall(error) end") }
+        let running = Task { try await first.run(LuaLoop.endless) }
         await first.close()
         await #expect(throws: (any Error).self) { try await running.value }
         try await second.run(
