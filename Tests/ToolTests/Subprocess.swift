@@ -78,7 +78,7 @@ final class Subprocess {
     func send(_ signal: Int32) { kill(process, signal) }
 
     /// Reads until the child has closed both streams, and gets its exit code.
-    func finish(within seconds: Double = 60) throws -> Tool.Outcome {
+    func finish(within seconds: Double = 300) throws -> Tool.Outcome {
         guard try read(within: seconds, until: { false }) else {
             throw Late(
                 description: "still running after \(seconds) s; output so far: \(output)\(error)")
@@ -92,7 +92,7 @@ final class Subprocess {
     }
 
     /// Reads until `condition` is true.
-    func wait(within seconds: Double = 60, until condition: () -> Bool) throws {
+    func wait(within seconds: Double = 300, until condition: () -> Bool) throws {
         _ = try read(within: seconds, until: condition)
         guard condition() else {
             throw Late(description: "the output did not come: \(output)\(error)")
