@@ -11,7 +11,7 @@ import Synchronization
 /// thread wait.
 ///
 /// A script that waits, in `moonpool.sleep` or for an async function, lets the other engines run, and continues when its wait is over,
-/// whatever the others wait for. Its stack takes some 40 KiB of memory until its run ends. On each thread 10,000 scripts can wait at once;
+/// whatever the others wait for. Its stack takes 10 KiB or more of memory until its run ends. On each thread 10,000 scripts can wait at once;
 /// the next one gets the error `limit_exceeded`.
 ///
 /// ```swift

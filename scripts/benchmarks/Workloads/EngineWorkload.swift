@@ -10,6 +10,12 @@ enum EngineWorkload {
         swift: .atMost(1_000))
     private static let memory = Row(
         title: "W17 memory of 1,000 engines", unit: .mebibytes, swift: .atMost(300))
+    private static let waiting = Row(
+        title: "W17 more memory while all of them wait", unit: .mebibytes, swift: .atMost(100))
+    private static let ownRun = Row(
+        title: "W17 run of an engine with its own thread", unit: .microseconds)
+    private static let sharedRun = Row(
+        title: "W17 run of an engine on a shared thread", unit: .microseconds)
 
     static func run(_ bench: Bench) throws {
         guard let contestant = bench.contestants.first(where: { $0.name == Report.swift }) else {
@@ -28,11 +34,47 @@ enum EngineWorkload {
                 try answer(engines)
             }
             bench.report.add(residentMebibytes() - memoryBefore, to: memory, of: Report.swift)
+            bench.report.add(try memoryOfWaits(engines), to: waiting, of: Report.swift)
             printError(
                 "  \(entries(of: "/proc/self/task") - threadsBefore) more threads, "
                     + "\(entries(of: "/proc/self/fd") - filesBefore) more descriptors")
             try close(engines)
             return (create.unit.value(seconds), [])
+        }
+        try measureRuns(bench, contestant)
+    }
+
+    /// Returns the mebibytes that the engines take in addition while each of them sleeps.
+    private static func memoryOfWaits(_ engines: [ScriptEngine]) throws -> Double {
+        let before = residentMebibytes()
+        let arrivals = Calls()
+        let ends = Calls()
+        for engine in engines { try engine.register("arrive") { () in arrivals.add(1) } }
+        for engine in engines {
+            Task {
+                // because: the stop at the end makes the run fail.
+                _ = try? await engine.run("arrive() moonpool.sleep(3600)")
+                ends.add(1)
+            }
+        }
+        _ = try arrivals.wait(for: count)
+        let memory = residentMebibytes() - before
+        for engine in engines { engine.stop() }
+        _ = try ends.wait(for: count)
+        return memory
+    }
+
+    private static func measureRuns(_ bench: Bench, _ contestant: any Contestant) throws {
+        let runs = 10_000
+        for (row, threads) in [(ownRun, nil), (sharedRun, ScriptThreads(count: 1))] {
+            let engine = try ScriptEngine(.sandboxed, on: threads)
+            try bench.repeatEach(row, among: [contestant]) { _ in
+                let seconds = try seconds {
+                    try waiting { for _ in 0..<runs { try await engine.run("return 1") } }
+                }
+                return (row.unit.value(seconds, count: runs), [])
+            }
+            try close([engine])
         }
     }
 
