@@ -66,7 +66,9 @@ let package = Package(
         .target(name: "CNATS", dependencies: ["COptionalLibraries"]),
         .target(
             name: "Replication",
-            dependencies: ["CNATS", "ObjectStore", "Transfer", "DataFormats", "SystemCalls"],
+            dependencies: [
+                "CNATS", "ObjectStore", "Transfer", "DataFormats", "MemoryAccounts", "SystemCalls",
+            ],
             swiftSettings: unsafeZone),
 
         .target(name: "SystemCalls", swiftSettings: unsafeZone),
@@ -96,7 +98,8 @@ let package = Package(
 
         .target(name: "CPostgres", dependencies: ["COptionalLibraries"]),
         .target(
-            name: "DataFormats", dependencies: ["CSQLite", "CZlib", "CZstd", "CPostgres"],
+            name: "DataFormats",
+            dependencies: ["CSQLite", "CZlib", "CZstd", "CPostgres", "MemoryAccounts"],
             swiftSettings: unsafeZone),
         .target(name: "RealmFiles", dependencies: ["CCrypto"], swiftSettings: unsafeZone),
         .target(
@@ -172,7 +175,7 @@ let package = Package(
             name: "DecimalsTests", dependencies: ["Decimals"], swiftSettings: unsafeZone),
         .testTarget(
             name: "ObjectStoreTests",
-            dependencies: ["ObjectStore", "ColumnStorage", "TestThreads"],
+            dependencies: ["ObjectStore", "ColumnStorage", "MemoryAccounts", "TestThreads"],
             swiftSettings: unsafeZone),
         .testTarget(
             name: "EventLoopsTests", dependencies: ["EventLoops", "TestThreads"],
@@ -185,7 +188,8 @@ let package = Package(
             name: "RealmFilesTests", dependencies: ["RealmFiles", "RealmFixtures"],
             swiftSettings: unsafeZone),
         .testTarget(
-            name: "DataFormatsTests", dependencies: ["DataFormats"], swiftSettings: unsafeZone),
+            name: "DataFormatsTests", dependencies: ["DataFormats", "MemoryAccounts"],
+            swiftSettings: unsafeZone),
         .testTarget(
             name: "TransferTests",
             dependencies: [
@@ -216,8 +220,8 @@ let package = Package(
         .testTarget(
             name: "ScriptHostTests",
             dependencies: [
-                "ScriptHost", "Replication", "ColumnStorage", "TestSupport", "TestThreads",
-                "TestServers",
+                "ScriptHost", "Replication", "ColumnStorage", "MemoryAccounts", "TestSupport",
+                "TestThreads", "TestServers",
             ],
             swiftSettings: unsafeZone),
         .testTarget(

@@ -1,4 +1,5 @@
 import DataFormats
+import MemoryAccounts
 import Testing
 
 /// The JSON parser accepts RFC 8259 and nothing else.
@@ -11,6 +12,27 @@ import Testing
     ])
     func `valid texts are accepted`(text: String) throws {
         try JSONText.read(Array(text.utf8), onto: JSONTape())
+    }
+
+    @Test func `a value that the script has no memory for is refused, and the tape stays usable`()
+        throws
+    {
+        let account = MemoryAccount(limit: 256 << 10)
+        let long = Array(("[" + String(repeating: "1,", count: 50_000) + "1]").utf8)
+        let deep = Array(("[" + String(repeating: "[[]],", count: 20_000) + "1]").utf8)
+        let text = Array(("[\"" + String(repeating: "x\\n", count: 100_000) + "\"]").utf8)
+        try MemoryAccount.$current.withValue(account) {
+            let tape = JSONTape()
+            for value in [long, deep, text] {
+                #expect(throws: MemoryLimitReached.self) { try JSONText.read(value, onto: tape) }
+                try JSONText.read(Array("[1,[2],\"x\"]".utf8), onto: tape)
+                #expect(tape.count == 7)
+                #expect(tape.text(5) == "x")
+            }
+            #expect(account.peak <= account.capacity)
+        }
+        #expect(account.bytes == 0)
+        try JSONText.read(long, onto: JSONTape())
     }
 
     @Test(arguments: [

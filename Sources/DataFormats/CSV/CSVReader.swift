@@ -1,3 +1,5 @@
+import MemoryAccounts
+
 /// Reads comma-separated values (RFC 4180), one record at a time.
 ///
 /// Fields can be quoted, with line breaks and doubled quotes inside; lines end with LF, CR LF or CR. A byte order mark
@@ -38,10 +40,14 @@ package final class CSVReader {
     private let nulls: [[UInt8]]
     private var fieldsOfRecord: UnsafeMutablePointer<Field>
     private var fieldCapacity = 64
+    private var hasTooManyFields = false
+    /// The greatest number of fields in a record.
+    private static let mostFields = 1 << 16
     /// The number of fields in the record.
     package private(set) var count = 0
     /// The unescaped bytes of the fields with doubled quotes.
     private var unescaped: [UInt8] = []
+    private var unescapedCharge = MemoryCharge()
     private var recordLength = 0
     private var consumed = 0
     private var nextLine = 1
@@ -75,6 +81,8 @@ package final class CSVReader {
             guard let (length, whole) = try scanned() else { return false }
             recordLength = length
             consumed = whole
+            if hasTooManyFields { fault = "a record has more than \(Self.mostFields) fields" }
+            unescapedCharge.record(unescaped.capacity)
             let bytes = UnsafeBufferPointer(rebasing: buffer.bytes.prefix(whole))
             nextLine += max(1, Self.lineBreaks(bytes))
             if length == 0, columnCount != 1 { continue }
@@ -122,6 +130,7 @@ package final class CSVReader {
     private func scan(_ bytes: UnsafeBufferPointer<UInt8>) -> Outcome {
         count = 0
         fault = nil
+        hasTooManyFields = false
         if !unescaped.isEmpty { unescaped.removeAll(keepingCapacity: true) }
         guard let base = bytes.baseAddress else { return .incomplete }
         let end = bytes.count
@@ -206,7 +215,13 @@ package final class CSVReader {
 
     @inline(__always)
     private func add(_ field: Field) {
-        if count == fieldCapacity { growFields() }
+        if count == fieldCapacity {
+            guard fieldCapacity < Self.mostFields else {
+                hasTooManyFields = true
+                return
+            }
+            growFields()
+        }
         (fieldsOfRecord + count).initialize(to: field)
         count &+= 1
     }

@@ -240,6 +240,7 @@ package final class JSONRowReader {
                 rowLength = end
                 return
             case .fault(let offset, let reason): throw fault(reason, offset)
+            case .exhausted: throw JSONLimits.memoryReached
             case .incomplete:
                 // The amount doubles each time, so that a large value is not scanned again for every piece that arrives
                 // from a pipe.

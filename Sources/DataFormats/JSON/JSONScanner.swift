@@ -11,6 +11,8 @@ struct JSONScanner {
         case incomplete
         /// An error and its offset.
         case fault(Int, String)
+        /// The tape needs more memory than the script may take.
+        case exhausted
     }
 
     private enum Expectation { case value, valueOrEnd, name, nameOrEnd, separator }
@@ -33,7 +35,10 @@ struct JSONScanner {
             return isWhole ? .fault(start, "expected a value") : .incomplete
         }
         var scanner = JSONScanner(base, bytes.count, start, isWhole, tape)
-        return scanner.scan()
+        tape.pointee.obeysLimit = true
+        defer { tape.pointee.obeysLimit = false }
+        let outcome = scanner.scan()
+        return tape.pointee.isExhausted ? .exhausted : outcome
     }
 
     private init(
@@ -128,7 +133,8 @@ struct JSONScanner {
         tape.pointee.add(kind, container, offset: position)
         container = Int64(index)
         position &+= 1
-        return true
+        // The index of a dropped token must not be used.
+        return !tape.pointee.isExhausted
     }
 
     @inline(__always)

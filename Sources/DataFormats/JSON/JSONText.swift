@@ -32,6 +32,7 @@ package enum JSONText {
             let isEmpty = text[start...].allSatisfy(isSpace)
             throw fault(text, offset, isEmpty ? "the text is empty" : reason, line)
         case .incomplete: throw fault(text, text.count, "the text ends too early", line)
+        case .exhausted: throw JSONLimits.memoryReached
         }
     }
 

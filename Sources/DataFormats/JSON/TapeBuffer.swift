@@ -1,3 +1,5 @@
+import MemoryAccounts
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Darwin)
@@ -25,13 +27,27 @@ struct TapeBuffer {
     private var text: UnsafeMutablePointer<UInt8>
     private(set) var textCount = 0
     private var textCapacity = 1024
+    /// The account of the script that reads the text.
+    private let account = MemoryAccount.current
+    /// Whether tokens are dropped if the account has no memory for them, instead of exceeding the limit.
+    var obeysLimit = false
+    /// Whether tokens were dropped since the last ``clear()``; the tape must not be used then.
+    private(set) var isExhausted = false
 
     init() {
         tokens = .allocate(capacity: capacity)
         text = .allocate(capacity: textCapacity)
     }
 
+    /// The bytes that are charged to the account; the first buffers are too small to count.
+    private var charged: Int {
+        (capacity > Self.uncounted ? capacity * MemoryLayout<Token>.stride : 0)
+            + (textCapacity > Self.uncounted ? textCapacity : 0)
+    }
+    private static let uncounted = 2048
+
     func deallocate() {
+        account?.release(charged)
         tokens.deallocate()
         text.deallocate()
     }
@@ -60,15 +76,17 @@ struct TapeBuffer {
     }
 
     mutating func clear() {
+        isExhausted = false
         count = 0
         textCount = 0
     }
 
+    /// Adds a token, unless the tape is exhausted.
     @inline(__always)
     mutating func add(
         _ kind: JSONTape.Kind, _ payload: Int64 = 0, length: Int = 0, offset: Int = 0
     ) {
-        if count == capacity { growTokens() }
+        if count == capacity, !growTokens() { return }
         (tokens + count).initialize(
             to: Token(
                 payload: payload, length: UInt32(truncatingIfNeeded: length),
@@ -88,7 +106,7 @@ struct TapeBuffer {
     /// Adds bytes to the text of a token that ``add(_:textFrom:offset:)`` completes.
     @inline(__always)
     mutating func append(_ bytes: UnsafeBufferPointer<UInt8>) {
-        if textCapacity &- textCount < bytes.count { growText(bytes.count) }
+        if textCapacity &- textCount < bytes.count, !growText(bytes.count) { return }
         if let start = bytes.baseAddress {
             (text + textCount).update(from: start, count: bytes.count)
         }
@@ -98,7 +116,7 @@ struct TapeBuffer {
     /// Adds one byte to the text of a token that ``add(_:textFrom:offset:)`` completes.
     @inline(__always)
     mutating func append(_ byte: UInt8) {
-        if textCapacity == textCount { growText(1) }
+        if textCapacity == textCount, !growText(1) { return }
         text[textCount] = byte
         textCount &+= 1
     }
@@ -128,21 +146,45 @@ struct TapeBuffer {
     }
 
     @inline(never)
-    private mutating func growTokens() {
-        let grown = UnsafeMutablePointer<Token>.allocate(capacity: 2 * capacity)
+    private mutating func growTokens() -> Bool {
+        guard let grown: UnsafeMutablePointer<Token> = allocate(2 * capacity) else { return false }
         grown.moveInitialize(from: tokens, count: count)
         tokens.deallocate()
+        replaced(capacity * MemoryLayout<Token>.stride, capacity)
         tokens = grown
         capacity *= 2
+        return true
     }
 
     @inline(never)
-    private mutating func growText(_ more: Int) {
+    private mutating func growText(_ more: Int) -> Bool {
         let needed = 2 * (textCount + more)
-        let grown = UnsafeMutablePointer<UInt8>.allocate(capacity: needed)
+        guard let grown: UnsafeMutablePointer<UInt8> = allocate(needed) else { return false }
         grown.moveInitialize(from: text, count: textCount)
         text.deallocate()
+        replaced(textCapacity, textCapacity)
         text = grown
         textCapacity = needed
+        return true
+    }
+
+    /// Allocates and charges a larger buffer; nil if the account refuses it.
+    private mutating func allocate<Element>(_ count: Int) -> UnsafeMutablePointer<Element>? {
+        guard !isExhausted else { return nil }
+        let bytes = count * MemoryLayout<Element>.stride
+        if let account, count > Self.uncounted {
+            if !obeysLimit {
+                account.record(bytes)
+            } else if !account.grants(bytes) {
+                isExhausted = true
+                return nil
+            }
+        }
+        return .allocate(capacity: count)
+    }
+
+    /// Releases the charge of a buffer that a larger one has replaced.
+    private func replaced(_ bytes: Int, _ count: Int) {
+        if count > Self.uncounted { account?.release(bytes) }
     }
 }
