@@ -1,4 +1,5 @@
 import LMDBStorage
+import MemoryAccounts
 import Synchronization
 
 /// The check whether the calling thread should stop its computation.
@@ -16,6 +17,8 @@ package final class Interruption: Sendable {
     // These are atomic because thread-local values must be sendable; only one thread uses them.
     private let steps = Atomic(0)
     private let hasGivenUp = Atomic(false)
+    /// The memory limit that the computation has reached; 0 if it was stopped for another reason.
+    private let reachedLimit = Atomic(0)
 
     /// The number of steps between two checks; a step costs about as much as reading a value.
     private static let pause = 1024
@@ -41,10 +44,25 @@ package final class Interruption: Sendable {
         return true
     }
 
+    /// Stops the computation because the script has reached its memory limit.
+    package func giveUp(_ error: MemoryLimitReached) {
+        reachedLimit.store(error.limit, ordering: .relaxed)
+        hasGivenUp.store(true, ordering: .relaxed)
+    }
+
+    /// Returns the memory limit that stopped a computation since the last call; nil if there is none.
+    package func takeReachedLimit() -> MemoryLimitReached? {
+        let limit = reachedLimit.exchange(0, ordering: .relaxed)
+        return limit > 0 ? MemoryLimitReached(limit: limit) : nil
+    }
+
     /// Counts steps of a write, and throws if the write should stop.
     static func step(_ count: Int) throws(StorageError) {
         guard let current, !current.goesOn(count) else { return }
         _ = current.takeGivenUp()
+        if current.takeReachedLimit() != nil {
+            throw StorageError(.memoryLimit, call: "a query", file: "")
+        }
         throw StorageError(.interrupted, call: "", file: "")
     }
 }

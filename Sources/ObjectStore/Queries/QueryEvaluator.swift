@@ -93,13 +93,24 @@ package enum QueryEvaluator {
     ) -> ResultKeys {
         let readers = distinct.map { $0.reader(in: view) }
         var kept: [ObjectKey] = []
+        var memory = ScalarMemory()
         if let first = readers.first, readers.count == 1 {
             var seen: Set<Scalar> = []
-            for key in keys where seen.insert(first(key)).inserted { kept.append(key) }
+            for key in keys {
+                let value = first(key)
+                guard seen.insert(value).inserted else { continue }
+                kept.append(key)
+                guard memory.grants(value) else { break }
+            }
         } else {
             var seen: Set<[Scalar]> = []
-            for key in keys where seen.insert(readers.map { $0(key) }).inserted {
+            for key in keys {
+                let values = readers.map { $0(key) }
+                guard seen.insert(values).inserted else { continue }
                 kept.append(key)
+                var isGranted = true
+                for value in values { isGranted = memory.grants(value) && isGranted }
+                guard isGranted else { break }
             }
         }
         return ResultKeys(kept)

@@ -94,7 +94,13 @@ struct SectionRules {
     func keys(of objects: ResultKeys, in view: StoreView) -> [(key: Scalar, count: Int)] {
         let read = reader(in: view)
         var counts: [Scalar: Int] = [:]
-        for object in objects { counts[read(object), default: 0] += 1 }
+        var memory = ScalarMemory()
+        for object in objects {
+            let key = read(object)
+            let count = counts.count
+            counts[key, default: 0] += 1
+            guard counts.count == count || memory.grants(key) else { return [] }
+        }
         return counts.map { (key: $0.key, count: $0.value) }.sorted { order($0.key, $1.key) < 0 }
     }
 

@@ -68,9 +68,9 @@ package final class SectionedResults {
     /// Reads the value of every object.
     package func counts() throws -> [(key: Value, count: Int)] {
         _ = try scalars()
-        return rules.keys(of: try results.keys(), in: results.source.view).map {
-            (rules.value($0.key), $0.count)
-        }
+        let sections = rules.keys(of: try results.keys(), in: results.source.view)
+        try Interruption.check()
+        return sections.map { (rules.value($0.key), $0.count) }
     }
 
     /// Returns the value of a section and its objects.
@@ -119,6 +119,7 @@ package final class SectionedResults {
             made = view.schema
         }
         let keys = rules.keys(of: try results.keys(), in: view).map(\.key)
+        try Interruption.check()
         kept = nil
         try charge.set(keys.count * Self.memoryOfKey)
         kept = (view.version, view.generation, keys)

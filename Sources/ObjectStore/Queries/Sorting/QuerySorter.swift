@@ -88,8 +88,14 @@ struct QuerySorter {
         coded(selection).map(\.key)
     }
 
+    /// The bytes that sorting takes for each key: two lists of keys with codes, and one of keys.
+    private static let memoryOfKey = 2 * MemoryLayout<CodedKey>.stride + 16
+
     /// Sorts by one key in a stable pass.
     private func pass(_ index: Int, _ selection: ResultKeys) -> [CodedKey] {
+        var memory = WorkingMemory()
+        let least = selection.count * Self.memoryOfKey
+        guard memory.grants(least) else { return [] }
         let ascending = keys[index].ascending
         let codeOfNil = SortCode.ofNil(ascending: ascending)
         var nulls: [CodedKey] = []
@@ -123,7 +129,12 @@ struct QuerySorter {
                     nulls.append(CodedKey(code: codeOfNil, key: key))
                     continue
                 }
-                if let text { arena.add(text) }
+                if let text {
+                    arena.add(text)
+                    guard arena.count & 255 != 0 || memory.grants(least + arena.memory) else {
+                        return []
+                    }
+                }
                 entries.append(CodedKey(code: ascending ? code : ~code, key: key))
             }
             if !arena.isEmpty { texts = arena }

@@ -78,6 +78,10 @@ struct TextArena {
     private var starts: [Int] = [0]
 
     var isEmpty: Bool { starts.count == 1 }
+    /// The number of texts.
+    var count: Int { starts.count - 1 }
+    /// The bytes that the texts take, with the copy of a list that grows.
+    var memory: Int { bytes.capacity * 3 / 2 + starts.capacity * 16 }
 
     mutating func add(_ text: [UInt8]) {
         bytes += text
