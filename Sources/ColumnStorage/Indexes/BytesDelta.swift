@@ -20,6 +20,12 @@ struct BytesDelta {
     private(set) var knowsGreatest = false
     /// The size at which the changes are merged into the blocks, once it was found out.
     var mergeLimit: Int?
+    /// The size from which the index decides next whether it merges the changes.
+    var nextCheck: Int
+    /// The bytes that ``IndexMemory`` has granted.
+    var granted = 0
+
+    init(nextCheck: Int) { self.nextCheck = nextCheck }
 
     func deallocate() {
         log.deallocate()

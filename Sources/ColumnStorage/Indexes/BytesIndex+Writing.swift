@@ -1,5 +1,4 @@
 import LMDBStorage
-import MemoryAccounts
 
 /// Changes to the index, which are collected in memory and merged into the blocks once.
 extension BytesIndex {
@@ -34,28 +33,40 @@ extension BytesIndex {
         _ transaction: TransactionHandle
     ) throws(StorageError) {
         if delta == nil {
-            delta = BytesDelta()
-            // A script with a limit has less.
-            memoryShare = (MemoryAccount.current?.capacity ?? .max) / 16
+            delta = BytesDelta(nextCheck: Swift.min(pendingLimit, IndexMemory.firstCheck))
         }
         // because: it was made above.
         delta!.add(bytes, key.rawValue, change: change)
         if delta!.wantsGreatest { delta!.setGreatest(try greatestStored(transaction)) }
+        if delta!.size > delta!.nextCheck { try flushIfLarge(transaction) }
+    }
+
+    @inline(never)
+    private func flushIfLarge(_ transaction: TransactionHandle) throws(StorageError) {
+        // because: the caller has added to it.
         let size = delta!.size
-        let least = Swift.min(pendingLimit, memoryShare)
-        guard size > Swift.min(Self.tailLimit, least) else { return }
-        if delta!.isTail { return try flush(in: transaction) }
-        guard size > least else { return }
-        let limit: Int
-        if let known = delta!.mergeLimit {
-            limit = known
-        } else {
-            let stored = try transaction.statistics(pages.blocks).pages << 12
-            let most = Swift.max(pendingLimit, Swift.min(stored / 4, Self.greatestPendingLimit))
-            limit = Swift.min(most, memoryShare)
-            delta!.mergeLimit = limit
+        let isTail = delta!.isTail
+        // With the copy of a buffer that grows.
+        guard pages.memory.grants(size * 2, replacing: delta!.granted) else {
+            return try isTail ? flush(in: transaction) : flushEarly(transaction)
         }
-        if size > limit { try flushEarly(transaction) }
+        delta!.granted = size * 2
+        let tailLimit = Swift.min(Self.tailLimit, pendingLimit)
+        if isTail, size > tailLimit { return try flush(in: transaction) }
+        let limit = try size > pendingLimit ? mergeLimit(transaction) : pendingLimit
+        if size > limit { return try flushEarly(transaction) }
+        let next = size > tailLimit ? limit : tailLimit
+        delta!.nextCheck =
+            pages.memory.isLimited ? Swift.min(next, size + IndexMemory.step) : next
+    }
+
+    /// The size from which changes are merged that may be anywhere in the blocks.
+    private func mergeLimit(_ transaction: TransactionHandle) throws(StorageError) -> Int {
+        if let known = delta?.mergeLimit { return known }
+        let stored = try transaction.statistics(pages.blocks).pages << 12
+        let limit = Swift.max(pendingLimit, Swift.min(stored / 4, Self.greatestPendingLimit))
+        delta?.mergeLimit = limit
+        return limit
     }
 
     /// Merges the changes of a write that has more to come.
@@ -81,6 +92,7 @@ extension BytesIndex {
     }
 
     private func dropDelta() {
+        pages.memory.release(delta?.granted ?? 0)
         delta?.deallocate()
         delta = nil
     }

@@ -14,8 +14,6 @@ package final class BytesIndex {
     private var lookups = 0
     private var threshold = 0
     var delta: BytesDelta?
-    /// The memory that the changes may take of the script that writes.
-    var memoryShare = Int.max
     /// The least memory of pending changes that are merged early; tests set less.
     var pendingLimit = BytesIndex.pendingLimit
     /// The values in the blocks, as long as a write knows all of them.
@@ -29,6 +27,7 @@ package final class BytesIndex {
     }
 
     deinit {
+        pages.memory.release(delta?.granted ?? 0)
         delta?.deallocate()
         merged?.deallocate()
         scratchKey.deallocate()

@@ -6,11 +6,14 @@ import LMDBStorage
 /// other indexes, so all directories are valid only for a generation number that every write increments.
 package final class IndexPages {
     let blocks: Table
+    /// The memory of changes that are not in the blocks yet, of all indexes of the snapshot.
+    let memory: IndexMemory
     private let counter: UnsafeMutablePointer<UInt64>
 
     /// Creates the pages of a table for one snapshot.
-    package init(_ blocks: Table) {
+    package init(_ blocks: Table, memory: IndexMemory = IndexMemory()) {
         self.blocks = blocks
+        self.memory = memory
         counter = .allocate(capacity: 1)
         counter.initialize(to: 1)
     }

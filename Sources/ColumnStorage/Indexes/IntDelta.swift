@@ -24,6 +24,17 @@ struct IntDelta {
     private var sums = ChangeSums<IntEntry>()
     /// The number of records at which the changes are merged into the blocks, once it was found out.
     var mergeLimit: Int?
+    /// The numbers of entries and of records from which the memory is considered next.
+    var nextTailCheck = IndexMemory.firstCheck / MemoryLayout<IntEntry>.stride
+    var nextLogCheck = IndexMemory.firstCheck / MemoryLayout<Record>.stride
+    /// The bytes that ``IndexMemory`` has granted.
+    var granted = 0
+
+    /// The approximate memory in bytes.
+    var size: Int {
+        tail.count * MemoryLayout<IntEntry>.stride + log.count * MemoryLayout<Record>.stride
+            + buckets.count * MemoryLayout<UInt32>.stride
+    }
 
     /// Adds entries above this one, the greatest of the blocks, to the tail from now on.
     mutating func useTail(above greatest: IntEntry?) {

@@ -25,9 +25,9 @@ extension IntIndex {
         let delta = delta ?? makeDelta()
         if delta.pointee.wantsTail { try startTail(transaction) }
         delta.pointee.insert(IntEntry(value: value, key: key.rawValue))
-        if delta.pointee.tail.count >= Self.tailLimit {
-            try flush(in: transaction)
-        } else if delta.pointee.log.count >= Self.pendingLimit {
+        if delta.pointee.tail.count >= delta.pointee.nextTailCheck
+            || delta.pointee.log.count >= delta.pointee.nextLogCheck
+        {
             try flushIfLarge(transaction)
         }
     }
@@ -41,12 +41,27 @@ extension IntIndex {
     ) throws(StorageError) {
         let delta = delta ?? makeDelta()
         delta.pointee.remove(IntEntry(value: value, key: key.rawValue))
-        if delta.pointee.log.count >= Self.pendingLimit { try flushIfLarge(transaction) }
+        if delta.pointee.log.count >= delta.pointee.nextLogCheck { try flushIfLarge(transaction) }
     }
 
     @inline(never)
     private func flushIfLarge(_ transaction: TransactionHandle) throws(StorageError) {
         guard let delta else { return }
+        // With the copy of a buffer that grows.
+        let size = delta.pointee.size * 2
+        guard delta.pointee.tail.count < Self.tailLimit,
+            pages.memory.grants(size, replacing: delta.pointee.granted)
+        else { return try flush(in: transaction) }
+        delta.pointee.granted = size
+        let step = pages.memory.isLimited ? IndexMemory.step : .max / 2
+        let (tail, log) = (delta.pointee.tail.count, delta.pointee.log.count)
+        delta.pointee.nextTailCheck = Swift.min(
+            Self.tailLimit, tail + step / MemoryLayout<IntEntry>.stride)
+        if log < Self.pendingLimit {
+            delta.pointee.nextLogCheck = Swift.min(
+                Self.pendingLimit, log + step / MemoryLayout<IntDelta.Record>.stride)
+            return
+        }
         let limit: Int
         if let known = delta.pointee.mergeLimit {
             limit = known
@@ -56,7 +71,9 @@ extension IntIndex {
             limit = Swift.min(Swift.max(Self.pendingLimit, most), Self.greatestPendingLimit)
             delta.pointee.mergeLimit = limit
         }
-        if delta.pointee.log.count >= limit { try flush(in: transaction) }
+        if log >= limit { return try flush(in: transaction) }
+        delta.pointee.nextLogCheck = Swift.min(
+            limit, log + step / MemoryLayout<IntDelta.Record>.stride)
     }
 
     /// Discards all changes since the last ``flush(in:)``.

@@ -81,6 +81,7 @@ package final class IntIndex {
     func dropDelta() {
         guard let delta = state.pointee.delta else { return }
         state.pointee.delta = nil
+        pages.memory.release(delta.pointee.granted)
         delta.pointee.deallocate()
         delta.deallocate()
     }

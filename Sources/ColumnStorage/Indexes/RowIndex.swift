@@ -1,4 +1,5 @@
 import LMDBStorage
+import MemoryAccounts
 
 /// An index whose entries are computed from rows: the terms of a text, or several columns at once.
 ///
@@ -63,7 +64,7 @@ final class RowIndex {
     private func removeEntries(
         _ key: ObjectKey, _ reader: TableReader, in transaction: TransactionHandle
     ) throws(StorageError) {
-        entries.collect(definition, reader, key)
+        try entries.collect(definition, reader, key, transaction.file)
         try entries.forEach { bytes throws(StorageError) in
             try index.remove(bytes, key, in: transaction)
         }
@@ -95,7 +96,7 @@ final class RowIndex {
     private func addEntries(
         _ key: ObjectKey, _ reader: TableReader, in transaction: TransactionHandle
     ) throws(StorageError) {
-        entries.collect(definition, reader, key)
+        try entries.collect(definition, reader, key, transaction.file)
         try entries.forEach { bytes throws(StorageError) in
             try index.insert(bytes, key, in: transaction)
         }
@@ -146,20 +147,36 @@ struct RowEntries {
         order.deallocate()
     }
 
+    /// The number of terms from which, and after which again, a script with a memory limit is asked for the memory.
+    private static let termsPerCheck = 1 << 14
+    /// The bytes that a term takes besides its text, with the copies of buffers that grow.
+    private static let memoryOfTerm = 64
+
     /// Computes the entries of a row, ascending and without duplicates.
+    ///
+    /// Throws `memoryLimit` if the script does not have the memory for the terms of a very long text.
     mutating func collect(
-        _ definition: RowIndexDefinition, _ reader: TableReader, _ key: ObjectKey
-    ) {
+        _ definition: RowIndexDefinition, _ reader: TableReader, _ key: ObjectKey, _ file: String
+    ) throws(StorageError) {
         bytes.truncate(to: 0)
         ends.truncate(to: 0)
         order.truncate(to: 0)
         switch definition {
         case .terms(let column):
             guard let text = reader.borrowedBytes(column, key) else { return }
+            var charge = MemoryCharge()
+            var isRefused = false
             TextTerms.forEach(in: Span(_unsafeBytes: text)) { term in
                 term.withUnsafeBufferPointer { bytes.append(contentsOf: $0) }
                 ends.append(bytes.count)
-                return true
+                if ends.count % Self.termsPerCheck == 0 {
+                    let needed = 2 * bytes.capacity + ends.count * Self.memoryOfTerm
+                    isRefused = (try? charge.set(needed)) == nil
+                }
+                return !isRefused
+            }
+            if isRefused {
+                throw StorageError(.memoryLimit, call: "a full-text index", file: file)
             }
         case .columns(let composite):
             CompositeCoding.append(composite.columns, reader, key, to: &bytes)

@@ -28,6 +28,7 @@ package final class SnapshotSource {
     @exclusivity(unchecked) private var knownRecent: DeltaBuffer?
     /// The index pages by shard; empty until one is used.
     @exclusivity(unchecked) private var indexPages: [IndexPages?] = []
+    private let indexMemory = IndexMemory()
     /// The buffers of this snapshot's writes, kept between them.
     private(set) lazy var workspace = WriteWorkspace()
 
@@ -74,7 +75,7 @@ package final class SnapshotSource {
         let shard = FileTables.shard(of: table)
         if indexPages.isEmpty { indexPages = Array(repeating: nil, count: FileTables.shards) }
         if let known = indexPages[shard] { return known }
-        let pages = IndexPages(file.tables.indexes(of: table))
+        let pages = IndexPages(file.tables.indexes(of: table), memory: indexMemory)
         indexPages[shard] = pages
         return pages
     }

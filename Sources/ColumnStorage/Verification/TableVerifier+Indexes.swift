@@ -159,7 +159,7 @@ extension TableVerifier {
         }
         try verify(bytesIndex(index.place), column, name, isUnique: false) {
             (key, body) throws(StorageError) in
-            entries.collect(index, reader, key)
+            try entries.collect(index, reader, key, transaction.file)
             try entries.forEach(body)
         }
     }

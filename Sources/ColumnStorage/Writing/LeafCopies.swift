@@ -1,3 +1,5 @@
+import MemoryAccounts
+
 /// Copies of leaves that an open write has flushed, for readers of the same snapshot.
 ///
 /// New pages of a write may move, so readers use copies. A write may read far more data than fits in memory, so the
@@ -14,10 +16,18 @@ final class LeafCopies {
     @exclusivity(unchecked) private var first = 0
     @exclusivity(unchecked) private var size = 0
 
-    /// The maximum size of all copies, in bytes.
-    private static let limit = 16 << 20
-    /// The minimum number of kept copies, regardless of their size.
+    /// The maximum size of all copies, in bytes: for a script with a memory limit, a sixteenth of it.
+    private let limit: Int
+    @exclusivity(unchecked) private var charge: MemoryCharge
+    private static let chargeStep = 1 << 18
+    /// The minimum number of copies that are kept, whatever their size.
     private static let least = 256
+
+    /// Creates the copies of a write, whose memory is charged to an account.
+    init(_ account: MemoryAccount?) {
+        limit = min(16 << 20, (account?.capacity ?? .max) / 16)
+        charge = MemoryCharge(account)
+    }
 
     deinit { removeAll() }
 
@@ -27,13 +37,14 @@ final class LeafCopies {
         copy.copyMemory(from: bytes)
         copies.append(Copy(key: key, bytes: copy))
         size += bytes.count
+        if size > charge.bytes, charge.isLimited { charge.record(size + Self.chargeStep) }
         // because: the allocation is not empty.
         return copy.baseAddress!
     }
 
     /// Removes the oldest copy if there are too many; the caller frees it.
     func takeOldest() -> Copy? {
-        guard size > Self.limit, copies.count - first > Self.least else { return nil }
+        guard size > limit, copies.count - first > Self.least else { return nil }
         let oldest = copies[first]
         first += 1
         size -= oldest.bytes.count
@@ -51,6 +62,7 @@ final class LeafCopies {
         copies = []
         first = 0
         size = 0
+        charge.record(0)
     }
 }
 

@@ -44,7 +44,7 @@ package final class WriteSession {
     /// The definitions of the tables before the write changed them.
     @exclusivity(unchecked) var definitionsBefore: [TableID: TableDefinition]
     /// Copies of leaves that the write has flushed, for readers.
-    let copies = LeafCopies()
+    let copies: LeafCopies
 
     /// The memory of unpacked leaves from which they are flushed early.
     private let memoryLimit: Int
@@ -68,6 +68,7 @@ package final class WriteSession {
         generation = workspace.generation
         let account = MemoryAccount.current
         charge = MemoryCharge(account)
+        copies = LeafCopies(account)
         memoryLimit = min(24 << 20, (account?.capacity ?? .max) / 8)
         grantedSize = account == nil ? memoryLimit : 0
         definitionsBefore = snapshot.source.definitions

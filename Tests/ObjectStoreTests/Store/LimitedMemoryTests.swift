@@ -79,4 +79,31 @@ import Testing
             #expect(account.peak <= account.capacity)
         }
     }
+
+    @Test func `The indexes of a long write share the memory, and are complete`() throws {
+        var generator = SplitMix(seed: 30)
+        try limited(to: 4 << 20) { account in
+            try store.beginWrite()
+            let before = account.bytes
+            for _ in 0..<3000 {
+                let number = Int64.random(in: 0..<1000, using: &generator)
+                try store.create(
+                    "Entry",
+                    .dictionary(
+                        Dictionary(
+                            uniqueKeysWithValues: Self.indexed.map {
+                                ($0, $0.hasPrefix("i") ? .int(number) : .string("text \(number)"))
+                            })))
+            }
+            #expect(account.bytes > before + 64 << 10)
+            try store.commitWrite()
+            #expect(account.peak <= account.capacity)
+        }
+        #expect(try store.verify().isEmpty)
+        for name in Self.indexed {
+            let number = try store.objects("Entry").filtered(
+                name.hasPrefix("i") ? "\(name) == 7" : "\(name) == 'text 7'")
+            #expect(try number.count() == store.objects("Entry").filtered("i0 == 7").count())
+        }
+    }
 }
