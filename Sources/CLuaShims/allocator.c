@@ -320,6 +320,7 @@ void shim_count_memory(lua_State *L) {
     m->owner = h->owner;
     m->charge = h->calls.charge_memory;
     m->release = h->calls.release_memory;
+    finalizers_setup(L);
 }
 
 // Lua does not know the memory of the host's objects, and would collect them too late.
@@ -335,11 +336,19 @@ void memory_relieve(lua_State *L) {
     lua_error(L);
 }
 
-void shim_collect(lua_State *L) { lua_gc(L, LUA_GCCOLLECT); }
+// Collecting allocates nothing, but finalizers do.
+static void collect(lua_State *L, host *h) {
+    int enforce = h->mem.enforce;
+    h->mem.enforce = h->mem.charge != NULL;
+    lua_gc(L, LUA_GCCOLLECT);
+    h->mem.enforce = enforce;
+}
+
+void shim_collect(lua_State *L) { collect(L, host_of(L)); }
 
 void shim_collect_now(lua_State *L) {
     host *h = host_of(L);
-    lua_gc(L, LUA_GCCOLLECT);
+    collect(L, h);
 #ifdef __GLIBC__
     malloc_trim(0);  // what objects of the host have freed
 #endif

@@ -30,9 +30,9 @@ static void warn(void *ud, const char *text, int continues) {
     h->warning_length += n;
     if (continues) return;
     int enforce = h->mem.enforce;
-    h->mem.enforce = 0;
+    quota_set(h, 0);
     if (h->calls.warn) h->calls.warn(h->owner, h->warning, h->warning_length);
-    h->mem.enforce = enforce;
+    quota_set(h, enforce);
     h->warning_length = 0;
 }
 
@@ -71,7 +71,8 @@ void shim_close(lua_State *L) {
     host *h = host_of(L);
     L = h->main;
     int entered = frame_enter(h, L);  // finalizers are Lua code
-    h->mem.enforce = 0;
+    h->mem.enforce = h->mem.charge != NULL;  // closing itself allocates nothing
+    h->has_finalizers = false;
     h->current = L;
     // A stop may still find the frame while it is being removed, and then looks at the state.
     h->mem.kept = lua_getextraspace(L);  // the start of the block of a main state

@@ -56,6 +56,8 @@ typedef struct host {
     shim_host_calls calls;
     lua_State *main;
     lua_State *current;
+    bool has_finalizers;     // a script with a memory account has set a `__gc`
+    bool collector_rests;    // while the quota is off
     int depth_limit;
     // interrupt
     frame *volatile frames;
@@ -102,9 +104,21 @@ void *host_allocate(void *ud, void *p, size_t old, size_t new);
 void host_free_memory(memory *m);
 void host_free_kept(memory *m);
 
-// Before a host call, whose memory cannot be refused: collects garbage, or raises.
+void finalizers_follow(host *h);
+void finalizers_setup(lua_State *L);
+
+// Before a host call, which takes as much memory as it likes: collects garbage, or raises.
 static inline void relieve_memory(lua_State *L, host *h) {
     if (h->mem.charge) memory_relieve(L);
+}
+
+// Turns the quota on while Lua code runs, and off while the host works.
+//
+// Lua runs finalizers (`__gc`) in the middle of any allocation. The quota must be on for them, so once a script has set
+// one, the collector rests while the quota is off.
+static inline void quota_set(host *h, int on) {
+    h->mem.enforce = on;
+    if (h->has_finalizers) finalizers_follow(h);
 }
 
 // Entering Swift turns the quota off and records the stack in `current`. Leaving restores both.
@@ -112,10 +126,10 @@ typedef struct { lua_State *current; int enforce; } passage;
 static inline passage passage_to_swift(host *h, lua_State *L) {
     passage p = { h->current, h->mem.enforce };
     h->current = L;
-    h->mem.enforce = 0;
+    quota_set(h, 0);
     return p;
 }
-static inline void passage_back(host *h, passage p) { h->current = p.current; h->mem.enforce = p.enforce; }
+static inline void passage_back(host *h, passage p) { h->current = p.current; quota_set(h, p.enforce); }
 
 // Marks the begin and end of execution on a Lua stack. Returns false if there is no memory for the frame.
 int frame_enter(host *h, lua_State *L);

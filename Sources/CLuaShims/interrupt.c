@@ -157,12 +157,12 @@ void stop_hook(lua_State *L, lua_Debug *ar) {
     }
     if (!h->raised) {
         int enforce = h->mem.enforce;
-        h->mem.enforce = 0;
+        quota_set(h, 0);
         luaL_traceback(L, L, NULL, 0);
         free(h->traceback);
         h->traceback = strdup(lua_tostring(L, -1));
         lua_pop(L, 1);
-        h->mem.enforce = enforce;
+        quota_set(h, enforce);
         h->raised = 1;
     }
     replace_handler(L, h);

@@ -15,7 +15,7 @@ static const char failures_key = 0;  // its address leads to the list of errors 
 // Pops an error and appends it to the list, with the traceback of where it was raised.
 static void keep_failure(lua_State *L, host *h) {
     int enforce = h->mem.enforce;
-    h->mem.enforce = 0;  // no jump may leave this function: libuv is on the stack
+    quota_set(h, 0);  // no jump may leave this function: libuv is on the stack
     int error = lua_gettop(L);
     if (lua_rawgetp(L, LUA_REGISTRYINDEX, &failures_key) != LUA_TTABLE) {
         lua_pop(L, 1);
@@ -30,7 +30,7 @@ static void keep_failure(lua_State *L, host *h) {
     lua_rawseti(L, -2, 2);
     lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
     lua_settop(L, error - 1);
-    h->mem.enforce = enforce;
+    quota_set(h, enforce);
 }
 
 // luv calls all its callbacks through this function, with the function and its arguments on the stack. Returns the
@@ -82,12 +82,12 @@ static int adopt(lua_State *L) {
 bool shim_adopt_luv(lua_State *L) {
     host *h = host_of(L);
     int enforce = h->mem.enforce;
-    h->mem.enforce = 0;
+    quota_set(h, 0);
     lua_pushcfunction(L, adopt);
     lua_insert(L, -2);
     bool result = lua_pcall(L, 1, 1, 0) == LUA_OK && lua_toboolean(L, -1);
     lua_pop(L, 1);
-    h->mem.enforce = enforce;
+    quota_set(h, enforce);
     return result;
 }
 

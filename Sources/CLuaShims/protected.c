@@ -35,7 +35,7 @@ int message_handler(lua_State *L) {
     free(h->traceback);
     h->traceback = NULL;
     if (h->describing == h->depth && describes_itself(L)) return 1;
-    h->mem.enforce = 0;
+    quota_set(h, 0);
     if (h->kept && h->kept_for == lua_topointer(L, 1)) {
         h->traceback = h->kept;  // raised again: the first traceback counts
         h->kept = NULL;
@@ -45,7 +45,7 @@ int message_handler(lua_State *L) {
         lua_pop(L, 1);
         observe_error(L, h);
     }
-    h->mem.enforce = enforce;
+    quota_set(h, enforce);
     return 1;
 }
 
@@ -86,7 +86,7 @@ int32_t shim_call(lua_State *L, int32_t arguments, int32_t results) {
     lua_insert(L, base + 1);
     passage p = { h->current, h->mem.enforce };
     h->current = L;
-    h->mem.enforce = 1;
+    quota_set(h, 1);
     int status = lua_pcall(L, arguments, results, base + 1);
     passage_back(h, p);
     lua_remove(L, base + 1);

@@ -10,12 +10,30 @@ final class LuaErrorBox {
     let position: String
     let code: String
     let message: String
+    private let charge: MemoryCharge
 
-    init(_ error: any Error, code: String, message: String, position: String) {
+    /// The number of bytes of a message that a script with a memory limit receives.
+    ///
+    /// Messages repeat what a script has written.
+    static let greatestMessage = 4096
+
+    init(
+        _ error: any Error, code: String, message: String, position: String, account: MemoryAccount?
+    ) {
         self.error = error
         self.code = code
-        self.message = message
+        self.message = account == nil ? message : Self.shortened(message)
+        charge = MemoryCharge(recording: Self.memory + 2 * self.message.utf8.count, to: account)
         self.position = position
+    }
+
+    /// The memory of an error besides its message.
+    private static let memory = 512
+
+    /// Returns a message that is not longer than ``greatestMessage``.
+    static func shortened(_ message: String) -> String {
+        guard message.utf8.count > greatestMessage else { return message }
+        return String(decoding: message.utf8.prefix(greatestMessage - 100), as: UTF8.self) + "…"
     }
 
     static let declaration = LuaClass<LuaErrorBox>(
@@ -85,7 +103,8 @@ extension LuaState {
             case let error as LuaError: ("error", error.message)
             default: describesError?(error) ?? ("error", "\(error)")
             }
-        return LuaErrorBox(error, code: code, message: message, position: position)
+        return LuaErrorBox(
+            error, code: code, message: message, position: position, account: account)
     }
 
     func errorBox(at index: Int32, on L: OpaquePointer) -> LuaErrorBox? {
@@ -114,10 +133,21 @@ extension LuaState {
             }
         }
         if convertible, shim_tostring(L) == SHIM_OK {
-            return pop(L).string?.description ?? ""
+            return popText(L)
         }
         shim_settop(L, shim_top(L) - 1)
         return "(error object is a \(name) value)"
+    }
+
+    /// Pops a string or a number as text; in a script with a memory limit, a very long text is cut.
+    private func popText(_ L: OpaquePointer) -> String {
+        var length = 0
+        guard account != nil, let bytes = shim_bytes(L, -1, &length),
+            length > LuaErrorBox.greatestMessage
+        else { return pop(L).string?.description ?? "" }
+        defer { shim_settop(L, shim_top(L) - 1) }
+        let start = UnsafeRawBufferPointer(start: bytes, count: LuaErrorBox.greatestMessage)
+        return String(decoding: start, as: UTF8.self) + "…"
     }
 
     /// Pushes a field of the table on top of the stack, without calling metamethods.

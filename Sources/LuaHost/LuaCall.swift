@@ -88,11 +88,24 @@ package struct LuaAnswer: Sendable {
     }
 
     /// Returns a string argument as text; throws if it is not UTF-8.
+    ///
+    /// For names and other short texts: a script with a memory limit needs eight times the size of a long one, because
+    /// an error message may repeat it.
     package func text(_ index: Int) throws -> String {
+        if index <= count { try checkMemory(ofText: index) }
         guard let text = try string(index).text else {
             throw argumentError(index, "the string is not valid UTF-8")
         }
         return text
+    }
+
+    /// Throws if a string argument is too long to be converted to text and repeated in a message.
+    package func checkMemory(ofText index: Int) throws {
+        let length = shim_rawlen(L, Int32(index))
+        guard length >= LuaHome.leastNotedCopy,
+            shim_type(L, Int32(index)) == SHIM_TSTRING
+        else { return }
+        try state.checkMemory(adding: Int(length) * 8)
     }
 
     /// Returns the address of the bytes of a string argument; 0 for other types.

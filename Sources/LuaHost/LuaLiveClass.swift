@@ -59,12 +59,12 @@ open class LuaLiveClass {
 
 extension LuaResult {
     /// The requested key, when the slot is -1.
-    package var key: LuaValue { state.value(at: 2, on: L) }
+    package var key: LuaValue { state.memberName(at: 2, on: L) }
 }
 
 extension LuaField {
     /// The key that is assigned, when the slot is -1.
-    package var key: LuaValue { state.value(at: 2, on: L) }
+    package var key: LuaValue { state.memberName(at: 2, on: L) }
 }
 
 /// The methods that all live classes of one kind share.

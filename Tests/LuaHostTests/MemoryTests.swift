@@ -140,6 +140,35 @@ import Testing
         #expect(account.bytes == 0)
     }
 
+    @Test(arguments: ["", "call()"])
+    func `finalizers obey the limit, also in host calls and at the end`(_ call: String) {
+        let account = MemoryAccount(limit: 8 << 20)
+        let state = LuaState(account: account)
+        state.globals["call"] = .function(
+            state.makeFunction("call") { call in
+                call.answer(.string(LuaString(bytes: [UInt8](repeating: 65, count: 100_000))))
+            })
+        state.countMemory()
+        let error = failing(
+            state,
+            """
+            for i = 1, 100 do
+                setmetatable({}, { __gc = function() local t = {} for i = 1, 1e6 do t[i] = i end end })
+                \(call)
+            end
+            """)
+        #expect(error == nil)
+        state.collectGarbage()
+        _ = failing(
+            state,
+            "for i = 1, 20 do setmetatable({}, { __gc = function() local t = {} for i = 1, 1e6 do t[i] = i end end }) end"
+        )
+        state.close()
+        #expect(account.peak > 4 << 20)
+        #expect(account.peak <= account.limit)
+        #expect(account.bytes == 0)
+    }
+
     @Test func `a host call may exceed the limit; the script's next allocation fails`() throws {
         let state = limited(to: 1 << 20)
         state.globals["big"] = .function(

@@ -1,7 +1,10 @@
 /// Finds the name that a misspelled name probably means.
 package enum NearestName {
     /// Returns the known name with the fewest typing errors; nil if no name is similar enough.
+    ///
+    /// A name of more than 200 bytes is not a misspelled one.
     package static func find(_ name: String, among known: [String]) -> String? {
+        guard name.utf8.count <= 200 else { return nil }
         let limit = max(1, min(3, name.count / 2))
         let typed = Array(name.lowercased().unicodeScalars)
         return

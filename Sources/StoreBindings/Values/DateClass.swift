@@ -128,7 +128,9 @@ final class DateClass: LuaLiveClass {
         case .nil: moment = .now
         case .integer(let seconds): moment = Timestamp(wholeSeconds: seconds)
         case .number(let seconds): moment = Timestamp(seconds: seconds)
-        case .string(let text): moment = try Self.parsed(text.description, call)
+        case .string(let text):
+            try call.checkMemory(ofText: 1)
+            moment = try Self.parsed(text.description, call)
         case .table(let table):
             moment =
                 try Self.microseconds(table, call) ?? Timestamp(try Self.components(table, call))

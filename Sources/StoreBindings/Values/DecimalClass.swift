@@ -81,6 +81,7 @@ final class DecimalBox {
     static func make(_ call: borrowing LuaCall) throws -> LuaAnswer {
         switch call[1] {
         case .string(let string):
+            try call.checkMemory(ofText: 1)
             guard let text = string.text, let number = DecimalValue(text) else {
                 throw call.argumentError(
                     1,
