@@ -291,11 +291,12 @@ final class NatsConnection {
 
     /// Subscribes to a subject as a member of a group: each message is delivered to one member.
     ///
-    /// Messages that arrive faster than they are read are dropped at the limits of the library: 65,536 messages or 64 MB.
-    func subscribe(_ subject: String, group: String) throws -> NatsSubscription {
+    /// Messages that arrive faster than they are read are dropped at 65,536 messages or `byteLimit` bytes.
+    func subscribe(_ subject: String, group: String, byteLimit: Int) throws -> NatsSubscription {
         var made: OpaquePointer?
         try check(functions.queue_subscribe(&made, handle, subject, group))
         guard let made else { throw ReplicationError.fatal("not enough memory") }
+        _ = functions.set_pending_limits(made, 65_536, Int32(clamping: byteLimit))
         return NatsSubscription(self, made)
     }
 

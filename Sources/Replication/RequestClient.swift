@@ -1,4 +1,5 @@
 import DataFormats
+import MemoryAccounts
 import Synchronization
 import SystemCalls
 import Transfer
@@ -25,17 +26,18 @@ package final class RequestClient: Sendable {
     /// Sends a request; `completion` receives the body of the reply or the error, on another thread, once.
     ///
     /// Errors: `timed_out`, `unavailable` if no server can be reached or no service answers to the subject, `limit_exceeded`
-    /// for a body that exceeds the server's limit, and those of the service. Throws `invalid_argument` for a subject that is
+    /// for a body that exceeds the server's limit or a reply that exceeds the account, and those of the service. Throws `invalid_argument` for a subject that is
     /// not valid, and ``ReplicationError`` if the client library is not installed or no thread can be started.
     package func send(
         _ subject: String, body: [UInt8], within limit: Duration,
+        account: MemoryAccount? = .current,
         completion: @escaping @Sendable (Result<[UInt8], RequestError>) -> Void
     ) throws {
         try RequestSubject.check(subject, allowsWildcards: false)
         _ = try NatsLibrary.functions()
         let code = DetachedThread.start { [self] in
             ThreadIdentity.nameCurrent("moonpool-request")
-            completion(result(subject, body, limit))
+            completion(result(subject, body, limit, account))
         }
         guard code == 0 else {
             throw ReplicationError.fatal("the system cannot start a thread: error \(code)")
@@ -49,12 +51,22 @@ package final class RequestClient: Sendable {
     }
 
     private func result(
-        _ subject: String, _ body: [UInt8], _ limit: Duration
+        _ subject: String, _ body: [UInt8], _ limit: Duration, _ account: MemoryAccount?
     ) -> Result<[UInt8], RequestError> {
         let deadline = ContinuousClock.now + limit
         do {
             let shared = try connect(within: limit)
-            return .success(try reply(of: shared.connection, subject, body, deadline, limit))
+            let charge = MemoryCharge(recording: Self.memory + 2 * body.count, to: account)
+            defer { withExtendedLifetime(charge) {} }
+            let reply = try reply(of: shared.connection, subject, body, deadline, limit)
+            // The reply exists in the library, here, and soon in the script.
+            if let account, account.bytes + 2 * reply.count > account.capacity {
+                throw RequestError(
+                    "limit_exceeded",
+                    "the reply has \(reply.count) bytes, but the script has not as much memory left"
+                )
+            }
+            return .success(reply)
         } catch let error as RequestError {
             return .failure(error)
         } catch {
@@ -62,6 +74,9 @@ package final class RequestClient: Sendable {
             return .failure(RequestError("unavailable", "\(error)"))
         }
     }
+
+    /// The memory of a request's thread, in bytes.
+    private static let memory = 64 << 10
 
     private func connect(within limit: Duration) throws -> Shared {
         if let known = connection.withLock({ $0 }), known.connection.isOpen { return known }

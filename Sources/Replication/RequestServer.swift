@@ -1,3 +1,4 @@
+import MemoryAccounts
 import Synchronization
 import SystemCalls
 
@@ -17,20 +18,30 @@ package final class RequestServer: Sendable {
     private let status = ReplicationStatus()
     private let handler: @Sendable (ReceivedRequest) -> Void
     private let report: @Sendable (String) -> Void
+    private struct Waiting {
+        var count = 0
+        var bytes = 0
+    }
     /// The requests that are not answered yet.
-    private let unanswered = Mutex(0)
+    private let unanswered = Mutex(Waiting())
+    /// The account of the script that answers.
+    private let account: MemoryAccount?
+    /// The bytes that the requests may take here, and again in the client library.
+    private let byteWindow: Int
 
-    /// The maximum number of unanswered requests; further requests wait in the client library.
+    /// The most requests that wait for their answers here; further ones wait in the client library, which drops those
+    /// that exceed its limit.
     private static let window = 256
-    /// Services of other NATS clients use the same group.
+    private static let byteWindow = 64 << 20
+    /// Services of other NATS clients are members of this group too.
     private static let group = "q"
 
     /// Starts the thread, which calls the handler for each request.
     ///
-    /// `report` receives messages about errors and connections. Throws ``RequestError`` for a subject that is not
-    /// valid, and ``ReplicationError`` if the client library is not installed.
+    /// `report` receives what happens, for people. The memory of requests is charged to the account. Throws ``RequestError`` for a subject that is not valid, and
+    /// ``ReplicationError`` if the client library is not installed.
     package init(
-        _ servers: NatsOptions, subject: String,
+        _ servers: NatsOptions, subject: String, account: MemoryAccount? = .current,
         report: @escaping @Sendable (String) -> Void = { _ in },
         handler: @escaping @Sendable (ReceivedRequest) -> Void
     ) throws {
@@ -38,6 +49,8 @@ package final class RequestServer: Sendable {
         _ = try NatsLibrary.functions()
         self.servers = servers
         self.subject = subject
+        self.account = account
+        byteWindow = account.map { $0.capacity / 8 } ?? Self.byteWindow
         self.handler = handler
         self.report = report
         let code = DetachedThread.start { [self] in
@@ -65,6 +78,10 @@ package final class RequestServer: Sendable {
         status.wait(atMost: .seconds(15), until: \.hasEnded)
     }
 
+    private var hasSpace: Bool {
+        unanswered.withLock { $0.count < Self.window && $0.bytes < byteWindow }
+    }
+
     private func serve() {
         var pause = BackOff()
         while !status.isStopping {
@@ -82,21 +99,27 @@ package final class RequestServer: Sendable {
     /// Receives requests over one connection.
     private func receive(_ pause: inout BackOff) throws {
         let connection = try NatsConnection(servers)
-        let requests = try connection.subscribe(subject, group: Self.group)
+        let requests = try connection.subscribe(
+            subject, group: Self.group, byteLimit: byteWindow)
         try connection.flush()
         pause.reset()
         status.noteConnection()
         while !status.isStopping {
-            guard unanswered.withLock({ $0 < Self.window }) else {
+            guard hasSpace else {
                 status.pause(atMost: .milliseconds(100))
                 continue
             }
             guard let message = try requests.next(within: 100) else { continue }
-            unanswered.withLock { $0 += 1 }
-            let request = ReceivedRequest(message, connection) { [self] in
-                let wasFull = unanswered.withLock { count in
-                    count -= 1
-                    return count == Self.window - 1
+            let bytes = message.data.count
+            unanswered.withLock {
+                $0.count += 1
+                $0.bytes += bytes
+            }
+            let request = ReceivedRequest(message, connection, account) { [self] in
+                let wasFull = !hasSpace
+                unanswered.withLock {
+                    $0.count -= 1
+                    $0.bytes -= bytes
                 }
                 if wasFull { status.signal() }
             }
@@ -105,7 +128,7 @@ package final class RequestServer: Sendable {
         try requests.end()
         // Without a reply, the senders would wait until their time limits.
         while let message = try? requests.next(within: 1) {
-            ReceivedRequest(message, connection) {}.refuse(.stopped(subject))
+            ReceivedRequest(message, connection, account) {}.refuse(.stopped(subject))
         }
         // Sends the remaining replies to the server.
         try connection.flush()

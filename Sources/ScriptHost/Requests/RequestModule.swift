@@ -1,5 +1,6 @@
 import EventLoops
 import LuaHost
+import MemoryAccounts
 import ObjectStore
 import Replication
 import StoreBindings
@@ -32,6 +33,8 @@ extension ScriptContext {
             let body = options["body"]
             let bytes = body.isNil ? [] : try context.storeModule.json(of: body)
             let reply = try context.reply(to: bytes, subject, servers, limit)
+            let charge = MemoryCharge(recording: reply.count)
+            defer { withExtendedLifetime(charge) {} }
             return call.answer(try context.storeModule.value(ofJSON: reply))
         }
     }
