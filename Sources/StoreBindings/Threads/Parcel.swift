@@ -158,6 +158,7 @@ private struct ParcelPacker {
                 .invalidArgument,
                 "\(start), …: tables are nested more than \(Self.deepest) deep")
         }
+        if module.state.account != nil { try checkMemory(of: table) }
         unfinished.insert(table)
         let index = tables.count
         indices[table] = index
@@ -173,6 +174,16 @@ private struct ParcelPacker {
         tables[index] = entries
         unfinished.remove(table)
         return index
+    }
+
+    /// Throws if the script does not have the memory for the entries of a table, as Lua values and as items.
+    private func checkMemory(of table: LuaTable) throws {
+        var count = 0
+        table.forEachKey { _ in count += 1 }
+        guard count >= 1024 else { return }
+        try module.state.checkMemory(
+            adding: count
+                * (2 * MemoryLayout<LuaValue>.stride + 4 * MemoryLayout<Parcel.Entry>.stride))
     }
 
     /// Returns the path of a value in a table, for messages.
