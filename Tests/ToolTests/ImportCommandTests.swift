@@ -101,13 +101,13 @@ import Testing
 
     @Test(arguments: [
         (["--separator", ";;"], "--separator must be one ASCII character"),
-        (["--types", "v"], "--types takes name=type"),
+        (["--types", "v"], "--types: expected name=type"),
         (["--types", "v=itn"], "did you mean 'int'?"),
         (["--types", "w=int"], "which is not in the file"),
         (["--quote", "é"], "--quote must be one ASCII character"),
         (["--sample", "0"], "at least one row"),
         (["--skip-lines=-1"], "cannot be negative"),
-        (["--link", "v"], "--link takes field=Class"),
+        (["--link", "v"], "--link: expected field=Class"),
         (["--format", "geojsn"], "did you mean 'geojson'?"),
     ])
     func `invalid options are refused by name`(words: [String], expected: String) throws {

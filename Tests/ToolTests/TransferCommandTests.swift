@@ -37,7 +37,7 @@ import Testing
         (["import", "STORE", "STORE", "--format", "jsonl", "--class", "Dog"], "line 1"),
         (
             ["import", "STORE", "-", "--format", "jsonl", "--map", "x"],
-            "--map takes field=property"
+            "--map: expected field=property"
         ),
         (["import", "STORE", "-", "--format", "jsonl", "--batch", "0"], "at least one row"),
     ])
