@@ -69,18 +69,19 @@ import Testing
             let keys = try bytes.withUnsafeBytes { try index.keys(equalTo: $0, in: handle) }
             #expect(keys.map(\.rawValue) == expected, sourceLocation: sourceLocation)
             let prefix = [UInt8](bytes.prefix(2))
-            let beginning = try index.keys(withPrefix: prefix, in: handle)
+            let beginning = try index.keys(
+                withPrefix: prefix, atMost: .max, in: handle)
             #expect(
-                beginning.map(\.rawValue)
+                beginning?.map(\.rawValue)
                     == model.entries.filter { $0.bytes.starts(with: prefix) }.map(\.key),
                 sourceLocation: sourceLocation)
             let other = randomBytes(style, &generator)
-            let range = try index.keys(from: bytes, through: other, in: handle)
+            let range = try index.keys(from: bytes, below: other, in: handle)
             #expect(
                 range.map(\.rawValue)
                     == model.entries.filter {
                         !$0.bytes.lexicographicallyPrecedes(bytes)
-                            && !other.lexicographicallyPrecedes($0.bytes)
+                            && $0.bytes.lexicographicallyPrecedes(other)
                     }.map(\.key), sourceLocation: sourceLocation)
         }
         var all: [Pair] = []
@@ -217,9 +218,9 @@ import Testing
     func `finds exactly the entries of early merges`(before: Int) throws {
         var generator = SeededGenerator(seed: UInt64(before))
         let environment = try TemporaryEnvironment()
+        let pages = IndexPages(environment.blocks)
         let index = BytesIndex(
-            table: TableID(1), column: ColumnID(1), pages: IndexPages(environment.blocks))
-        index.pendingLimit = 8 << 10
+            table: TableID(1), column: ColumnID(1), pages: pages, pendingLimit: 8 << 10)
         var model: [[UInt8]: Int64] = [:]
         func bytes(_ number: Int) -> [UInt8] { Array("value \(number &* 7919 % 100_003)".utf8) }
         func write(_ count: Int, commits: Bool) throws {
@@ -253,7 +254,7 @@ import Testing
                 write.abort()
                 model = kept
             }
-            index.pages.invalidate()
+            pages.invalidate()
         }
         if before > 0 { try write(before, commits: true) }
         try write(3_000, commits: false)
@@ -276,8 +277,8 @@ import Testing
             try index.flush(in: write.handle)
         }
         try one.removeAll(in: write.handle)
-        #expect(try one.keys(from: nil, through: nil, in: write.handle).isEmpty)
-        #expect(try two.keys(from: nil, through: nil, in: write.handle).count == 2000)
+        #expect(try one.keys(from: [], below: nil, in: write.handle).isEmpty)
+        #expect(try two.keys(from: [], below: nil, in: write.handle).count == 2000)
     }
 
     @Test(arguments: 1...30 as ClosedRange<UInt64>)
@@ -310,7 +311,7 @@ import Testing
                     _ = try index.keys(equalTo: $0, in: write.handle)
                 }
             }
-            _ = try? index.keys(from: nil, through: nil, in: write.handle)
+            _ = try? index.keys(from: [], below: nil, in: write.handle)
             try [1, 2, 3].withUnsafeBytes {
                 try index.insert($0, ObjectKey(9), in: write.handle)
             }

@@ -163,7 +163,7 @@ import Testing
             let key = IntIndexKey(prefix: IndexKey.prefix(people.id, ColumnID(4)))
             defer { key.deallocate() }
             let cursor = try handle.cursor(tables.lists)
-            _ = try cursor.setRange(key.make(.least))
+            _ = try cursor.setRange(key.least())
             try cursor.delete()
         }
         try expect("its long value is missing", column: 1) { handle, tables in

@@ -9,7 +9,11 @@
 ///             the row keys as distances from the smallest, 8 bytes of zeros
 ///
 /// The rows of one value, such as a term of a text, thus take one or two bytes each.
-struct BytesBlock {
+struct BytesBlock: IndexBlock {
+    struct Layout: IndexBlockLayout {
+        var count: Int
+    }
+
     static let headerBytes = 24
     static let slackBytes = 8
     /// The maximum size of a block, as for ``IntBlock``; a larger entry has its own block.
@@ -17,9 +21,9 @@ struct BytesBlock {
     static let maximumEntries = IntBlock.maximumEntries
 
     let count: Int
-    let common: BytesView
+    private let common: BytesView
     /// Whether all entries have the same bytes.
-    let isUniform: Bool
+    private let isUniform: Bool
     private let ends: UnsafeRawPointer
     private let own: UnsafeRawPointer
     private let ownBytes: Int
@@ -28,9 +32,6 @@ struct BytesBlock {
     private let keyMask: UInt64
     private let smallestKey: Int64
 
-    /// Creates a view of stored bytes; nil if they are not a valid block.
-    ///
-    /// Reads of a valid block are always within its bytes.
     init?(_ bytes: UnsafeRawBufferPointer) {
         guard let base = bytes.baseAddress,
             bytes.count >= Self.headerBytes + Self.slackBytes
@@ -71,7 +72,7 @@ struct BytesBlock {
     ///
     /// Damaged offsets yield wrong bytes, but only bytes of the block.
     @inline(__always)
-    func ownPart(_ index: Int) -> (start: UnsafeRawPointer, count: Int) {
+    private func ownPart(_ index: Int) -> (start: UnsafeRawPointer, count: Int) {
         let from = index == 0 ? 0 : Swift.min(end(index &- 1), ownBytes)
         let through = Swift.min(end(index), ownBytes)
         return (own + from, Swift.max(0, through &- from))
@@ -82,14 +83,30 @@ struct BytesBlock {
         isUniform ? 0 : Int((ends + index &* 4).loadUnaligned(as: UInt32.self))
     }
 
-    func byteCount(_ index: Int) -> Int { common.count + ownPart(index).count }
+    func value(_ index: Int, _ scratch: inout GrowableBuffer<UInt8>) -> BytesView {
+        let part = ownPart(index)
+        scratch.truncate(to: 0)
+        let target = UnsafeMutableRawPointer(scratch.extend(by: common.count + part.count))
+        target.copyMemory(from: common.start, byteCount: common.count)
+        (target + common.count).copyMemory(from: part.start, byteCount: part.count)
+        return BytesView(start: target, count: scratch.count)
+    }
 
-    /// Returns the first entry whose bytes are at least `target`, and whether they are equal.
-    func lowerBound(_ target: BytesView) -> (index: Int, isEqual: Bool) {
+    func compare(_ index: Int, _ value: BytesView) -> Int {
+        let shared = Swift.min(value.count, common.count)
+        let order = BytesView.compare(common.start, shared, value.start, shared)
+        if order != 0 { return order }
+        if value.count < common.count { return 1 }
+        let part = ownPart(index)
+        return BytesView.compare(
+            part.start, part.count, value.start + shared, value.count - shared)
+    }
+
+    func lowerBound(_ target: BytesView) -> Int {
         let shared = Swift.min(target.count, common.count)
         let order = BytesView.compare(target.start, shared, common.start, shared)
-        if order < 0 || (order == 0 && target.count < common.count) { return (0, false) }
-        if order > 0 { return (count, false) }
+        if order < 0 || (order == 0 && target.count < common.count) { return 0 }
+        if order > 0 { return count }
         let rest = target.start + shared
         let restCount = target.count - shared
         var low = 0
@@ -103,50 +120,63 @@ struct BytesBlock {
                 high = middle
             }
         }
-        guard low < count else { return (count, false) }
-        let part = ownPart(low)
-        return (low, BytesView.compare(part.start, part.count, rest, restCount) == 0)
+        return low
     }
 
-    /// Unpacks all entries; their bytes are copied to the arena.
-    ///
-    /// Returns false if they are not in order, which only damage can cause; writers must not rely on the order.
+    func endOfEqual(from start: Int) -> Int {
+        if isUniform { return count }
+        // Equal values are adjacent and have equal own parts.
+        let first = ownPart(start)
+        var end = start + 1
+        while end < count {
+            let part = ownPart(end)
+            if BytesView.compare(part.start, part.count, first.start, first.count) != 0 { break }
+            end += 1
+        }
+        return end
+    }
+
+    /// Returns false if the entries are not in order, because no key separates them then.
     func unpack(
         into target: inout GrowableBuffer<BytesEntry>, _ arena: inout BytesArena
     ) -> Bool {
         for index in 0..<count {
             let part = ownPart(index)
-            let place = arena.allocate(common.count + part.count)
-            place.copyMemory(from: common.start, byteCount: common.count)
-            (place + common.count).copyMemory(from: part.start, byteCount: part.count)
+            let bytes = arena.allocate(common.count + part.count)
+            bytes.copyMemory(from: common.start, byteCount: common.count)
+            (bytes + common.count).copyMemory(from: part.start, byteCount: part.count)
             let entry = BytesEntry(
-                bytes: BytesView(start: place, count: common.count + part.count), key: key(index))
+                value: BytesView(start: bytes, count: common.count + part.count), key: key(index))
             if let last = target.last, last.compare(entry) > 0 { return false }
             target.append(entry)
         }
         return true
     }
 
-    /// Packs sorted entries.
+    /// Returns false: the ends of all following entries change anyway.
+    func pack(with entry: BytesEntry, into target: inout GrowableBuffer<UInt8>) -> Bool { false }
+
     static func pack(
-        _ entries: UnsafeBufferPointer<BytesEntry>, into buffer: inout GrowableBuffer<UInt8>
+        _ entries: UnsafeBufferPointer<BytesEntry>, _ layout: Layout,
+        into target: inout GrowableBuffer<UInt8>
     ) {
-        let count = entries.count
-        let commonCount = entries[0].bytes.commonPrefix(entries[count - 1].bytes)
+        let count = layout.count
+        let entries = UnsafeBufferPointer(rebasing: entries[..<count])
+        let commonCount = entries[0].value.commonPrefix(entries[count - 1].value)
         var smallest = Int64.max
         var largest = Int64.min
         var own = 0
         for entry in entries {
             smallest = Swift.min(smallest, entry.key)
             largest = Swift.max(largest, entry.key)
-            own += entry.bytes.count - commonCount
+            own += entry.value.count - commonCount
         }
         let width = keyWidth(smallest, largest)
         let isUniform = own == 0
         let endBytes = isUniform ? 0 : count * 4
-        buffer.truncate(to: 0)
+        target.truncate(to: 0)
         let start = UnsafeMutableRawPointer(
-            buffer.extend(
+            target.extend(
                 by: headerBytes + slackBytes + endBytes + count * width + commonCount + own))
         start.storeBytes(of: UInt32(count), as: UInt32.self)
         start.storeBytes(of: UInt32(commonCount), toByteOffset: 4, as: UInt32.self)
@@ -154,46 +184,40 @@ struct BytesBlock {
             of: UInt64(width) | (isUniform ? 1 << 8 : 0), toByteOffset: 8, as: UInt64.self)
         start.storeBytes(of: smallest, toByteOffset: 16, as: Int64.self)
         var ends = start + headerBytes
-        var place = ends + endBytes
-        place.copyMemory(from: entries[0].bytes.start, byteCount: commonCount)
-        place += commonCount
+        var next = ends + endBytes
+        next.copyMemory(from: entries[0].value.start, byteCount: commonCount)
+        next += commonCount
         var end: UInt32 = 0
         for entry in entries where !isUniform {
-            let length = entry.bytes.count - commonCount
-            place.copyMemory(from: entry.bytes.start + commonCount, byteCount: length)
-            place += length
+            let length = entry.value.count - commonCount
+            next.copyMemory(from: entry.value.start + commonCount, byteCount: length)
+            next += length
             end += UInt32(length)
             ends.storeBytes(of: end, as: UInt32.self)
             ends += 4
         }
         for entry in entries {
-            place.storeBytes(of: entry.key &- smallest, as: Int64.self)
-            place += width
+            next.storeBytes(of: entry.key &- smallest, as: Int64.self)
+            next += width
         }
-        place.storeBytes(of: 0, as: UInt64.self)
+        next.storeBytes(of: 0, as: UInt64.self)
     }
 
-    static func keyWidth(_ smallest: Int64, _ largest: Int64) -> Int {
+    private static func keyWidth(_ smallest: Int64, _ largest: Int64) -> Int {
         (71 - UInt64(bitPattern: largest &- smallest).leadingZeroBitCount) / 8
     }
 
-    /// Returns the number of first `entries`, up to `limit`, that fit into one block and can be separated from the rest
-    /// by a key.
-    ///
-    /// If no shorter prefix of the entries can be separated, the result is longer than what fits.
-    static func longestFit(
-        _ entries: UnsafeBufferPointer<BytesEntry>, limit: Int, _ separators: BytesIndexKey
-    ) -> Int {
+    static func fit(_ entries: UnsafeBufferPointer<BytesEntry>, limit: Int) -> Layout {
         var smallest = entries[0].key
         var largest = smallest
-        var bytes = entries[0].bytes.count
+        var bytes = entries[0].value.count
         var count = 1
-        while count < Swift.min(entries.count, limit) {
+        while count < limit {
             let entry = entries[count]
             smallest = Swift.min(smallest, entry.key)
             largest = Swift.max(largest, entry.key)
-            bytes += entry.bytes.count
-            let common = entries[0].bytes.commonPrefix(entry.bytes)
+            bytes += entry.value.count
+            let common = entries[0].value.commonPrefix(entry.value)
             let own = bytes - common * (count + 1)
             let size =
                 headerBytes + slackBytes + common + own
@@ -201,19 +225,10 @@ struct BytesBlock {
             if size > maximumBytes { break }
             count += 1
         }
-        var cut = count
-        while cut > 0, cut < entries.count,
-            separators.separator(entries[cut - 1], entries[cut]) == nil
-        {
-            cut -= 1
-        }
-        if cut > 0 { return cut }
-        count += 1
-        while count < entries.count,
-            separators.separator(entries[count - 1], entries[count]) == nil
-        {
-            count += 1
-        }
-        return Swift.min(count, entries.count)
+        return Layout(count: count)
+    }
+
+    static func isSmall(_ entries: UnsafeBufferPointer<BytesEntry>) -> Bool {
+        entries.count < 16 && entries.reduce(0) { $0 + $1.value.count } < maximumBytes / 4
     }
 }

@@ -5,7 +5,7 @@
 /// it is the whole value, an end mark and the row's key. Zero bytes are escaped (0 as 0 255, the end mark is 0 1), so
 /// that the order of the keys is the order of the positions. LMDB accepts 511 bytes: entries that only a longer key
 /// could separate are in one block, and a longer position is truncated for a search, which finds the same block.
-struct BytesIndexKey {
+struct BytesIndexKey: IndexBlockKey {
     static let maximumBytes = 511
     private let memory: UnsafeMutableRawPointer
 
@@ -16,32 +16,30 @@ struct BytesIndexKey {
 
     func deallocate() { memory.deallocate() }
 
-    /// Returns the key of the first block of a column, which is less than all others.
+    /// Returns the key of the first block, which is below all others.
     func least() -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: memory, count: IndexKey.prefixBytes)
     }
 
-    /// Returns the position before all entries of some bytes, truncated to the maximum length.
-    ///
-    /// It is valid until the next call.
+    func first(_ entry: BytesEntry) -> UnsafeRawBufferPointer { least() }
+
+    /// Returns the position before all entries with some bytes, truncated to the maximum length.
     @inline(__always)
-    func position(_ bytes: BytesView) -> UnsafeRawBufferPointer {
+    func position(before bytes: BytesView) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: memory, count: Swift.min(escape(bytes), Self.maximumBytes))
     }
 
     /// Returns the position of an entry, truncated to the maximum length.
-    ///
-    /// It is valid until the next call.
-    func position(_ entry: BytesEntry) -> UnsafeRawBufferPointer {
+    func position(of entry: BytesEntry) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: memory, count: Swift.min(whole(entry), Self.maximumBytes))
     }
 
     /// Returns a key between two adjacent entries; nil if none is short enough, or the entries are equal.
     func separator(_ lower: BytesEntry, _ upper: BytesEntry) -> UnsafeRawBufferPointer? {
         let count: Int
-        let common = lower.bytes.commonPrefix(upper.bytes)
-        if common < upper.bytes.count {
-            count = escape(BytesView(start: upper.bytes.start, count: common + 1))
+        let common = lower.value.commonPrefix(upper.value)
+        if common < upper.value.count {
+            count = escape(BytesView(start: upper.value.start, count: common + 1))
         } else {
             guard lower.key < upper.key else { return nil }
             count = whole(upper)
@@ -70,7 +68,7 @@ struct BytesIndexKey {
     }
 
     private func whole(_ entry: BytesEntry) -> Int {
-        let count = escape(entry.bytes)
+        let count = escape(entry.value)
         guard count <= Self.maximumBytes else { return count }
         memory.storeBytes(of: 0, toByteOffset: count, as: UInt8.self)
         memory.storeBytes(of: 1, toByteOffset: count + 1, as: UInt8.self)
@@ -78,5 +76,36 @@ struct BytesIndexKey {
             of: (UInt64(bitPattern: entry.key) ^ 1 << 63).bigEndian, toByteOffset: count + 2,
             as: UInt64.self)
         return count + 10
+    }
+
+    static func stored(_ key: UnsafeRawBufferPointer) -> [UInt8]? {
+        key.count <= maximumBytes ? [UInt8](key) : nil
+    }
+
+    func key(_ stored: [UInt8]) -> UnsafeRawBufferPointer {
+        stored.withUnsafeBytes {
+            // because: every key begins with the prefix.
+            memory.copyMemory(from: $0.baseAddress!, byteCount: $0.count)
+        }
+        return UnsafeRawBufferPointer(start: memory, count: stored.count)
+    }
+
+    func isBelow(_ entry: BytesEntry, _ key: [UInt8]) -> Bool {
+        key.withUnsafeBytes { BytesView(position(of: entry)).compare(BytesView($0)) < 0 }
+    }
+
+    static func bound(_ key: UnsafeRawBufferPointer) -> BytesView? {
+        BytesView(UnsafeRawBufferPointer(rebasing: key.dropFirst(IndexKey.prefixBytes)))
+    }
+
+    func target(_ bytes: BytesView) -> BytesView {
+        BytesView(
+            UnsafeRawBufferPointer(
+                rebasing: position(before: bytes).dropFirst(IndexKey.prefixBytes)))
+    }
+
+    @inline(__always)
+    static func isAtOrBefore(_ bound: BytesView, _ target: BytesView) -> Bool {
+        bound.compare(target) <= 0
     }
 }

@@ -1,8 +1,8 @@
 /// The sums of a log's changes for each entry, in the order of the entries and without zero sums.
 ///
 /// Each change is sorted once: later changes are merged with the existing sums.
-struct ChangeSums<Entry: IndexEntry> {
-    typealias Record = IndexChange<Entry>
+struct ChangeSums<Value: IndexedValue> {
+    typealias Record = IndexChange<Value>
 
     private var sums = GrowableBuffer<Record>()
     /// The number of log records that the sums include.
@@ -10,12 +10,18 @@ struct ChangeSums<Entry: IndexEntry> {
 
     func deallocate() { sums.deallocate() }
 
+    /// Discards the sums, for a log that is empty.
+    mutating func removeAll() {
+        sums.removeAll()
+        summed = 0
+    }
+
     /// Returns the sums of the whole log; valid until the next call.
     mutating func of(_ log: GrowableBuffer<Record>) -> UnsafeBufferPointer<Record> {
         guard summed < log.count else { return UnsafeBufferPointer(sums.elements) }
         var fresh = GrowableBuffer<Record>(capacity: log.count - summed)
         fresh.append(contentsOf: UnsafeBufferPointer(rebasing: log.elements[summed..<log.count]))
-        Entry.sort(fresh.elements)
+        Value.sort(fresh.elements)
         if !sums.isEmpty {
             let merged = Self.merge(sums, fresh)
             fresh.deallocate()
@@ -32,7 +38,7 @@ struct ChangeSums<Entry: IndexEntry> {
     mutating func take(from log: inout GrowableBuffer<Record>) -> UnsafeBufferPointer<Record> {
         if summed == log.count { return UnsafeBufferPointer(sums.elements) }
         sums.removeAll()
-        Entry.sort(log.elements)
+        Value.sort(log.elements)
         Self.combine(&log)
         return UnsafeBufferPointer(log.elements)
     }

@@ -3,7 +3,7 @@
 /// Sorted records are left unchanged, few records are sorted by comparison, and many by a radix sort of the values,
 /// which is several times faster for random values.
 enum EntrySort {
-    typealias Record = IndexChange<IntEntry>
+    typealias Record = IndexChange<Int64>
 
     static func sort(_ records: UnsafeMutableBufferPointer<Record>) {
         if isSorted(records) { return }

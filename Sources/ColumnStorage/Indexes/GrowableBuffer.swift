@@ -8,13 +8,18 @@ struct GrowableBuffer<Element: BitwiseCopyable> {
     private(set) var count = 0
 
     init(capacity: Int = 0) {
-        base = UnsafeMutablePointer<Element>.allocate(capacity: capacity)
+        base = capacity == 0 ? Self.nowhere : .allocate(capacity: capacity)
         self.capacity = capacity
+    }
+
+    /// The address of a buffer without memory, which is never read.
+    private static var nowhere: UnsafeMutablePointer<Element> {
+        UnsafeMutablePointer(bitPattern: MemoryLayout<Element>.alignment)!  // because: not 0
     }
 
     /// Frees the memory; the buffer must not be used afterwards.
     func deallocate() {
-        base.deallocate()
+        if capacity > 0 { base.deallocate() }
     }
 
     @inline(__always) var isEmpty: Bool { count == 0 }
@@ -54,9 +59,8 @@ struct GrowableBuffer<Element: BitwiseCopyable> {
         count = 0
         // Memory that one very large transaction needed is not kept permanently.
         if capacity * MemoryLayout<Element>.stride > 1 << 20 {
-            base.deallocate()
-            base = UnsafeMutablePointer<Element>.allocate(capacity: 0)
-            capacity = 0
+            deallocate()
+            self = GrowableBuffer()
         }
     }
 
@@ -69,7 +73,7 @@ struct GrowableBuffer<Element: BitwiseCopyable> {
         let larger = Swift.max(16, Swift.max(needed, capacity * 2))
         let fresh = UnsafeMutablePointer<Element>.allocate(capacity: larger)
         fresh.update(from: base, count: count)
-        base.deallocate()
+        deallocate()
         base = fresh
         capacity = larger
     }

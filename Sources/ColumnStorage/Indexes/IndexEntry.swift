@@ -1,26 +1,33 @@
 /// One entry of a sorted index: a value and the row that has it.
-protocol IndexEntry: BitwiseCopyable {
-    /// Compares two entries: negative if this one precedes, zero if they are equal, otherwise positive.
-    func compare(_ other: Self) -> Int
+///
+/// Entries are ordered by value, then by key.
+struct IndexEntry<Value: IndexedValue>: BitwiseCopyable {
+    var value: Value
+    var key: Int64
 
-    /// Sorts records by their entries.
-    static func sort(_ records: UnsafeMutableBufferPointer<IndexChange<Self>>)
+    /// Compares two entries: negative if this one precedes, zero if they are equal, otherwise positive.
+    @inline(__always)
+    func compare(_ other: IndexEntry) -> Int {
+        let order = value.compare(other.value)
+        if order != 0 { return order }
+        return key < other.key ? -1 : (key == other.key ? 0 : 1)
+    }
 }
 
 /// A change to an index entry that is not merged into the blocks yet.
-struct IndexChange<Entry: IndexEntry>: BitwiseCopyable {
-    var entry: Entry
+struct IndexChange<Value: IndexedValue>: BitwiseCopyable {
+    var entry: IndexEntry<Value>
     /// The number of added entries: +1 for an insertion, -1 for a removal; in ``ChangeSums``, a sum of these.
     var change: Int32
     /// The log position + 1 of the previous change of the same value, or 0.
-    var previous: UInt32
+    var previous: UInt32 = 0
 }
 
 extension IndexChange {
     /// Writes sorted entries with sorted changes applied, without removed entries.
     static func apply(
-        _ changes: UnsafeBufferPointer<Self>, to old: GrowableBuffer<Entry>,
-        into new: inout GrowableBuffer<Entry>
+        _ changes: UnsafeBufferPointer<Self>, to old: GrowableBuffer<IndexEntry<Value>>,
+        into new: inout GrowableBuffer<IndexEntry<Value>>
     ) {
         var index = 0
         for change in changes {
@@ -43,7 +50,8 @@ extension IndexChange {
 
     /// Returns the first of the sorted changes, from an index on, that is at least a bound, by exponential search.
     static func firstIndex(
-        in changes: UnsafeBufferPointer<Self>, from start: Int, notBelow isBelow: (Entry) -> Bool
+        in changes: UnsafeBufferPointer<Self>, from start: Int,
+        notBelow isBelow: (IndexEntry<Value>) -> Bool
     ) -> Int {
         var low = start
         var step = 1

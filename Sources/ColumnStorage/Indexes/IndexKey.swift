@@ -17,14 +17,21 @@ enum IndexKey {
         (UInt32(bigEndian: prefix) &+ 1).bigEndian
     }
 
+    static func isEqual(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
+        left.count == right.count
+            && BytesView(left).compare(BytesView(right)) == 0
+    }
+
     @inline(__always)
     static func hasPrefix(_ key: UnsafeRawBufferPointer, _ prefix: UInt32) -> Bool {
         key.count >= prefixBytes && key.loadUnaligned(as: UInt32.self) == prefix
     }
 }
 
-/// The 20-byte key of a block of an integer index, in memory that cursor calls can read.
-struct IntIndexKey {
+/// The keys of blocks of an index of integers, and of chunks of lists: two integers in 20 bytes.
+///
+/// The key of a new block is its first entry.
+struct IntIndexKey: IndexBlockKey {
     static let bytes = 20
     private static let sign: UInt64 = 1 << 63
     private let memory: UnsafeMutableRawPointer
@@ -36,13 +43,17 @@ struct IntIndexKey {
 
     func deallocate() { memory.deallocate() }
 
-    var buffer: UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(start: memory, count: Self.bytes)
+    func least() -> UnsafeRawBufferPointer { position(of: .least) }
+
+    func first(_ entry: IntEntry) -> UnsafeRawBufferPointer { position(of: entry) }
+
+    @inline(__always)
+    func position(before value: Int64) -> UnsafeRawBufferPointer {
+        position(of: IntEntry(value: value, key: .min))
     }
 
-    /// Returns the key of an entry; valid until the next call.
     @inline(__always)
-    func make(_ entry: IntEntry) -> UnsafeRawBufferPointer {
+    func position(of entry: IntEntry) -> UnsafeRawBufferPointer {
         // With the sign flipped, negative numbers come first in byte order.
         memory.storeBytes(
             of: (UInt64(bitPattern: entry.value) ^ Self.sign).bigEndian, toByteOffset: 4,
@@ -50,7 +61,11 @@ struct IntIndexKey {
         memory.storeBytes(
             of: (UInt64(bitPattern: entry.key) ^ Self.sign).bigEndian, toByteOffset: 12,
             as: UInt64.self)
-        return buffer
+        return UnsafeRawBufferPointer(start: memory, count: Self.bytes)
+    }
+
+    func separator(_ lower: IntEntry, _ upper: IntEntry) -> UnsafeRawBufferPointer? {
+        lower == upper ? nil : position(of: upper)
     }
 
     /// Decodes the entry in a stored key; nil if the key does not have this form.
@@ -62,4 +77,19 @@ struct IntIndexKey {
         return IntEntry(
             value: Int64(bitPattern: value ^ sign), key: Int64(bitPattern: row ^ sign))
     }
+
+    static func stored(_ key: UnsafeRawBufferPointer) -> IntEntry? { entry(key) }
+
+    func key(_ stored: IntEntry) -> UnsafeRawBufferPointer { position(of: stored) }
+
+    @inline(__always)
+    func isBelow(_ entry: IntEntry, _ key: IntEntry) -> Bool { entry < key }
+
+    static func bound(_ key: UnsafeRawBufferPointer) -> Int64? { entry(key)?.value }
+
+    @inline(__always)
+    func target(_ value: Int64) -> Int64 { value }
+
+    @inline(__always)
+    static func isAtOrBefore(_ bound: Int64, _ target: Int64) -> Bool { bound < target }
 }

@@ -4,7 +4,7 @@ import MemoryAccounts
 ///
 /// The indexes share an eighth of the account. An index that is refused memory merges its changes into its blocks, which
 /// takes time but no memory, so a write never fails for its indexes. Without an account, nothing is refused.
-package final class IndexMemory {
+final class IndexMemory {
     /// The bytes that all indexes take.
     private var bytes = 0
     /// The number of indexes that take memory.
@@ -18,7 +18,7 @@ package final class IndexMemory {
     static let step = 32 << 10
 
     /// Creates the memory of a snapshot without pending changes.
-    package init() {}
+    init() {}
 
     /// Whether the script that writes has a memory limit.
     var isLimited: Bool { charge.isLimited }

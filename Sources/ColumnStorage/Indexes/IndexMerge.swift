@@ -1,12 +1,14 @@
 /// Merges sorted stored entries with the sorted sums of a write's log.
-struct IndexMerge<Entry: IndexEntry> {
-    private let sums: UnsafeBufferPointer<IndexChange<Entry>>
+struct IndexMerge<Value: IndexedValue> {
+    typealias Entry = IndexEntry<Value>
+
+    private let sums: UnsafeBufferPointer<IndexChange<Value>>
     private var place: Int
     /// The number of further removed entries that equal the last one.
     private var skips = 0
 
     /// Creates a merge that begins with the first sum that is at least a bound.
-    init(_ sums: UnsafeBufferPointer<IndexChange<Entry>>, below isBelow: (Entry) -> Bool) {
+    init(_ sums: UnsafeBufferPointer<IndexChange<Value>>, below isBelow: (Entry) -> Bool) {
         self.sums = sums
         place = IndexChange.firstIndex(in: sums, from: 0, notBelow: isBelow)
     }

@@ -4,14 +4,14 @@ import LMDBStorage
 ///
 /// There is one object for each snapshot and table of index blocks. Any write to the table may move the blocks of its
 /// other indexes, so all directories are valid only for a generation number that every write increments.
-package final class IndexPages {
+final class IndexPages {
     let blocks: Table
     /// The memory of changes that are not in the blocks yet, of all indexes of the snapshot.
     let memory: IndexMemory
     private let counter: UnsafeMutablePointer<UInt64>
 
     /// Creates the pages of a table for one snapshot.
-    package init(_ blocks: Table, memory: IndexMemory = IndexMemory()) {
+    init(_ blocks: Table, memory: IndexMemory = IndexMemory()) {
         self.blocks = blocks
         self.memory = memory
         counter = .allocate(capacity: 1)
@@ -26,7 +26,7 @@ package final class IndexPages {
     ///
     /// Call it after the snapshot has moved to a version in which the table may differ, at the beginning and the end of
     /// a write, and after other writes to the table.
-    package func invalidate() { counter.pointee &+= 1 }
+    func invalidate() { counter.pointee &+= 1 }
 
     @inline(__always) var generation: UInt64 { counter.pointee }
 }

@@ -9,7 +9,7 @@
 /// A form is the number of bytes of a distance, 0 to 8, or `sequence`: entry `i` is then the base plus `i`, and no
 /// distances are stored. Blocks of ascending primary keys take 32 bytes for hundreds of entries. Because of the zeros,
 /// a distance of any width can be read as eight bytes and masked.
-struct IntBlock {
+struct IntBlock: IndexBlock {
     static let headerBytes = 24
     static let slackBytes = 8
     /// The maximum size of a block: two such blocks with their keys fill an LMDB page; larger ones would take a page
@@ -31,9 +31,6 @@ struct IntBlock {
     private let keyStep: UInt64
     private let keys: UnsafeRawPointer
 
-    /// Creates a view of stored bytes; nil if they are not a valid block.
-    ///
-    /// Reads of a valid block are always within its bytes.
     @inline(__always)
     init?(_ bytes: UnsafeRawBufferPointer) {
         guard let base = bytes.baseAddress,
@@ -87,9 +84,14 @@ struct IntBlock {
         IntEntry(value: value(index), key: key(index))
     }
 
-    /// Returns the first entry whose value is at least `target`, or `count`.
     @inline(__always)
-    func lowerBound(value target: Int64) -> Int {
+    func value(_ index: Int, _ scratch: inout GrowableBuffer<UInt8>) -> Int64 { value(index) }
+
+    @inline(__always)
+    func compare(_ index: Int, _ value: Int64) -> Int { self.value(index).compare(value) }
+
+    @inline(__always)
+    func lowerBound(_ target: Int64) -> Int {
         if target <= firstValue { return 0 }
         let wanted = UInt64(bitPattern: target &- firstValue)
         if valueStep == 1 { return wanted < UInt64(count) ? Int(wanted) : count }
@@ -104,8 +106,17 @@ struct IntBlock {
         return distance(low) < wanted ? low &+ 1 : low
     }
 
+    @inline(__always)
+    func endOfEqual(from start: Int) -> Int {
+        if valueStep == 1 { return start &+ 1 }
+        let wanted = distance(start)
+        var end = start &+ 1
+        while end < count, distance(end) == wanted { end &+= 1 }
+        return end
+    }
+
     /// Returns the first entry that is at least `target`, or `count`.
-    func lowerBound(_ target: IntEntry) -> Int {
+    private func lowerBound(of target: IntEntry) -> Int {
         var low = 0
         var high = count
         while low < high {
@@ -115,45 +126,46 @@ struct IntBlock {
         return low
     }
 
-    /// Unpacks all entries into memory for `count` of them.
-    func unpack(into target: UnsafeMutablePointer<IntEntry>) {
+    func unpack(into target: inout GrowableBuffer<IntEntry>, _ arena: inout BytesArena) -> Bool {
+        let entries = target.extend(by: count)
         var index = 0
         while index < count {
-            target[index] = entry(index)
+            entries[index] = entry(index)
             index &+= 1
         }
+        // Packing relies on no order.
+        return true
     }
 
-    /// Writes this block with one more entry to memory that has the maximum size of a block.
-    ///
-    /// Returns the size, or 0 if the entry does not fit the forms of this block or makes the block too large.
-    func insert(_ entry: IntEntry, into target: UnsafeMutableRawPointer) -> Int {
+    func pack(with entry: IntEntry, into target: inout GrowableBuffer<UInt8>) -> Bool {
         let distance = UInt64(bitPattern: entry.value &- firstValue)
         let keyDistance = UInt64(bitPattern: entry.key &- smallestKey)
         let size = Self.headerBytes + Self.slackBytes + (count + 1) * (valueWidth + keyWidth)
         guard count < Self.maximumEntries, size <= Self.maximumBytes, entry.value >= firstValue,
             entry.key >= smallestKey, valueStep == 1 || distance <= valueMask,
             keyStep == 1 || keyDistance <= keyMask
-        else { return 0 }
-        let place = lowerBound(entry)
+        else { return false }
+        let position = lowerBound(of: entry)
         // An entry before the first one would change the base of all distances.
-        guard place > 0 else { return 0 }
-        if valueStep == 1, place != count || distance != UInt64(count) { return 0 }
-        if keyStep == 1, place != count || keyDistance != UInt64(count) { return 0 }
-        target.copyMemory(from: start, byteCount: Self.headerBytes)
-        target.storeBytes(of: UInt32(count + 1), as: UInt32.self)
-        var next = target + Self.headerBytes
+        guard position > 0 else { return false }
+        if valueStep == 1, position != count || distance != UInt64(count) { return false }
+        if keyStep == 1, position != count || keyDistance != UInt64(count) { return false }
+        target.truncate(to: 0)
+        var next = UnsafeMutableRawPointer(target.extend(by: size))
+        next.copyMemory(from: start, byteCount: Self.headerBytes)
+        next.storeBytes(of: UInt32(count + 1), as: UInt32.self)
+        next += Self.headerBytes
         var source = start + Self.headerBytes
         for (width, distance) in [(valueWidth, distance), (keyWidth, keyDistance)] where width > 0 {
             // The new value is stored as eight bytes; the following data overwrites the excess bytes.
-            next.copyMemory(from: source, byteCount: place * width)
-            (next + place * width).storeBytes(of: distance, as: UInt64.self)
-            (next + (place + 1) * width).copyMemory(
-                from: source + place * width, byteCount: (count - place) * width)
+            next.copyMemory(from: source, byteCount: position * width)
+            (next + position * width).storeBytes(of: distance, as: UInt64.self)
+            (next + (position + 1) * width).copyMemory(
+                from: source + position * width, byteCount: (count - position) * width)
             next += (count + 1) * width
             source += count * width
         }
         next.storeBytes(of: 0, as: UInt64.self)
-        return size
+        return true
     }
 }

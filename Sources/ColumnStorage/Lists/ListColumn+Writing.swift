@@ -31,7 +31,7 @@ extension ListColumn {
     private func lastChunk(_ owner: Int64) throws(StorageError) -> EditedList.Chunk? {
         let transaction = try pages.transaction()
         let cursor = try transaction.cursor(pages.table)
-        let key = scratchKey.make(IntEntry(value: owner, key: .max))
+        let key = chunkKey(owner, .max)
         let found = try cursor.setRange(key) == nil ? try cursor.last() : try cursor.previous()
         guard let found, IndexKey.hasPrefix(found.key, prefix),
             let place = IntIndexKey.entry(found.key), place.value == owner
@@ -69,7 +69,7 @@ extension ListColumn {
             return
         }
         let transaction = try pages.transaction()
-        let key = scratchKey.make(IntEntry(value: owner, key: label))
+        let key = chunkKey(owner, label)
         guard let bytes = try transaction.get(pages.table, key),
             let chunk = ListChunk(bytes, words: holdsWords),
             chunk.count == list.chunks[index].storedCount,
@@ -84,7 +84,7 @@ extension ListColumn {
         let transaction = try pages.transaction()
         let cursor = try transaction.cursor(pages.table)
         var entry = try cursor.setRange(
-            scratchKey.make(IntEntry(value: owner.rawValue, key: .min)))
+            chunkKey(owner.rawValue, .min))
         while let found = entry, IndexKey.hasPrefix(found.key, prefix),
             IntIndexKey.entry(found.key)?.value == owner.rawValue
         {
@@ -105,7 +105,7 @@ extension ListColumn {
         pending.release()
         let transaction = try pages.transaction()
         let cursor = try transaction.cursor(pages.table)
-        var entry = try cursor.setRange(scratchKey.make(.least))
+        var entry = try cursor.setRange(chunkKey(.min, .min))
         while let found = entry, IndexKey.hasPrefix(found.key, prefix) {
             try cursor.delete()
             entry = try cursor.next()
@@ -135,7 +135,7 @@ extension ListColumn {
         var isAppending = false
         if let first = lists.first {
             let cursor = try transaction.cursor(pages.table)
-            let key = scratchKey.make(IntEntry(value: first.key, key: .min))
+            let key = chunkKey(first.key, .min)
             isAppending = try cursor.setRange(key) == nil
         }
         pages.invalidate()
@@ -155,7 +155,7 @@ extension ListColumn {
     ) throws(StorageError) {
         for label in list.removedLabels {
             try transaction.delete(
-                pages.table, scratchKey.make(IntEntry(value: owner, key: label)))
+                pages.table, chunkKey(owner, label))
         }
         guard list.chunks.contains(where: \.isDirty) else { return }
         try joinSmall(list, owner, transaction)
@@ -167,7 +167,7 @@ extension ListColumn {
                 try load(list, owner, index)
                 if let label = list.chunks[index].label {
                     try transaction.delete(
-                        pages.table, scratchKey.make(IntEntry(value: owner, key: label)))
+                        pages.table, chunkKey(owner, label))
                 }
                 list.chunks[index].label = Int64(index) * Self.gap
                 list.chunks[index].isDirty = true
@@ -177,7 +177,7 @@ extension ListColumn {
             guard let content = chunk.content, let label = chunk.label else { continue }
             content.pack(into: &buffer)
             try transaction.put(
-                pages.table, scratchKey.make(IntEntry(value: owner, key: label)),
+                pages.table, chunkKey(owner, label),
                 UnsafeRawBufferPointer(buffer.elements), append: isAppending)
         }
     }
@@ -202,7 +202,7 @@ extension ListColumn {
             }
             if let label = next.label {
                 try transaction.delete(
-                    pages.table, scratchKey.make(IntEntry(value: owner, key: label)))
+                    pages.table, chunkKey(owner, label))
             }
         }
     }

@@ -20,7 +20,8 @@ package final class ListColumn {
     let holdsWords: Bool
     /// The column of a map's keys, which are inserted and removed together with its values; nil for lists and sets.
     let keys: ListColumn?
-    let scratchKey: IntIndexKey
+    /// The memory for keys of chunks.
+    private let key: IntIndexKey
     var edited: [Int64: EditedList] = [:]
     /// The edits of the flushed lists, by owner.
     package private(set) var recordedEdits: [Int64: CollectionEdits] = [:]
@@ -46,11 +47,16 @@ package final class ListColumn {
         self.elementKind = elementKind
         holdsWords = elementKind.isStoredAsWord
         prefix = IndexKey.prefix(table, column)
-        scratchKey = IntIndexKey(prefix: prefix)
+        key = IntIndexKey(prefix: prefix)
         directories = (0..<8).map { _ in ListDirectory() }
     }
 
-    deinit { scratchKey.deallocate() }
+    deinit { key.deallocate() }
+
+    /// Returns the key of the chunk of an owner's list that has a label; valid until the next call.
+    func chunkKey(_ owner: Int64, _ label: Int64) -> UnsafeRawBufferPointer {
+        key.position(of: IntEntry(value: owner, key: label))
+    }
 
     /// Keeps the edits of a list that is flushed.
     func record(_ edits: CollectionEdits, _ owner: Int64) {
@@ -110,7 +116,7 @@ package final class ListColumn {
         let transaction = try pages.transaction()
         let cursor = try transaction.cursor(pages.table)
         let next = directory.places.last.map { $0.label &+ 1 } ?? .min
-        var entry = try cursor.setRange(scratchKey.make(IntEntry(value: owner, key: next)))
+        var entry = try cursor.setRange(chunkKey(owner, next))
         while let found = entry, let (label, chunk) = try chunk(found, owner, transaction) {
             directory.append(label: label, chunk)
             if directory.count > position { return }
@@ -127,7 +133,7 @@ package final class ListColumn {
         guard var first = length?(ObjectKey(rawValue: owner)), position < first else { return nil }
         let transaction = try pages.transaction()
         let cursor = try transaction.cursor(pages.table)
-        let behind = scratchKey.make(IntEntry(value: owner, key: .max))
+        let behind = chunkKey(owner, .max)
         var entry = try cursor.setRange(behind) == nil ? cursor.last() : cursor.previous()
         directory.lastPlaces.removeAll(keepingCapacity: true)
         while let found = entry, directory.lastPlaces.count < Self.lastChunks,

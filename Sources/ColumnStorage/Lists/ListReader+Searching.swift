@@ -75,7 +75,7 @@ extension ListColumn {
     ) throws(StorageError) -> ListElement {
         if let content = list.chunks[index].content { return content.element(0, elementKind) }
         let transaction = try pages.transaction()
-        let key = scratchKey.make(IntEntry(value: owner, key: list.chunks[index].label ?? 0))
+        let key = chunkKey(owner, list.chunks[index].label ?? 0)
         guard let bytes = try transaction.get(pages.table, key),
             let chunk = ListChunk(bytes, words: holdsWords)
         else { throw damaged(transaction) }

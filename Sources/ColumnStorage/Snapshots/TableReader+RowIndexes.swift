@@ -105,17 +105,14 @@ private struct TermSearch {
     }
 
     private func keys(_ term: TextQuery.Term) throws(StorageError) -> [ObjectKey] {
-        let result = term.bytes.withUnsafeBytes { bytes -> Result<[ObjectKey], StorageError> in
-            do throws(StorageError) {
-                return .success(try index.keys(equalTo: bytes, in: transaction))
-            } catch { return .failure(error) }
+        try BytesView.with(term.bytes) { bytes throws(StorageError) in
+            try index.keys(equalTo: bytes, in: transaction)
         }
-        return try result.get()
     }
 
     private func rows(beginning term: TextQuery.Term) throws(StorageError) -> RowBits {
         var rows = RowBits(words: words)
-        try index.forEachKey(withPrefix: term.bytes, in: transaction) { rows.insert($0) }
+        try index.forEachKey(withPrefix: term.bytes, in: transaction) { rows.insert($0.rawValue) }
         return rows
     }
 

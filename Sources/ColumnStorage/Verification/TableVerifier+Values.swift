@@ -78,7 +78,7 @@ extension TableVerifier {
                     column.id, row)
             }
         }
-        var entry = try cursor.setRange(key.make(.least))
+        var entry = try cursor.setRange(key.least())
         while let found = entry, IndexKey.hasPrefix(found.key, prefix), !faults.isFull {
             guard let place = IntIndexKey.entry(found.key),
                 let chunk = ListChunk(found.value, words: element.isStoredAsWord)

@@ -1,3 +1,5 @@
+import LMDBStorage
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Darwin)
@@ -87,61 +89,46 @@ struct BytesView: BitwiseCopyable {
     }
 }
 
-/// One entry of an index of bytes, ordered by bytes and then by key.
-struct BytesEntry: IndexEntry {
-    let bytes: BytesView
-    let key: Int64
+/// An entry of an index of bytes.
+typealias BytesEntry = IndexEntry<BytesView>
 
-    @inline(__always)
-    func compare(_ other: BytesEntry) -> Int {
-        let order = bytes.compare(other.bytes)
-        if order != 0 { return order }
-        return key < other.key ? -1 : (key == other.key ? 0 : 1)
+extension BytesView: IndexedValue {
+    typealias Block = BytesBlock
+    typealias BlockKey = BytesIndexKey
+
+    static var least: BytesView { BytesView(UnsafeRawBufferPointer(start: nil, count: 0)) }
+
+    static var pendingLimits: PendingLimits {
+        PendingLimits(ascending: 8 << 20, least: 24 << 20, greatest: 64 << 20)
     }
 
-    static func sort(_ records: UnsafeMutableBufferPointer<IndexChange<BytesEntry>>) {
-        InPlaceSort.sort(records) { $0.entry.compare($1.entry) < 0 }
+    func copied(to arena: inout BytesArena) -> BytesView {
+        BytesView(start: arena.copy(buffer), count: count)
+    }
+
+    static func sort(_ changes: UnsafeMutableBufferPointer<IndexChange<BytesView>>) {
+        InPlaceSort.sort(changes) { $0.entry.compare($1.entry) < 0 }
     }
 }
 
-/// Memory for many byte strings that are freed together; their addresses do not change.
-struct BytesArena {
-    private var blocks: [UnsafeMutableRawPointer] = []
-    private var next = UnsafeMutableRawPointer(bitPattern: 8)!  // because: the number is not 0
-    private var capacity = 0
-    /// The number of copied bytes.
-    private(set) var used = 0
-
-    mutating func copy(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawPointer {
-        let place = allocate(bytes.count)
-        if let source = bytes.baseAddress { place.copyMemory(from: source, byteCount: bytes.count) }
-        return UnsafeRawPointer(place)
-    }
-
-    mutating func copy(_ bytes: [UInt8]) -> UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(start: bytes.withUnsafeBytes { copy($0) }, count: bytes.count)
-    }
-
-    mutating func allocate(_ count: Int) -> UnsafeMutableRawPointer {
-        if count > capacity {
-            let size = Swift.max(count, blocks.isEmpty ? 1 << 10 : 1 << 18)
-            next = .allocate(byteCount: size, alignment: 8)
-            blocks.append(next)
-            capacity = size
+extension BytesView {
+    /// Calls `body` with a view of an array.
+    static func with<R>(
+        _ bytes: [UInt8], _ body: (BytesView) throws(StorageError) -> R
+    ) throws(StorageError) -> R {
+        try bytes.withUnsafeBufferPointer { buffer throws(StorageError) in
+            try body(BytesView(UnsafeRawBufferPointer(buffer)))
         }
-        let place = next
-        next += count
-        capacity -= count
-        used += count
-        return place
     }
 
-    func deallocate() {
-        for block in blocks { block.deallocate() }
-    }
-
-    mutating func removeAll() {
-        deallocate()
-        self = BytesArena()
+    /// Calls `body` with views of two arrays, the second of which may be nil.
+    static func with<R>(
+        _ lower: [UInt8], _ upper: [UInt8]?,
+        _ body: (BytesView, BytesView?) throws(StorageError) -> R
+    ) throws(StorageError) -> R {
+        try with(lower) { lower throws(StorageError) in
+            guard let upper else { return try body(lower, nil) }
+            return try with(upper) { upper throws(StorageError) in try body(lower, upper) }
+        }
     }
 }

@@ -1,0 +1,206 @@
+import LMDBStorage
+
+/// The stored blocks of an index, as one transaction reads them.
+///
+/// After several lookups at one version, it keeps the addresses of the blocks. Every call throws `damaged` for invalid
+/// stored bytes, and the errors of LMDB.
+final class IndexBlocks<Value: IndexedValue> {
+    let pages: IndexPages
+    let table: Table
+    let prefix: UInt32
+    /// The memory for keys of blocks.
+    let key: Value.BlockKey
+    @exclusivity(unchecked) private var directory: IndexDirectory<Value>?
+    /// The value of ``IndexPages/generation`` when the directory and the numbers below were computed.
+    @exclusivity(unchecked) private var generation: UInt64 = 0
+    /// The block of the last lookup in the directory.
+    @exclusivity(unchecked) private var hint = 0
+    @exclusivity(unchecked) private var lookups = 0
+    /// The number of lookups from which a directory is worthwhile; 0 if it is not known yet.
+    @exclusivity(unchecked) private var threshold = 0
+
+    /// The minimum number of lookups at one version for which a directory is worthwhile.
+    private static var leastLookups: Int { 6 }
+
+    init(table: TableID, column: ColumnID, pages: IndexPages) {
+        self.pages = pages
+        self.table = pages.blocks
+        prefix = IndexKey.prefix(table, column)
+        key = Value.BlockKey(prefix: prefix)
+    }
+
+    deinit {
+        directory?.deallocate()
+        key.deallocate()
+    }
+
+    func damaged(_ transaction: TransactionHandle) -> StorageError {
+        StorageError(.damaged, call: "reading an index block", file: transaction.file)
+    }
+
+    // MARK: Reading
+
+    func isEmpty(in transaction: TransactionHandle) throws(StorageError) -> Bool {
+        let cursor = try transaction.cursor(table)
+        guard let first = try cursor.setRange(key.least()) else { return true }
+        return !IndexKey.hasPrefix(first.key, prefix)
+    }
+
+    /// Returns the first row with a value.
+    func find(
+        _ value: Value, in transaction: TransactionHandle
+    ) throws(StorageError) -> ObjectKey? {
+        guard let directory = try directory(transaction) else {
+            var found: ObjectKey?
+            try forEach(from: value, in: transaction) { block, start in
+                if block.compare(start, value) == 0 { found = ObjectKey(block.key(start)) }
+                return false
+            }
+            return found
+        }
+        guard directory.count > 0 else { return nil }
+        let index = directory.index(for: key.target(value), hint: hint)
+        hint = index
+        guard let block = directory.block(index) else { throw damaged(transaction) }
+        let position = block.lowerBound(value)
+        if position < block.count {
+            guard block.compare(position, value) == 0 else { return nil }
+            return ObjectKey(block.key(position))
+        }
+        guard index + 1 < directory.count else { return nil }
+        guard let next = directory.block(index + 1) else { throw damaged(transaction) }
+        guard next.compare(0, value) == 0 else { return nil }
+        return ObjectKey(next.key(0))
+    }
+
+    /// Calls `body` with the blocks until it returns false, beginning with the first entry whose value is at least
+    /// `value`.
+    func forEach(
+        from value: Value, in transaction: TransactionHandle,
+        _ body: (_ block: Value.Block, _ start: Int) throws(StorageError) -> Bool
+    ) throws(StorageError) {
+        if let directory = try directory(transaction) {
+            guard directory.count > 0 else { return }
+            var index = directory.index(for: key.target(value), hint: hint)
+            hint = index
+            guard let first = directory.block(index) else { throw damaged(transaction) }
+            let start = first.lowerBound(value)
+            if start < first.count, !(try body(first, start)) { return }
+            index += 1
+            while index < directory.count {
+                guard let block = directory.block(index) else { throw damaged(transaction) }
+                guard try body(block, 0) else { return }
+                index += 1
+            }
+            return
+        }
+        let cursor = try transaction.cursor(table)
+        var entry = try Self.seek(cursor, key.position(before: value), prefix).entry
+        var isFirst = true
+        while let found = entry, IndexKey.hasPrefix(found.key, prefix) {
+            guard let block = Value.Block(found.value) else { throw damaged(transaction) }
+            let start = isFirst ? block.lowerBound(value) : 0
+            isFirst = false
+            if start < block.count, !(try body(block, start)) { return }
+            entry = try cursor.next()
+        }
+    }
+
+    /// Moves to the last block that begins at or before a position, otherwise to the first block of the index.
+    ///
+    /// If there is no block, the returned entry is what follows the index in the table. `isBefore` is whether the
+    /// position is before all blocks.
+    static func seek(
+        _ cursor: borrowing Cursor, _ position: UnsafeRawBufferPointer, _ prefix: UInt32
+    ) throws(StorageError) -> (entry: Entry?, isBefore: Bool) {
+        let found = try cursor.setRange(position)
+        if let found, IndexKey.isEqual(found.key, position) { return (found, false) }
+        let before = found == nil ? try cursor.last() : try cursor.previous()
+        if let before, IndexKey.hasPrefix(before.key, prefix) { return (before, false) }
+        return (try cursor.setRange(position), true)
+    }
+
+    /// Calls `body` with the greatest entry, in the memory of the pages or of the call; nil if there is none.
+    func withGreatest(
+        in transaction: TransactionHandle, _ body: (IndexEntry<Value>?) -> Void
+    ) throws(StorageError) {
+        let cursor = try transaction.cursor(table)
+        var following = IndexKey.following(prefix)
+        let last = try withUnsafeBytes(of: &following) { bytes throws(StorageError) in
+            try cursor.setRange(bytes) == nil ? try cursor.last() : try cursor.previous()
+        }
+        guard let last, IndexKey.hasPrefix(last.key, prefix) else { return body(nil) }
+        guard let block = Value.Block(last.value) else { throw damaged(transaction) }
+        var scratch = GrowableBuffer<UInt8>()
+        defer { scratch.deallocate() }
+        let value = block.value(block.count - 1, &scratch)
+        body(IndexEntry(value: value, key: block.key(block.count - 1)))
+    }
+
+    // MARK: Changing
+
+    /// Invalidates all addresses of blocks; to be called before blocks of this or another index of the table change.
+    func invalidate() { pages.invalidate() }
+
+    func removeAll(in transaction: TransactionHandle) throws(StorageError) {
+        invalidate()
+        let cursor = try transaction.cursor(table)
+        var entry = try cursor.setRange(key.least())
+        while let found = entry, IndexKey.hasPrefix(found.key, prefix) {
+            try cursor.delete()
+            entry = try cursor.next()
+        }
+    }
+
+    // MARK: Directory
+
+    /// Returns the directory; creates one if enough lookups would use it, otherwise returns nil.
+    @inline(__always)
+    private func directory(
+        _ transaction: TransactionHandle
+    ) throws(StorageError) -> IndexDirectory<Value>? {
+        if generation == pages.generation, let directory { return directory }
+        return try considerDirectory(transaction)
+    }
+
+    @inline(never)
+    private func considerDirectory(
+        _ transaction: TransactionHandle
+    ) throws(StorageError) -> IndexDirectory<Value>? {
+        if generation != pages.generation { forgetDirectory() }
+        lookups += 1
+        guard lookups > Self.leastLookups else { return nil }
+        if threshold == 0 {
+            // Visiting a block takes about a tenth of the time to find one without the directory.
+            let entries = try transaction.statistics(table).entries
+            threshold = Swift.max(Self.leastLookups, entries / 10)
+        }
+        guard lookups > threshold else { return nil }
+        let cursor = try transaction.cursor(table)
+        var entry = try cursor.setRange(key.least())
+        var made = IndexDirectory<Value>()
+        do throws(StorageError) {
+            while let found = entry, IndexKey.hasPrefix(found.key, prefix) {
+                guard let bound = Value.BlockKey.bound(found.key) else {
+                    throw damaged(transaction)
+                }
+                made.append(bound, found.value)
+                entry = try cursor.next()
+            }
+        } catch {
+            made.deallocate()
+            throw error
+        }
+        directory = made
+        return made
+    }
+
+    private func forgetDirectory() {
+        directory?.deallocate()
+        directory = nil
+        generation = pages.generation
+        hint = 0
+        lookups = 0
+        threshold = 0
+    }
+}

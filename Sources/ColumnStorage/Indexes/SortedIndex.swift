@@ -1,0 +1,335 @@
+import LMDBStorage
+
+/// An index from values to rows, in the order of the values.
+///
+/// It is a multiset: an entry may occur several times. The stored entries are packed into sorted blocks in the table of
+/// their class. In a write, the index keeps the changes that are not stored yet in memory, all reads include them, and
+/// they are merged into the blocks once.
+///
+/// * The object is not thread-safe; it belongs to its snapshot.
+/// * ``IndexPages/invalidate()`` must be called if the passed transaction reads another version.
+/// * Call ``flush(in:)`` before the commit, or ``cancel()``; ``insert(_:_:in:)`` merges changes early to limit memory.
+/// * Every call throws `damaged` for invalid stored bytes, and the errors of LMDB.
+final class SortedIndex<Value: IndexedValue> {
+    typealias Entry = IndexEntry<Value>
+
+    private let blocks: IndexBlocks<Value>
+    private let memory: IndexMemory
+    /// The memory from which pending changes may be merged early.
+    private let pendingLimit: Int
+    /// The changes of the write that are not stored yet, in separate memory because they are large.
+    @exclusivity(unchecked) private var delta: UnsafeMutablePointer<IndexDelta<Value>>?
+    /// The values in the blocks, as long as a write knows all of them.
+    @exclusivity(unchecked) private var stored: ValueFilter<Value>?
+
+    /// Creates an index of a column, in the table with the index blocks of the class.
+    init(table: TableID, column: ColumnID, pages: IndexPages, pendingLimit: Int? = nil) {
+        blocks = IndexBlocks(table: table, column: column, pages: pages)
+        memory = pages.memory
+        self.pendingLimit = pendingLimit ?? Value.pendingLimits.least
+    }
+
+    deinit {
+        dropDelta()
+        stored?.deallocate()
+    }
+
+    /// Whether there are changes that are not stored yet.
+    var hasChanges: Bool {
+        guard let delta else { return false }
+        return !delta.pointee.isEmpty
+    }
+
+    // MARK: Reading
+
+    /// Returns whether the index is known to be empty: without stored entries and without pending changes.
+    func isEmpty(in transaction: TransactionHandle) throws(StorageError) -> Bool {
+        if hasChanges { return false }
+        return try blocks.isEmpty(in: transaction)
+    }
+
+    /// Returns the first row with a value; in a unique index, the only one.
+    @inline(__always)
+    func find(
+        _ value: Value, in transaction: TransactionHandle
+    ) throws(StorageError) -> ObjectKey? {
+        if let delta, !delta.pointee.isEmpty { return try findInWrite(value, delta, transaction) }
+        return try findStored(value, transaction)
+    }
+
+    private func findInWrite(
+        _ value: Value, _ delta: UnsafeMutablePointer<IndexDelta<Value>>,
+        _ transaction: TransactionHandle
+    ) throws(StorageError) -> ObjectKey? {
+        if delta.pointee.newestRecord(of: value) != 0 {
+            return try keys(equalTo: value, in: transaction).first
+        }
+        let tail = delta.pointee.tail
+        if let last = tail.last, last.value.compare(value) < 0 { return nil }
+        let index = delta.pointee.tailIndex(atOrAfter: value)
+        // Values less than the first one of the tail can only be stored; a value equal to it may also be.
+        if index == 0, let stored = try findStored(value, transaction) { return stored }
+        guard index < tail.count, tail[index].value.compare(value) == 0 else { return nil }
+        return ObjectKey(tail[index].key)
+    }
+
+    private func findStored(
+        _ value: Value, _ transaction: TransactionHandle
+    ) throws(StorageError) -> ObjectKey? {
+        if let stored, !stored.mayContain(value) { return nil }
+        return try blocks.find(value, in: transaction)
+    }
+
+    /// Returns all rows with a value, ascending and with the duplicates in the index.
+    func keys(
+        equalTo value: Value, in transaction: TransactionHandle
+    ) throws(StorageError) -> [ObjectKey] {
+        var result: [ObjectKey] = []
+        try blocks.forEach(from: value, in: transaction) { block, start in
+            guard block.compare(start, value) == 0 else { return false }
+            let end = block.endOfEqual(from: start)
+            for index in start..<end { result.append(ObjectKey(block.key(index))) }
+            return end == block.count
+        }
+        guard let delta, !delta.pointee.isEmpty else { return result }
+        var sums: [Int64: Int] = [:]
+        for key in result { sums[key.rawValue, default: 0] += 1 }
+        let tail = delta.pointee.tail
+        var index = delta.pointee.tailIndex(atOrAfter: value)
+        while index < tail.count, tail[index].value.compare(value) == 0 {
+            sums[tail[index].key, default: 0] += 1
+            index += 1
+        }
+        var record = delta.pointee.newestRecord(of: value)
+        while record != 0 {
+            let change = delta.pointee.log[Int(record) - 1]
+            sums[change.entry.key, default: 0] += Int(change.change)
+            record = change.previous
+        }
+        result.removeAll()
+        for (key, count) in sums.sorted(by: { $0.key < $1.key }) {
+            for _ in 0..<Swift.max(0, count) { result.append(ObjectKey(key)) }
+        }
+        return result
+    }
+
+    /// Calls `body` with the entries of values from `lower` on and below `upper` until it returns false.
+    ///
+    /// They are ordered by value, then by key. A nil `upper` means an open end. The bytes of a value are valid only
+    /// during the call.
+    func forEachEntry(
+        from lower: Value, below upper: Value?, in transaction: TransactionHandle,
+        _ body: (_ value: Value, _ key: ObjectKey) -> Bool
+    ) throws(StorageError) {
+        var scratch = GrowableBuffer<UInt8>()
+        defer { scratch.deallocate() }
+        guard let delta, !delta.pointee.isEmpty else {
+            try blocks.forEach(from: lower, in: transaction) { block, start in
+                let end = block.end(below: upper)
+                var index = start
+                while index < end {
+                    let value = block.value(index, &scratch)
+                    if !body(value, ObjectKey(block.key(index))) { return false }
+                    index &+= 1
+                }
+                return end == block.count
+            }
+            return
+        }
+        func isBelowUpper(_ value: Value) -> Bool { upper.map { value.compare($0) < 0 } ?? true }
+        func give(_ entry: Entry) -> Bool {
+            isBelowUpper(entry.value) && body(entry.value, ObjectKey(entry.key))
+        }
+        var merge = IndexMerge(delta.pointee.sortedSums()) { $0.value.compare(lower) < 0 }
+        let tail = delta.pointee.tail
+        var continues = true
+        try blocks.forEach(from: lower, in: transaction) { block, start in
+            let end = block.end(below: upper)
+            var index = start
+            while continues, index < end {
+                let value = block.value(index, &scratch)
+                continues = merge.pass(Entry(value: value, key: block.key(index)), give)
+                index += 1
+            }
+            return continues && end == block.count
+        }
+        var index = tail.isEmpty ? 0 : delta.pointee.tailIndex(atOrAfter: lower)
+        while continues, index < tail.count, isBelowUpper(tail[index].value) {
+            continues = merge.pass(tail[index], give)
+            index += 1
+        }
+        if continues { merge.finish(give) }
+    }
+
+    /// Calls `body` with the rows in a range of values until it returns false, in the order of the index.
+    ///
+    /// The values themselves are not read.
+    func forEachKey(
+        from lower: Value, below upper: Value?, in transaction: TransactionHandle,
+        _ body: (ObjectKey) -> Bool
+    ) throws(StorageError) {
+        if hasChanges {
+            return try forEachEntry(from: lower, below: upper, in: transaction) { body($1) }
+        }
+        try blocks.forEach(from: lower, in: transaction) { block, start in
+            let end = block.end(below: upper)
+            var index = start
+            while index < end {
+                if !body(ObjectKey(block.key(index))) { return false }
+                index &+= 1
+            }
+            return end == block.count
+        }
+    }
+
+    /// Returns the number of entries in a range of values; reads two blocks, and the headers of the blocks between
+    /// them.
+    ///
+    /// The function may stop counting above `most`.
+    func count(
+        from lower: Value, below upper: Value?, atMost most: Int,
+        in transaction: TransactionHandle
+    ) throws(StorageError) -> Int {
+        var total = 0
+        try blocks.forEach(from: lower, in: transaction) { block, start in
+            let end = block.end(below: upper)
+            total += Swift.max(0, end - start)
+            return end == block.count && total <= most
+        }
+        guard let delta, !delta.pointee.isEmpty else { return total }
+        for record in delta.pointee.sortedSums()
+        where record.entry.value.compare(lower) >= 0
+            && upper.map({ record.entry.value.compare($0) < 0 }) ?? true
+        {
+            total += Int(record.change)
+        }
+        let end =
+            upper.map { delta.pointee.tailIndex(atOrAfter: $0) } ?? delta.pointee.tail.count
+        return total + end - delta.pointee.tailIndex(atOrAfter: lower)
+    }
+
+    // MARK: Changing
+
+    /// Adds an entry.
+    ///
+    /// Takes a constant-time append in memory; ascending values are fastest.
+    @inline(__always)
+    func insert(
+        _ value: Value, _ key: ObjectKey, in transaction: TransactionHandle
+    ) throws(StorageError) {
+        let delta = delta ?? makeDelta()
+        if delta.pointee.wantsTail { try startTail(delta, transaction) }
+        delta.pointee.insert(value, key.rawValue)
+        if delta.pointee.size >= delta.pointee.nextCheck { try flushIfLarge(delta, transaction) }
+    }
+
+    /// Removes one entry, which must exist.
+    ///
+    /// Takes a constant-time append in memory.
+    @inline(__always)
+    func remove(
+        _ value: Value, _ key: ObjectKey, in transaction: TransactionHandle
+    ) throws(StorageError) {
+        let delta = delta ?? makeDelta()
+        delta.pointee.remove(value, key.rawValue)
+        if delta.pointee.size >= delta.pointee.nextCheck { try flushIfLarge(delta, transaction) }
+    }
+
+    /// Removes all stored and pending entries.
+    func removeAll(in transaction: TransactionHandle) throws(StorageError) {
+        cancel()
+        try blocks.removeAll(in: transaction)
+    }
+
+    /// Discards all changes since the last ``flush(in:)``.
+    func cancel() {
+        dropDelta()
+        stored?.deallocate()
+        stored = nil
+    }
+
+    /// Merges all changes into the stored blocks; each block is rewritten at most once.
+    func flush(in transaction: TransactionHandle) throws(StorageError) {
+        if let delta, !delta.pointee.isEmpty {
+            try merge(delta.pointee.takeSums(), delta.pointee.tail, transaction)
+        }
+        cancel()
+    }
+
+    @inline(never)
+    private func makeDelta() -> UnsafeMutablePointer<IndexDelta<Value>> {
+        let made = UnsafeMutablePointer<IndexDelta<Value>>.allocate(capacity: 1)
+        made.initialize(to: IndexDelta(nextCheck: Swift.min(pendingLimit, IndexMemory.firstCheck)))
+        delta = made
+        return made
+    }
+
+    private func dropDelta() {
+        guard let delta else { return }
+        self.delta = nil
+        memory.release(delta.pointee.granted)
+        delta.pointee.deallocate()
+        delta.deinitialize(count: 1)
+        delta.deallocate()
+    }
+
+    @inline(never)
+    private func startTail(
+        _ delta: UnsafeMutablePointer<IndexDelta<Value>>, _ transaction: TransactionHandle
+    ) throws(StorageError) {
+        try blocks.withGreatest(in: transaction) { delta.pointee.useTail(above: $0) }
+    }
+
+    /// Merges the changes if they take too much memory, otherwise sets the size of the next check.
+    @inline(never)
+    private func flushIfLarge(
+        _ delta: UnsafeMutablePointer<IndexDelta<Value>>, _ transaction: TransactionHandle
+    ) throws(StorageError) {
+        let size = delta.pointee.size
+        let isTail = delta.pointee.isTail
+        // With the copy of a buffer that grows.
+        guard memory.grants(size * 2, replacing: delta.pointee.granted) else {
+            return try isTail ? flush(in: transaction) : flushEarly(delta, transaction)
+        }
+        delta.pointee.granted = size * 2
+        let ascending = Swift.min(Value.pendingLimits.ascending, pendingLimit)
+        let next: Int
+        if size < ascending {
+            next = ascending
+        } else if isTail {
+            return try flush(in: transaction)
+        } else if size < pendingLimit {
+            next = pendingLimit
+        } else {
+            let quarter = try transaction.statistics(blocks.table).pages << 10
+            next = Swift.max(pendingLimit, Swift.min(quarter, Value.pendingLimits.greatest))
+            if size >= next { return try flushEarly(delta, transaction) }
+        }
+        delta.pointee.nextCheck = memory.isLimited ? Swift.min(next, size + IndexMemory.step) : next
+    }
+
+    /// Merges the changes of a write that has more to come.
+    private func flushEarly(
+        _ delta: UnsafeMutablePointer<IndexDelta<Value>>, _ transaction: TransactionHandle
+    ) throws(StorageError) {
+        if stored == nil, try blocks.isEmpty(in: transaction) { stored = ValueFilter() }
+        if stored?.isFull == true {
+            stored?.deallocate()
+            stored = nil
+        }
+        let sums = delta.pointee.takeSums()
+        let tail = delta.pointee.tail
+        stored?.add(sums, tail)
+        try merge(sums, tail, transaction)
+        dropDelta()
+    }
+
+    private func merge(
+        _ sums: UnsafeBufferPointer<IndexChange<Value>>, _ tail: GrowableBuffer<Entry>,
+        _ transaction: TransactionHandle
+    ) throws(StorageError) {
+        var writer = IndexBlockWriter(blocks, transaction)
+        defer { writer.deallocate() }
+        try writer.merge(sums, UnsafeBufferPointer(tail.elements))
+    }
+}
