@@ -3,6 +3,8 @@ final class LeafPool {
     @exclusivity(unchecked) private var free: SortedMap<Int, [UnsafeMutableRawPointer]> =
         SortedMap()
     private static let keep = 64
+    /// The size of the leaves in use, in bytes.
+    @exclusivity(unchecked) private(set) var usedSize = 0
 
     deinit {
         for blocks in free.values { for block in blocks { block.deallocate() } }
@@ -12,13 +14,16 @@ final class LeafPool {
     ///
     /// The content of the leaf is undefined.
     func take(width: Int) -> UnpackedLeaf {
+        usedSize += Self.size(width)
         let block =
             free[width, default: []].popLast()
             ?? .allocate(byteCount: Self.size(width), alignment: 16)
         return UnpackedLeaf(address: block + UnpackedLeaf.notes)
     }
 
-    func give(_ leaf: UnpackedLeaf, width: Int) {
+    /// Releases a leaf.
+    func release(_ leaf: UnpackedLeaf, width: Int) {
+        usedSize -= Self.size(width)
         let block = leaf.address - UnpackedLeaf.notes
         if free[width, default: []].count < Self.keep {
             free[width, default: []].append(block)

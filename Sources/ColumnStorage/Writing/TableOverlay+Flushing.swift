@@ -107,9 +107,7 @@ extension TableOverlay {
         if recent[key.slot]?.cluster == key.cluster { recent[key.slot] = nil }
         reader.forget(key.slot, key.cluster)
         if keepsTail(key.cluster) { return }
-        let width = width(of: key.slot)
-        session.heapSize -= LeafPool.size(width)
-        session.pool.give(leaf, width: width)
+        session.pool.release(leaf, width: width(of: key.slot))
     }
 
     private func dropCluster(_ cluster: Int) throws(StorageError) {

@@ -125,7 +125,6 @@ final class TableOverlay {
             let width = width(of: slot)
             let source = reader.leaf(slot, cluster)
             leaf = session.pool.take(width: width)
-            session.heapSize += LeafPool.size(width)
             if slot == 0 {
                 let bits = source.loadUnaligned(as: ClusterBits.self)
                 leaf.presence = bits
@@ -187,7 +186,7 @@ final class TableOverlay {
         for (key, leaf) in leaves {
             let key = LeafKey(rawValue: key)
             if !keepsTail(key.cluster) {
-                session.pool.give(leaf, width: width(of: key.slot))
+                session.pool.release(leaf, width: width(of: key.slot))
             }
         }
         // Memory that one large write needed is not kept permanently.

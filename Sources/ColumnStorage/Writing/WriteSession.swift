@@ -21,8 +21,6 @@ package final class WriteSession {
     private let deltaBuffer: DeltaBufferStorage
     /// A counter that is incremented when unpacked leaves are flushed, which invalidates earlier addresses.
     let generation: UnsafeMutablePointer<Int>
-    /// The size of the unpacked leaves in bytes.
-    @exclusivity(unchecked) var heapSize = 0
     /// Whether leaves are kept unpacked even if they take too much memory.
     @exclusivity(unchecked) private var keepsLeaves = false
     @exclusivity(unchecked) private(set) var failure: StorageError?
@@ -193,16 +191,20 @@ package final class WriteSession {
 
     /// Flushes all leaves if they take too much memory; called before another leaf is created.
     func makeSpace() {
-        guard heapSize + arena.size > grantedSize, failure == nil, !isEnding, !keepsLeaves
-        else { return }
-        flushIfNeeded(heapSize + arena.size + tailTextSize)
+        guard unpackedSize > grantedSize, failure == nil, !isEnding, !keepsLeaves else { return }
+        flushIfNeeded(unpackedSize + tailTextSize)
     }
 
     /// Flushes leaves before large text is stored, which may belong to the newest cluster of a table.
     func makeSpaceForText() {
-        let size = heapSize + arena.size + tailTextSize
+        let size = unpackedSize + tailTextSize
         guard size > grantedSize, failure == nil, !isEnding, !keepsLeaves else { return }
         flushIfNeeded(size)
+    }
+
+    /// The size of the unpacked leaves and their text in bytes.
+    private var unpackedSize: Int {
+        @inline(__always) get { pool.usedSize + arena.size }
     }
 
     private var tailTextSize: Int { overlays.values.reduce(0) { $0 + $1.tailTextSize } }
@@ -219,8 +221,8 @@ package final class WriteSession {
             arena.reset()
         } catch { fail(error) }
         if charge.isLimited {
-            charge.record(heapSize + arena.size)
-            grantedSize = heapSize + arena.size
+            charge.record(unpackedSize)
+            grantedSize = unpackedSize
         }
     }
 
