@@ -258,7 +258,7 @@ package final class Snapshot {
             throw error
         }
         let shards = session.touchedShards()
-        for overlay in session.overlays.values { overlay.settleTail() }
+        for overlay in session.overlays.values { overlay.didCommit() }
         session.end()
         source.write = nil
         let left = keepingLeft ? Snapshot(leaving: old, of: source, before, spares) : nil

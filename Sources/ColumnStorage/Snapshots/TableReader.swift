@@ -23,11 +23,11 @@ package final class TableReader {
     /// The changes of the open write to this table.
     @exclusivity(unchecked) var overlay: TableOverlay?
     /// The newest cluster with the rows of the tail, once it was used.
-    @exclusivity(unchecked) var tail: TailLeaves?
+    @exclusivity(unchecked) private(set) var tail: TailLeaves?
     /// The bound of keys of the version for reads; a write of this snapshot may have a higher bound.
-    @exclusivity(unchecked) var tailBound: Int64 = 0
-    @exclusivity(unchecked) var hasTailRows = false
-    @exclusivity(unchecked) var tailStamp: UInt64 = 0
+    @exclusivity(unchecked) private(set) var tailBound: Int64 = 0
+    @exclusivity(unchecked) private(set) var hasTailRows = false
+    @exclusivity(unchecked) private(set) var tailStamp: UInt64 = 0
     /// The memory that the next write of this table can reuse.
     @exclusivity(unchecked) var spareOverlay: TableOverlay?
     /// The indexes by column; nil for columns without one.
@@ -129,6 +129,60 @@ package final class TableReader {
         state.pointee.count = 0
         state.pointee.clusterCount = 0
     }
+
+    // MARK: The newest cluster
+
+    /// The newest cluster of the version for reads, to which the next row is added.
+    var tailCluster: Int { Int(tailBound) / Cluster.rows }
+
+    func tailLeaves() -> TailLeaves {
+        if let tail { return tail }
+        let made = TailLeaves(self, cluster: tailCluster)
+        tail = made
+        return made
+    }
+
+    /// Drops the unpacked newest cluster and its addresses.
+    func dropTail() {
+        guard let dropped = tail else { return }
+        tail = nil
+        guard dropped.cluster < state.pointee.capacity else { return }
+        for slot in 0...state.pointee.columnCount { forget(slot, dropped.cluster) }
+    }
+
+    /// Drops the newest cluster after a write has packed all of its rows into leaves.
+    func didPackTail() {
+        hasTailRows = false
+        dropTail()
+    }
+
+    /// Follows the write that has committed this head; its unpacked leaves belong to the new version if `keepsLeaves`.
+    func didCommit(_ head: TableHead, keepsLeaves: Bool) {
+        if let tail {
+            let isSame = tail.cluster == Int(head.keyBound) / Cluster.rows
+            if !isSame || !keepsLeaves || tail.arena.size > 1 << 20 { dropTail() }
+        }
+        followTail(head)
+    }
+
+    /// Follows a head that was read, and drops the unpacked newest cluster unless it only has more rows.
+    private func setTail(_ head: TableHead) {
+        if let tail,
+            !head.hasTailRows || head.tailStamp != tailStamp
+                || tail.cluster != Int(head.keyBound) / Cluster.rows
+        {
+            dropTail()
+        }
+        followTail(head)
+    }
+
+    private func followTail(_ head: TableHead) {
+        tailBound = head.keyBound
+        hasTailRows = head.hasTailRows
+        tailStamp = head.tailStamp
+    }
+
+    // MARK: Leaves
 
     /// Returns the leaf of a slot, from the directory or the file.
     ///

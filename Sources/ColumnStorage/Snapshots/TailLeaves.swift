@@ -41,7 +41,7 @@ final class TailLeaves {
     }
 
     /// Records that a write has set the rows below `bound` in all existing leaves.
-    func settle(_ bound: Int64) {
+    func didSetRows(below bound: Int64) {
         for slot in slots.indices { slots[slot]?.bound = bound }
     }
 
@@ -102,38 +102,5 @@ final class TailLeaves {
         } else if isRow {
             layout.read(slot - 1, node, into: leaf, row, arena)
         }
-    }
-}
-
-extension TableReader {
-    /// The newest cluster of the version for reads, to which the next row is added.
-    var tailCluster: Int { Int(tailBound) / Cluster.rows }
-
-    func tailLeaves() -> TailLeaves {
-        if let tail { return tail }
-        let made = TailLeaves(self, cluster: tailCluster)
-        tail = made
-        return made
-    }
-
-    /// Drops the unpacked newest cluster and its addresses.
-    func dropTail() {
-        guard let dropped = tail else { return }
-        tail = nil
-        guard dropped.cluster < state.pointee.capacity else { return }
-        for slot in 0...state.pointee.columnCount { forget(slot, dropped.cluster) }
-    }
-
-    /// Adopts the data of a head about the tail.
-    func setTail(_ head: TableHead) {
-        if let tail,
-            !head.hasTailRows || head.tailStamp != tailStamp
-                || tail.cluster != Int(head.keyBound) / Cluster.rows
-        {
-            dropTail()
-        }
-        tailBound = head.keyBound
-        hasTailRows = head.hasTailRows
-        tailStamp = head.tailStamp
     }
 }

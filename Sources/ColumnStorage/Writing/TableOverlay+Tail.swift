@@ -70,7 +70,7 @@ extension TableOverlay {
         }
         tailRows = (isAppended ? headBefore.tailStamp : session.transaction.handle.version, bound)
         if isKept {
-            reader.tailLeaves().settle(bound)
+            reader.tailLeaves().didSetRows(below: bound)
             keptTail = true
         }
     }
@@ -132,8 +132,7 @@ extension TableOverlay {
             if leaves[key.rawValue] != nil { try flush(key) }
         }
         isTailPacked = true
-        reader.hasTailRows = false
-        reader.dropTail()
+        reader.didPackTail()
         if hadRows { try session.removeTail(TableHead.key(id, 0)..<TableHead.key(id)) }
     }
 

@@ -198,16 +198,10 @@ final class TableOverlay {
         for slot in recent.indices { recent[slot] = nil }
     }
 
-    /// Assigns the reader's leaves of the newest cluster to the new version after a commit, or drops them.
-    func settleTail() {
+    /// Moves the reader's newest cluster to the new version after a commit.
+    func didCommit() {
         guard let head = headAfter else { return }
-        if let tail = reader.tail {
-            let isOther = tail.cluster != Int(head.keyBound) / Cluster.rows
-            if isOther || usesTail && !keptTail || tail.arena.size > 1 << 20 { reader.dropTail() }
-        }
-        reader.tailBound = head.keyBound
-        reader.hasTailRows = head.hasTailRows
-        reader.tailStamp = head.tailStamp
+        reader.didCommit(head, keepsLeaves: !usesTail || keptTail)
     }
 
     /// Adds the unpacked leaves to the directory again after it was invalidated.
