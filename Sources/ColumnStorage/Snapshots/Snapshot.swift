@@ -29,8 +29,7 @@ package final class Snapshot {
     init(
         _ file: ColumnFile, _ reader: ReadTransaction, _ definitions: [TableID: TableDefinition]
     ) {
-        source = SnapshotSource(file, reader)
-        source.definitions = definitions
+        source = SnapshotSource(file, reader, definitions: definitions)
         isFrozen = true
         spares = nil
     }
@@ -46,8 +45,7 @@ package final class Snapshot {
         } else {
             source = SnapshotSource(live.file, reader)
         }
-        source.takeOver(reader, from: live)
-        source.definitions = definitions
+        source.takeOver(reader, from: live, definitions: definitions)
         isFrozen = true
         self.spares = spares
     }
@@ -78,11 +76,11 @@ package final class Snapshot {
     /// Tables that are not named do not change.
     package func configure(_ definitions: [TableDefinition]) {
         for definition in definitions {
-            source.definitions[definition.id] = definition
+            source.define(definition)
             tables[definition.id]?.configure(definition)
         }
         // A write that has just begun on a newer version uses the table definitions of that version.
-        if let write, !write.isSchemaChanged { write.definitionsBefore = source.definitions }
+        write?.didReadDefinitions(source.definitions)
     }
 
     /// Returns the definition of a table, if this snapshot knows it.
@@ -282,7 +280,7 @@ package final class Snapshot {
         let touched = session.overlays.values.map(\.reader)
         session.end()
         session.transaction.abort()
-        source.definitions = session.definitionsBefore
+        source.restore(session.definitionsBefore)
         source.forgetPages()
         for reader in touched {
             reader.dropTail()

@@ -19,7 +19,7 @@ package final class SnapshotSource {
     @exclusivity(unchecked) private var uncountedReader: Unmanaged<ReadTransaction>?
     @exclusivity(unchecked) private var uncountedWrite: Unmanaged<WriteTransaction>?
     /// The definitions of the tables.
-    @exclusivity(unchecked) var definitions: [TableID: TableDefinition] = [:]
+    @exclusivity(unchecked) private(set) var definitions: [TableID: TableDefinition]
     /// The first damage that a read has found in the file.
     @exclusivity(unchecked) var damage: StorageError?
     @exclusivity(unchecked) private var madeListPages: ListPages?
@@ -32,13 +32,23 @@ package final class SnapshotSource {
     /// The buffers of this snapshot's writes, kept between them.
     private(set) lazy var workspace = WriteWorkspace()
 
-    init(_ file: ColumnFile, _ reader: ReadTransaction) {
+    init(
+        _ file: ColumnFile, _ reader: ReadTransaction,
+        definitions: [TableID: TableDefinition] = [:]
+    ) {
         self.file = file
+        self.definitions = definitions
         self.reader = reader
         uncountedReader = .passUnretained(reader)
     }
 
     var version: UInt64 { reader?.version ?? 0 }
+
+    /// Changes the definition of one table.
+    func define(_ table: TableDefinition) { definitions[table.id] = table }
+
+    /// Restores the definitions after a write was rolled back.
+    func restore(_ definitions: [TableID: TableDefinition]) { self.definitions = definitions }
 
     /// The transaction for reads of indexes and lists: that of the open write, or of the version.
     var handle: TransactionHandle? {
@@ -98,8 +108,12 @@ package final class SnapshotSource {
     }
 
     /// Takes over a version that another source is about to leave, initially or after ``close()``.
-    func takeOver(_ left: ReadTransaction, from other: SnapshotSource) {
+    func takeOver(
+        _ left: ReadTransaction, from other: SnapshotSource,
+        definitions: [TableID: TableDefinition]
+    ) {
         damage = nil
+        self.definitions = definitions
         move(to: left)
         // The nodes are in pages of the version, which remain valid while the version is pinned.
         knownRecent = other.knownRecent

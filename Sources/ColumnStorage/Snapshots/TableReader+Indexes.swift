@@ -221,6 +221,16 @@ extension TableReader {
         return bytes(column, key, place)
     }
 
+    /// Returns the value of a row in the index of integers; nil for a null, and for another kind of column.
+    func indexedInt(_ column: ColumnDefinition, _ key: ObjectKey) -> Int64? {
+        switch column.kind {
+        case .int: int(column.id, key)
+        case .bool: bool(column.id, key).map { $0 ? 1 : 0 }
+        case .link: link(column.id, key)?.rawValue
+        default: nil
+        }
+    }
+
     func intIndex(_ column: ColumnID) -> IntIndex? {
         intIndexes.indices.contains(column.rawValue) ? intIndexes[column.rawValue] : nil
     }

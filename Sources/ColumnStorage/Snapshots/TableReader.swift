@@ -21,7 +21,7 @@ package final class TableReader {
     package let source: SnapshotSource
     let leaves: Table
     /// The changes of the open write to this table.
-    @exclusivity(unchecked) var overlay: TableOverlay?
+    @exclusivity(unchecked) private(set) var overlay: TableOverlay?
     /// The newest cluster with the rows of the tail, once it was used.
     @exclusivity(unchecked) private(set) var tail: TailLeaves?
     /// The bound of keys of the version for reads; a write of this snapshot may have a higher bound.
@@ -29,7 +29,7 @@ package final class TableReader {
     @exclusivity(unchecked) private(set) var hasTailRows = false
     @exclusivity(unchecked) private(set) var tailStamp: UInt64 = 0
     /// The memory that the next write of this table can reuse.
-    @exclusivity(unchecked) var spareOverlay: TableOverlay?
+    @exclusivity(unchecked) private var spareOverlay: TableOverlay?
     /// The indexes by column; nil for columns without one.
     @exclusivity(unchecked) var intIndexes: [IntIndex?] = []
     @exclusivity(unchecked) var lists: [ListColumn?] = []
@@ -128,6 +128,32 @@ package final class TableReader {
         state.pointee.keyBound = 0
         state.pointee.count = 0
         state.pointee.clusterCount = 0
+    }
+
+    // MARK: Writing
+
+    /// Begins the changes of a write, which all reads of this table include until ``endWrite()``.
+    func beginWrite(_ session: WriteSession) -> TableOverlay {
+        let begun: TableOverlay
+        if let spareOverlay {
+            begun = spareOverlay
+            begun.begin(session)
+        } else {
+            begun = TableOverlay(self, session)
+        }
+        overlay = begun
+        return begun
+    }
+
+    /// Releases the memory of the changes, which were committed or are rolled back.
+    func endWrite() {
+        overlay?.discard()
+        spareOverlay = overlay
+        for index in intIndexes { index?.cancel() }
+        for index in bytesIndexes { index?.cancel() }
+        for index in rowIndexes { index.cancel() }
+        for list in lists { list?.cancel() }
+        overlay = nil
     }
 
     // MARK: The newest cluster

@@ -49,17 +49,17 @@ extension TableVerifier {
         let index = intIndex(column.id)
         var expected = EntrySum()
         try forEachRow { key throws(StorageError) in
-            if let value = indexed(column, key) {
+            if let value = reader.indexedInt(column, key) {
                 expected.add(UInt64(bitPattern: value), key.rawValue)
             }
         }
         try look(column.id, "the index") { () throws(StorageError) in
             let stored = try verifyEntries(index, column) { value, key in
-                reader.isPresent(key) && indexed(column, key) == value
+                reader.isPresent(key) && reader.indexedInt(column, key) == value
             }
             guard stored != expected else { return }
             try forEachRow { key throws(StorageError) in
-                guard let value = indexed(column, key) else { return }
+                guard let value = reader.indexedInt(column, key) else { return }
                 if try !index.keys(equalTo: value, in: transaction).contains(key) {
                     fault("its value \(value) is missing in the index", column.id, key)
                 }
@@ -92,15 +92,6 @@ extension TableVerifier {
             return !faults.isFull
         }
         return stored
-    }
-
-    private func indexed(_ column: ColumnDefinition, _ key: ObjectKey) -> Int64? {
-        switch column.kind {
-        case .int: reader.int(column.id, key)
-        case .bool: reader.bool(column.id, key).map { $0 ? 1 : 0 }
-        case .link: reader.link(column.id, key)?.rawValue
-        default: nil
-        }
     }
 
     /// Verifies the index of links inside mixed values.

@@ -25,13 +25,13 @@ final class PreviousVersion {
     func table(_ overlay: TableOverlay) -> TableReader {
         let definition = overlay.reader.definition
         guard let known = tables[overlay.id] else {
-            source.definitions[overlay.id] = definition
+            source.define(definition)
             let made = TableReader(overlay.id, source)
             tables[overlay.id] = made
             return made
         }
         if known.definition != definition {
-            source.definitions[overlay.id] = definition
+            source.define(definition)
             known.configure(definition)
         }
         known.state.pointee.advanceEpoch()

@@ -85,7 +85,7 @@ struct RowRemoval {
         for (column, index) in indexed {
             let wasPresent = overlay.unpackedLeaf(0, cluster).isMarked(row)
             guard wasPresent || overlay.hadValue(column.id.rawValue + 1, cluster, row),
-                let value = session.indexed(reader, column, key)
+                let value = reader.indexedInt(column, key)
             else { continue }
             try index.remove(value, key, in: session.transaction.handle)
         }

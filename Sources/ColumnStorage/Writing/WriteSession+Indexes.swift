@@ -56,16 +56,6 @@ extension WriteSession {
         return found
     }
 
-    /// Returns the value of a row in the index of integers.
-    func indexed(_ reader: TableReader, _ column: ColumnDefinition, _ key: ObjectKey) -> Int64? {
-        switch column.kind {
-        case .int: reader.int(column.id, key)
-        case .bool: reader.bool(column.id, key).map { $0 ? 1 : 0 }
-        case .link: reader.link(column.id, key)?.rawValue
-        default: nil
-        }
-    }
-
     /// Builds the index of a column for existing rows.
     func build(_ reader: TableReader, _ column: ColumnDefinition) throws(StorageError) {
         if let index = reader.intIndex(column.id), column.kind == .int || column.kind == .bool {
@@ -76,7 +66,7 @@ extension WriteSession {
                 let base = Int64(cluster * Cluster.rows)
                 try rows.forEachRow { row throws(StorageError) in
                     let key = ObjectKey(base + Int64(row))
-                    if let value = indexed(reader, column, key) {
+                    if let value = reader.indexedInt(column, key) {
                         try index.insert(value, key, in: transaction.handle)
                     }
                 }

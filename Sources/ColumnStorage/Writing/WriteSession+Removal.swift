@@ -46,7 +46,7 @@ extension WriteSession {
             reader.leaves, from: LeafKey(table, cluster: 0, slot: 0).rawValue,
             through: UInt64(table.rawValue) << 48 | (1 << 48 - 1))
         try removeTail(TableHead.key(table, 0)..<TableHead.key(table) + 1)
-        snapshot.source.definitions[table] = empty
+        snapshot.source.define(empty)
         reader.configure(empty)
     }
 

@@ -40,7 +40,7 @@ package final class WriteSession {
     /// Whether early flushes are disabled because the write is ending.
     @exclusivity(unchecked) private var isEnding = false
     /// The definitions of the tables before the write changed them.
-    @exclusivity(unchecked) var definitionsBefore: [TableID: TableDefinition]
+    @exclusivity(unchecked) private(set) var definitionsBefore: [TableID: TableDefinition]
     /// Copies of leaves that the write has flushed, for readers.
     let copies: LeafCopies
 
@@ -72,6 +72,11 @@ package final class WriteSession {
         definitionsBefore = snapshot.source.definitions
     }
 
+    /// Receives the definitions of the version on which the write began, if they were read after it began.
+    func didReadDefinitions(_ definitions: [TableID: TableDefinition]) {
+        if !isSchemaChanged { definitionsBefore = definitions }
+    }
+
     // MARK: Tables
 
     @inline(__always)
@@ -86,15 +91,7 @@ package final class WriteSession {
             recent = known
             return known
         }
-        let reader = snapshot.table(table)
-        let overlay: TableOverlay
-        if let spare = reader.spareOverlay {
-            overlay = spare
-            overlay.begin(self)
-        } else {
-            overlay = TableOverlay(reader, self)
-        }
-        reader.overlay = overlay
+        let overlay = snapshot.table(table).beginWrite(self)
         overlays[table] = overlay
         recent = overlay
         return overlay
@@ -116,7 +113,7 @@ package final class WriteSession {
         try overlay.packTail()
         try clearDropped(overlay, before, table)
         try clearRowIndexes(overlay.reader, table)
-        snapshot.source.definitions[table.id] = table
+        snapshot.source.define(table)
         overlay.reader.configure(table)
         overlay.columnsChanged()
         for column in table.columns where column.index != .none && !column.isDropped {
@@ -343,15 +340,7 @@ package final class WriteSession {
     /// Releases all memory at the end of the session.
     func end() {
         recent = nil
-        for overlay in overlays.values {
-            overlay.discard()
-            overlay.reader.spareOverlay = overlay
-            for index in overlay.reader.intIndexes { index?.cancel() }
-            for index in overlay.reader.bytesIndexes { index?.cancel() }
-            for index in overlay.reader.rowIndexes { index.cancel() }
-            for list in overlay.reader.lists { list?.cancel() }
-            overlay.reader.overlay = nil
-        }
+        for overlay in overlays.values { overlay.reader.endWrite() }
         overlays.removeAll()
         copies.removeAll()
         arena.reset()
