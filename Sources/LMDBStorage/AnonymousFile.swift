@@ -50,7 +50,7 @@ package struct AnonymousFile: ~Copyable {
         return Handle(descriptor: file, folder: folder)
     }
 
-    /// Creates a folder in the first place where `body` can use it.
+    /// Creates a folder in the first location where `body` can use it.
     private static func withFolder<Result>(
         named name: String, _ body: (WorkFolder) -> Result?
     ) throws(StorageError) -> (WorkFolder, Result) {

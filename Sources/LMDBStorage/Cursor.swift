@@ -147,11 +147,11 @@ package struct Cursor: ~Copyable {
         var wrappedKey = MDB_val(key)
         try admitChange(wrappedKey)
         try prepare(for: key.count + value.count + ValueSeal.size)
-        var place = MDB_val(mv_size: value.count + ValueSeal.size, mv_data: nil)
+        var space = MDB_val(mv_size: value.count + ValueSeal.size, mv_data: nil)
         let flags = UInt32(MDB_RESERVE | (append ? MDB_APPEND : 0))
         try check(
-            mdb_cursor_put(pointer, &wrappedKey, &place, flags), "mdb_cursor_put", environment)
-        let stored = fill(place, value, ValueSeal.hash(key: key))
+            mdb_cursor_put(pointer, &wrappedKey, &space, flags), "mdb_cursor_put", environment)
+        let stored = fill(space, value, ValueSeal.hash(key: key))
         record { $0.put(table, key, stored) }
     }
 
@@ -170,14 +170,14 @@ package struct Cursor: ~Copyable {
             if let failure { throw failure }
         }
         try prepare(for: 8 + value.count + ValueSeal.size)
-        var place = MDB_val(mv_size: value.count + ValueSeal.size, mv_data: nil)
+        var space = MDB_val(mv_size: value.count + ValueSeal.size, mv_data: nil)
         let code = withUnsafeMutablePointer(to: &key) { pointer in
             var wrappedKey = MDB_val(mv_size: 8, mv_data: pointer)
             let flags = UInt32(MDB_RESERVE | (append ? MDB_APPEND : 0))
-            return mdb_cursor_put(self.pointer, &wrappedKey, &place, flags)
+            return mdb_cursor_put(self.pointer, &wrappedKey, &space, flags)
         }
         try check(code, "mdb_cursor_put", environment)
-        let stored = fill(place, value, key)
+        let stored = fill(space, value, key)
         record { recorder in
             withUnsafeBytes(of: key) { recorder.put(table, $0, stored) }
         }
@@ -186,9 +186,9 @@ package struct Cursor: ~Copyable {
     /// Writes a value and its checksum into the space that LMDB has allocated for both.
     @inline(__always)
     private func fill(
-        _ place: MDB_val, _ value: UnsafeRawBufferPointer, _ key: UInt64
+        _ space: MDB_val, _ value: UnsafeRawBufferPointer, _ key: UInt64
     ) -> UnsafeRawBufferPointer {
-        let stored = UnsafeMutableRawBufferPointer(start: place.mv_data, count: place.mv_size)
+        let stored = UnsafeMutableRawBufferPointer(start: space.mv_data, count: space.mv_size)
         stored.copyMemory(from: value)
         ValueSeal.write(
             to: stored, key, environment._withUnsafeGuaranteedRef { $0.seals.seed(table) })

@@ -230,7 +230,7 @@ final class DiskReservation: @unchecked Sendable {
     /// Returns whether a file can be written through a map of a size; `isShared` is true if other processes may have it
     /// open.
     ///
-    /// Returns false if the file system writes changed blocks to other places, if the system limits the sizes of files,
+    /// Returns false if the file system writes changed blocks to other addresses, if the system limits the sizes of files,
     /// and if other processes may have maps of another size.
     static func isSupported(_ path: String, mapSize: Int, isShared: Bool) -> Bool {
         guard shim_knows_transactions() != 0, Platform.largestFile == nil else { return false }

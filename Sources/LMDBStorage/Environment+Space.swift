@@ -57,8 +57,8 @@ extension Environment {
         while let found = entry {
             if found.value.count >= 8 {
                 let count = Int(clamping: found.value.loadUnaligned(as: UInt64.self))
-                for (place, version) in versions.enumerated() where found.integerKey > version {
-                    pages[place] = pages[place].addingReportingOverflow(count).partialValue
+                for (index, version) in versions.enumerated() where found.integerKey > version {
+                    pages[index] = pages[index].addingReportingOverflow(count).partialValue
                 }
             }
             entry = try cursor.next()

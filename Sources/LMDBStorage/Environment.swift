@@ -51,7 +51,7 @@ package struct EnvironmentOptions: Sendable {
     /// A small commit without a flush then takes less than half the time.
     ///
     /// Do not use it for files that are flushed often: a flush write-protects each page again, and a commit takes more
-    /// than twice as long. It is ignored if a page may lose its place on the device (``DiskReservation``).
+    /// than twice as long. It is ignored if a page may move on the device (``DiskReservation``).
     package var writesThroughMap: Bool
     /// Whether LMDB alone ensures durability, without a redo log.
     package var isPlain: Bool
@@ -121,8 +121,8 @@ package final class Environment: Sendable {
     private let lockRegion: LockRegion?
     /// The lock file before LMDB has opened it; nil if it has no name, or this process cannot write to it.
     private let lockFile: EnvironmentRegistry.Identity?
-    /// Nil for a file that has no name or cannot be written.
-    let place: FilePlace?
+    /// Nil for what has no name, or cannot be written.
+    let pathVerifier: PathVerifier?
     /// The descriptor that holds the lock on the data file; negative for none.
     private let claim: Int32
     /// The reservation of disk space; nil if the map is not written to.
@@ -174,9 +174,9 @@ package final class Environment: Sendable {
                 isPrivate && sizeBefore == 0
                 ? try Self.createTables(pointer, names, entries, path, reservation)
                 : try Self.openTables(pointer, names, path, isReadOnly: options.readOnly)
-            place = isPrivate || options.readOnly ? nil : try FilePlace(pointer, path)
-            // A killed process still pins the version that it has read: while other processes have the file open, no
-            // write would reuse pages that were freed since then.
+            pathVerifier = isPrivate || options.readOnly ? nil : try PathVerifier(pointer, path)
+            // A process that was killed still holds the version that it read: while others have the file open, no write
+            // would reuse pages that were freed since then.
             if region != nil {
                 var dead: Int32 = 0
                 try check(mdb_reader_check(pointer, &dead), "mdb_reader_check", path)
@@ -208,7 +208,7 @@ package final class Environment: Sendable {
         isReadOnly = false
         lockRegion = nil
         lockFile = nil
-        place = nil
+        pathVerifier = nil
         claim = -1
         reservation = nil
         pointer = try Self.openScratch(of: live, tableCount: names.count)
@@ -411,7 +411,7 @@ package final class Environment: Sendable {
     /// The copy has its final name only when it is complete. Throws `exists`, `inUse`, `diskFull`, `permission`,
     /// `notFound`.
     package func copyCompacted(
-        to destination: String, versions: VersionPlace, isReplacing: Bool = false
+        to destination: String, versions: VersionLocation, isReplacing: Bool = false
     ) throws(StorageError) {
         let target = try FileLocation(destination)
         do throws(StorageError) {
@@ -423,14 +423,14 @@ package final class Environment: Sendable {
 
     /// Writes a compact copy of the newest version into an open file.
     package func copyCompacted(
-        to file: borrowing AnonymousFile, versions: VersionPlace
+        to file: borrowing AnonymousFile, versions: VersionLocation
     ) throws(StorageError) {
         try FileCopy(destination: name, versions: versions)
             .write(pointer, to: file.descriptor, path: file.handle.path)
     }
 
     private func copyCompacted(
-        to path: String, _ versions: VersionPlace, isReplacing: Bool
+        to path: String, _ versions: VersionLocation, isReplacing: Bool
     ) throws(StorageError) {
         let copy = FileCopy(destination: path, versions: versions)
         var descriptor: mdb_filehandle_t = -1
@@ -494,11 +494,11 @@ package final class Environment: Sendable {
     }
 
     /// Writes the checksum of all pages if the write lock is free and the file is small enough.
-    private func seal(_ place: FilePlace) {
+    private func seal(_ verifier: PathVerifier) {
         var descriptor: mdb_filehandle_t = -1
         mdb_env_get_fd(pointer, &descriptor)
         guard !isLocked, size().used <= FileSeal.largestAtClosing,
-            (try? place.verify()) != nil
+            (try? verifier.verify()) != nil
         else { return }
         if case .seal(let seal) = FileSeal.read(descriptor), seal.version == latestVersion() {
             return
@@ -523,7 +523,7 @@ package final class Environment: Sendable {
         if let lockRegion, !lockRegion.isTaken {
             if let reservation { reservation.trim() } else { DiskReservation.trimVast(pointer) }
         }
-        if !isReadOnly, lockRegion != nil, let place { seal(place) }
+        if !isReadOnly, lockRegion != nil, let pathVerifier { seal(pathVerifier) }
         lockRegion?.closeFile()
         mdb_env_close(pointer)
         if claim >= 0 { Glibc.close(claim) }

@@ -16,7 +16,7 @@ package enum FileCompaction {
     ///
     /// Throws `inUse`, `diskFull`, `permission`, `notFound`, `notAStore`; the file is then unchanged.
     package static func compact(
-        path: String, versions: VersionPlace
+        path: String, versions: VersionLocation
     ) throws(StorageError) -> (before: Int, after: Int) {
         let location = try FileLocation(path)
         do throws(StorageError) {
@@ -35,7 +35,7 @@ package enum FileCompaction {
     }
 
     private static func replace(
-        _ path: String, _ versions: VersionPlace
+        _ path: String, _ versions: VersionLocation
     ) throws(StorageError) -> (before: Int, after: Int) {
         guard access(path, W_OK) == 0 else {
             throw StorageError(rawCode: errno, call: StorageError.writing, file: path)

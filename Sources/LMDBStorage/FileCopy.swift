@@ -9,7 +9,7 @@ import CLMDB
 /// The location of a file's newest version number.
 ///
 /// It is the greatest key of a table, or the value of a name among the table names, whichever is greater.
-package struct VersionPlace: Sendable {
+package struct VersionLocation: Sendable {
     let table: TableName
     let name: String
     let newest: @Sendable (UnsafeRawBufferPointer) -> UInt64?
@@ -32,7 +32,7 @@ struct FileCopy {
     /// The final path of the copy, without symbolic links; for a copy without a path, its name in errors.
     let destination: String
     /// The location of the version number in the copy.
-    let versions: VersionPlace
+    let versions: VersionLocation
 
     /// Copies an open environment, and sets the access rights of the copy.
     ///

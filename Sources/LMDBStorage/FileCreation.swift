@@ -146,13 +146,13 @@ struct FileCreation {
             let code = entry.key.withUnsafeBytes { key in
                 entry.value.withUnsafeBytes { value in
                     var wrapped = MDB_val(key)
-                    var place = MDB_val(mv_size: value.count + ValueSeal.size, mv_data: nil)
+                    var space = MDB_val(mv_size: value.count + ValueSeal.size, mv_data: nil)
                     let code = mdb_put(
-                        transaction, tables[entry.table].dbi, &wrapped, &place,
+                        transaction, tables[entry.table].dbi, &wrapped, &space,
                         UInt32(MDB_RESERVE))
                     guard code == 0 else { return code }
                     let stored = UnsafeMutableRawBufferPointer(
-                        start: place.mv_data, count: place.mv_size)
+                        start: space.mv_data, count: space.mv_size)
                     stored.copyMemory(from: value)
                     ValueSeal.write(
                         to: stored, ValueSeal.hash(key: key),

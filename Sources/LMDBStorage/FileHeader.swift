@@ -180,8 +180,8 @@ enum FileHeader {
         -> Bool
     {
         var content = [UInt8](repeating: 0, count: metaSize)
-        let place = off_t(index * pageSize + pageHeaderSize)
-        guard pread(descriptor, &content, metaSize, place) == metaSize else { return false }
+        let offset = off_t(index * pageSize + pageHeaderSize)
+        guard pread(descriptor, &content, metaSize, offset) == metaSize else { return false }
         for parity in 0...1 {
             let number = version & 1 == UInt64(parity) ? version : version - 1
             content.withUnsafeMutableBytes { bytes in

@@ -168,8 +168,8 @@ final class LockRegion: @unchecked Sendable {
         let capacity = (length - Self.readers) / Self.cacheLine
         let count = Int(region.load(fromByteOffset: Self.readerCount, as: UInt32.self))
         for reader in 0..<min(count, capacity) {
-            let place = Self.readers + reader * Self.cacheLine + 8
-            let other = region.load(fromByteOffset: place, as: UInt32.self)
+            let offset = Self.readers + reader * Self.cacheLine + 8
+            let other = region.load(fromByteOffset: offset, as: UInt32.self)
             if other != 0, other != process { return true }
         }
         return false

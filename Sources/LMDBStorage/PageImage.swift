@@ -85,21 +85,21 @@ struct PageImage {
 
     /// Returns a node; nil if it is not completely on the page.
     func node(_ index: Int, isLeaf: Bool) -> Node? {
-        let place = Int(load(Self.headerSize + 2 * index, UInt16.self))
-        guard place >= upper, place + Self.nodeSize <= bytes.count else { return nil }
-        let low = UInt64(load(place, UInt16.self)) | UInt64(load(place + 2, UInt16.self)) << 16
-        let flags = load(place + 4, UInt16.self)
-        let keySize = Int(load(place + 6, UInt16.self))
-        let data = place + Self.nodeSize + keySize
+        let start = Int(load(Self.headerSize + 2 * index, UInt16.self))
+        guard start >= upper, start + Self.nodeSize <= bytes.count else { return nil }
+        let low = UInt64(load(start, UInt16.self)) | UInt64(load(start + 2, UInt16.self)) << 16
+        let flags = load(start + 4, UInt16.self)
+        let keySize = Int(load(start + 6, UInt16.self))
+        let data = start + Self.nodeSize + keySize
         guard keySize <= Self.longestKey, data <= bytes.count else { return nil }
         var end = data
         if isLeaf { end += flags & NodeFlags.big != 0 ? 8 : Int(low) }
         end += end & 1
         guard end <= bytes.count else { return nil }
         return Node(
-            key: UnsafeRawBufferPointer(rebasing: bytes[place + Self.nodeSize..<data]),
+            key: UnsafeRawBufferPointer(rebasing: bytes[start + Self.nodeSize..<data]),
             flags: flags, child: low | UInt64(flags) << 32, dataSize: Int(low), data: data,
-            range: place..<end)
+            range: start..<end)
     }
 }
 

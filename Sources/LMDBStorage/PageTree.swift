@@ -117,9 +117,9 @@ struct PageTree: ~Copyable {
     /// Returns whether LMDB can safely read every page of the version that a header describes; its index is 0 or 1.
     mutating func isSound(header index: Int) -> Bool {
         let image = page(UInt64(index))
-        let place = PageImage.headerSize + 24
-        let free = TreeHead(image, at: place)
-        let main = TreeHead(image, at: place + PageImage.tableSize)
+        let heads = PageImage.headerSize + 24
+        let free = TreeHead(image, at: heads)
+        let main = TreeHead(image, at: heads + PageImage.tableSize)
         guard image.flags == PageImage.Flags.meta, free.flags & 1 == 0, main.flags == 0 else {
             faultyPage = UInt64(index)
             return false

@@ -229,15 +229,15 @@ package struct PageVerifier {
                 return add(
                     "entry \(index) of page \(number) of \(tree.name) is outside of the page")
             }
-            let place = "entry \(index) of page \(number) of \(tree.name)"
+            let location = "entry \(index) of page \(number) of \(tree.name)"
             if isLeaf {
-                guard verifyKey(node.key, tree, &count, place) else { return }
-                verifyValue(node, image, tree, &count, place)
+                guard verifyKey(node.key, tree, &count, location) else { return }
+                verifyValue(node, image, tree, &count, location)
             } else {
                 if index > 0 {
                     let key = [UInt8](node.key)
                     if let last = count.lastKey, !Self.isAscending(last, key, tree) {
-                        add("\(place) is in the wrong order")
+                        add("\(location) is in the wrong order")
                     }
                     count.floor = key
                 }
@@ -247,16 +247,16 @@ package struct PageVerifier {
     }
 
     private mutating func verifyKey(
-        _ key: UnsafeRawBufferPointer, _ tree: Tree, _ count: inout Count, _ place: String
+        _ key: UnsafeRawBufferPointer, _ tree: Tree, _ count: inout Count, _ location: String
     ) -> Bool {
         guard !key.isEmpty, !tree.isIntegers || key.count == 8 else {
-            add("\(place) has a key of \(key.count) bytes")
+            add("\(location) has a key of \(key.count) bytes")
             return false
         }
         let bytes = [UInt8](key)
         let isAfterLast = count.lastKey.map { Self.isAscending($0, bytes, tree) } ?? true
         let isAboveFloor = count.floor.map { !Self.isAscending(bytes, $0, tree) } ?? true
-        if !isAfterLast || !isAboveFloor { add("\(place) is in the wrong order") }
+        if !isAfterLast || !isAboveFloor { add("\(location) is in the wrong order") }
         count.lastKey = bytes
         count.floor = nil
         count.entries += 1
@@ -277,19 +277,19 @@ package struct PageVerifier {
 
     private mutating func verifyValue(
         _ node: PageImage.Node, _ image: PageImage, _ tree: Tree, _ count: inout Count,
-        _ place: String
+        _ location: String
     ) {
         switch node.flags {
         case PageImage.NodeFlags.big:
-            verifyLongValue(node, image, tree, &count, place)
+            verifyLongValue(node, image, tree, &count, location)
         case PageImage.NodeFlags.table where tree.hasTables:
             guard node.dataSize == PageImage.tableSize else {
-                return add("\(place) is not a table")
+                return add("\(location) is not a table")
             }
             let head = TreeHead(image, at: node.data)
             // Of LMDB's kinds of tables, stores only have those with plain keys and those with integer keys.
             guard head.flags & ~8 == 0 else {
-                return add("\(place) is a table of an invalid kind")
+                return add("\(location) is a table of a kind that no store has")
             }
             let name = String(decoding: node.key, as: UTF8.self)
             verify(
@@ -299,16 +299,16 @@ package struct PageVerifier {
         case 0:
             let value = UnsafeRawBufferPointer(
                 rebasing: image.bytes[node.data..<node.data + node.dataSize])
-            if tree.hasFreePages { verifyFreePages(value, place) }
-            verifyChecksum(value, node, tree, place)
-        default: add("\(place) has invalid flags")
+            if tree.hasFreePages { verifyFreePages(value, location) }
+            verifyChecksum(value, node, tree, location)
+        default: add("\(location) has flags that no store has")
         }
     }
 
     /// Verifies a value with its own pages.
     private mutating func verifyLongValue(
         _ node: PageImage.Node, _ image: PageImage, _ tree: Tree, _ count: inout Count,
-        _ place: String
+        _ location: String
     ) {
         let first = image.load(node.data, UInt64.self)
         let needed = (PageImage.headerSize + node.dataSize - 1) / pageSize + 1
@@ -317,7 +317,7 @@ package struct PageVerifier {
         }
         // A value that was replaced by a shorter one may keep its pages.
         guard let pages = longValuePages(first), pages >= needed else {
-            return add("page \(first), the value of \(place), is not a long value of its length")
+            return add("page \(first), the value of \(location), is not a long value of its length")
         }
         guard take(first, UInt64(pages), tree) else { return }
         count.overflowPages += UInt64(pages)
@@ -330,18 +330,18 @@ package struct PageVerifier {
         let end = PageImage.headerSize + node.dataSize
         let value = UnsafeRawBufferPointer(
             rebasing: UnsafeRawBufferPointer(bytes)[PageImage.headerSize..<end])
-        if tree.hasFreePages { verifyFreePages(value, place) }
-        verifyChecksum(value, node, tree, place)
+        if tree.hasFreePages { verifyFreePages(value, location) }
+        verifyChecksum(value, node, tree, location)
     }
 
     private mutating func verifyChecksum(
-        _ value: UnsafeRawBufferPointer, _ node: PageImage.Node, _ tree: Tree, _ place: String
+        _ value: UnsafeRawBufferPointer, _ node: PageImage.Node, _ tree: Tree, _ location: String
     ) {
         guard let seed = tree.hasTables ? ValueSeal.seed("names") : tree.seed else { return }
         if ValueSeal.isRight(value, ValueSeal.hash(key: node.key), seed) { return }
         // Files of earlier builds have no checksums; their format entry has eight bytes.
         if value.count == 8, node.key.elementsEqual("format".utf8) { isOlder = true }
-        if changed.count < limit { changed.append("\(place) has changed since it was written") }
+        if changed.count < limit { changed.append("\(location) has changed since it was written") }
     }
 
     /// Compares the checksum of all pages, if the file has one for this version.
@@ -394,17 +394,17 @@ package struct PageVerifier {
     /// Verifies a list of pages: the count, then the page numbers.
     ///
     /// There may be unused space after them.
-    private mutating func verifyFreePages(_ list: UnsafeRawBufferPointer, _ place: String) {
+    private mutating func verifyFreePages(_ list: UnsafeRawBufferPointer, _ location: String) {
         guard list.count >= 8, list.count % 8 == 0,
             list.loadUnaligned(as: UInt64.self) < UInt64(list.count / 8)
-        else { return add("\(place) is not a list of pages") }
+        else { return add("\(location) is not a list of pages") }
         let end = 8 * (1 + Int(list.loadUnaligned(as: UInt64.self)))
         for offset in stride(from: 8, to: end, by: 8) {
             let number = list.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
             // Pages that one transaction has allocated and freed may be beyond the end of the file.
-            if number < 2 { return add("\(place) contains a header") }
+            if number < 2 { return add("\(location) contains a header") }
             if number < pageCount, !take(number) {
-                return add("\(place) contains page \(number), which is in use")
+                return add("\(location) contains page \(number), which is in use")
             }
         }
     }

@@ -27,17 +27,17 @@ struct ReaderBook: Sendable {
     private var held: [(version: UInt64, count: Int)] = []
 
     mutating func hold(_ version: UInt64) {
-        if let place = held.lastIndex(where: { $0.version == version }) {
-            held[place].count += 1
+        if let index = held.lastIndex(where: { $0.version == version }) {
+            held[index].count += 1
         } else {
             held.append((version, 1))
         }
     }
 
     mutating func letGo(_ version: UInt64) {
-        guard let place = held.lastIndex(where: { $0.version == version }) else { return }
-        held[place].count -= 1
-        if held[place].count == 0 { held.remove(at: place) }
+        guard let index = held.lastIndex(where: { $0.version == version }) else { return }
+        held[index].count -= 1
+        if held[index].count == 0 { held.remove(at: index) }
     }
 
     var versions: [UInt64] { held.map(\.version) }

@@ -71,9 +71,9 @@ package struct TransactionHandle {
     /// Writes a value and its checksum into the space that LMDB has reserved for both.
     @inline(__always)
     private func fill(
-        _ place: MDB_val, _ value: UnsafeRawBufferPointer, _ table: Table, _ key: UInt64
+        _ space: MDB_val, _ value: UnsafeRawBufferPointer, _ table: Table, _ key: UInt64
     ) -> UnsafeRawBufferPointer {
-        let stored = UnsafeMutableRawBufferPointer(start: place.mv_data, count: place.mv_size)
+        let stored = UnsafeMutableRawBufferPointer(start: space.mv_data, count: space.mv_size)
         stored.copyMemory(from: value)
         ValueSeal.write(
             to: stored, key, environment._withUnsafeGuaranteedRef { $0.seals.seed(table.dbi) })
@@ -135,15 +135,15 @@ package struct TransactionHandle {
         try admitChange(table, key)
         try prepare(for: 8 + value.count + ValueSeal.size)
         var key = key
-        var place = MDB_val(mv_size: value.count + ValueSeal.size, mv_data: nil)
+        var space = MDB_val(mv_size: value.count + ValueSeal.size, mv_data: nil)
         let code = withUnsafeMutablePointer(to: &key) { pointer in
             var wrappedKey = MDB_val(mv_size: 8, mv_data: pointer)
             return mdb_put(
-                self.pointer, table.dbi, &wrappedKey, &place,
+                self.pointer, table.dbi, &wrappedKey, &space,
                 UInt32(MDB_RESERVE | (append ? MDB_APPEND : 0)))
         }
         try check(code, "mdb_put", environment)
-        let stored = fill(place, value, table, key)
+        let stored = fill(space, value, table, key)
         record { recorder in
             withUnsafeBytes(of: key) { recorder.put(table.dbi, $0, stored) }
         }
@@ -157,11 +157,11 @@ package struct TransactionHandle {
         var wrappedKey = MDB_val(key)
         try admitChange(table, wrappedKey)
         try prepare(for: key.count + value.count + ValueSeal.size)
-        var place = MDB_val(mv_size: value.count + ValueSeal.size, mv_data: nil)
+        var space = MDB_val(mv_size: value.count + ValueSeal.size, mv_data: nil)
         let flags = UInt32(MDB_RESERVE | (append ? MDB_APPEND : 0))
         try check(
-            mdb_put(pointer, table.dbi, &wrappedKey, &place, flags), "mdb_put", environment)
-        let stored = fill(place, value, table, ValueSeal.hash(key: key))
+            mdb_put(pointer, table.dbi, &wrappedKey, &space, flags), "mdb_put", environment)
+        let stored = fill(space, value, table, ValueSeal.hash(key: key))
         record { $0.put(table.dbi, key, stored) }
     }
 
@@ -180,13 +180,13 @@ package struct TransactionHandle {
                 UInt32(MDB_RESERVE | (append ? MDB_APPEND : 0)))
         }
         try check(code, "mdb_put", environment)
-        let place = UnsafeMutableRawBufferPointer(
+        let space = UnsafeMutableRawBufferPointer(
             start: wrappedValue.mv_data, count: count + ValueSeal.size)
-        environment._withUnsafeGuaranteedRef { $0.seals.lend(place, key, table.dbi) }
+        environment._withUnsafeGuaranteedRef { $0.seals.lend(space, key, table.dbi) }
         record { recorder in
-            withUnsafeBytes(of: key) { recorder.lend(table.dbi, $0, UnsafeRawBufferPointer(place)) }
+            withUnsafeBytes(of: key) { recorder.lend(table.dbi, $0, UnsafeRawBufferPointer(space)) }
         }
-        return UnsafeMutableRawBufferPointer(rebasing: place[..<count])
+        return UnsafeMutableRawBufferPointer(rebasing: space[..<count])
     }
 
     /// Removes an integer key.

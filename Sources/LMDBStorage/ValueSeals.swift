@@ -10,7 +10,7 @@ import Synchronization
 
 /// The checksum at the end of every value in the tables of a file.
 ///
-/// It covers the table's name, the key and the value, so a value in the wrong place counts as damaged. It is XXH3 of
+/// It covers the table's name, the key and the value, so a value under the wrong key counts as damaged. It is XXH3 of
 /// Debian's libxxhash, which processes about 20 bytes per cycle: four times as fast as a CRC-32C with the processor's
 /// instruction on values of a few kilobytes, and as fast on short ones. Only 32 of its 64 bits are kept, so one of four
 /// billion changes is not detected.
@@ -53,11 +53,11 @@ package enum ValueSeal {
     /// Writes the checksum after a value.
     @inline(__always)
     package static func write(
-        to place: UnsafeMutableRawBufferPointer, _ key: UInt64, _ seed: UInt64
+        to target: UnsafeMutableRawBufferPointer, _ key: UInt64, _ seed: UInt64
     ) {
-        let count = place.count - size
-        place.storeBytes(
-            of: sum(UnsafeRawBufferPointer(rebasing: place[..<count]), key, seed),
+        let count = target.count - size
+        target.storeBytes(
+            of: sum(UnsafeRawBufferPointer(rebasing: target[..<count]), key, seed),
             toByteOffset: count, as: UInt32.self)
     }
 }
@@ -76,7 +76,7 @@ final class ValueSeals: @unchecked Sendable {
 
     /// The value that the caller writes before the next change; nil for none.
     @exclusivity(unchecked) private var lent:
-        (place: UnsafeMutableRawBufferPointer, key: UInt64, seed: UInt64)?
+        (target: UnsafeMutableRawBufferPointer, key: UInt64, seed: UInt64)?
     /// The address of that value; 0 for none.
     private let lentAddress = Atomic<UInt>(0)
 
@@ -137,15 +137,15 @@ final class ValueSeals: @unchecked Sendable {
     var isLent: Bool { lentAddress.load(ordering: .relaxed) != 0 }
 
     /// Records a value that the caller writes before the next change; its checksum follows in the last bytes of
-    /// `place`.
-    func lend(_ place: UnsafeMutableRawBufferPointer, _ key: UInt64, _ table: UInt32) {
-        lent = (place, key, seed(table))
-        lentAddress.store(UInt(bitPattern: place.baseAddress), ordering: .relaxed)
+    /// `target`.
+    func lend(_ target: UnsafeMutableRawBufferPointer, _ key: UInt64, _ table: UInt32) {
+        lent = (target, key, seed(table))
+        lentAddress.store(UInt(bitPattern: target.baseAddress), ordering: .relaxed)
     }
 
     /// Writes the checksum of the value that the caller has written.
     func settle() {
-        if let lent { ValueSeal.write(to: lent.place, lent.key, lent.seed) }
+        if let lent { ValueSeal.write(to: lent.target, lent.key, lent.seed) }
         forget()
     }
 

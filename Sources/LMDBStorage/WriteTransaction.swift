@@ -48,7 +48,7 @@ package final class WriteTransaction {
                 environment.name)
         }
         do throws(StorageError) {
-            let status = try environment.place?.verify()
+            let status = try environment.pathVerifier?.verify()
             try environment.reservation?.begin(begun, status)
             mode = try Self.decide(environment, durability, begun)
         } catch {

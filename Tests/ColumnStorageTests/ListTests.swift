@@ -181,8 +181,8 @@ import Testing
         column.pages.move(to: read.handle)
         #expect(try list.int(at: 59_900) == 59_900)
         let known = column.known(owner.rawValue)
-        #expect(known.places.isEmpty == isKnown)
-        #expect(known.lastPlaces.count == (isKnown ? 1 : 0))
+        #expect(known.chunks.isEmpty == isKnown)
+        #expect(known.lastChunks.count == (isKnown ? 1 : 0))
         column.pages.move(to: nil)
     }
 

@@ -9,7 +9,7 @@ import Testing
     let folder = "/tmp/moonpool-identity-\(getpid())-\(UInt64.random(in: 0 ... .max))"
     var path: String { folder + "/real/store" }
     static let tables = [TableName("a", .integers), TableName("history", .integers)]
-    static let versions = VersionPlace(table: tables[1], name: "none") { _ in nil }
+    static let versions = VersionLocation(table: tables[1], name: "none") { _ in nil }
 
     init() throws {
         try #require(mkdir(folder, 0o700) == 0)

@@ -81,7 +81,8 @@ import Testing
         var random = SeededGenerator(seed: 4)
         for _ in 0..<10 { try change(80, using: &random) }
         // Now every page is in use.
-        let versions = VersionPlace(table: TableName("none", .integers), name: "none") { _ in nil }
+        let versions = VersionLocation(table: TableName("none", .integers), name: "none") { _ in nil
+        }
         _ = try FileCompaction.compact(path: path, versions: versions)
         let base = FileImage(path)
         let names = pages(PageImage.Flags.leaf).filter { page in

@@ -232,7 +232,7 @@ package final class ColumnFile: Sendable {
         try WorkFolder(beside: path)
     }
 
-    /// Replaces a file by a compact copy, and returns its size in bytes before and after.
+    /// Replaces a file with a compact copy, and returns its size in bytes before and after.
     ///
     /// Throws `inUse` if any process has the file open, `diskFull`, `permission`, `notFound`, `notAStore`; the file is
     /// then unchanged.

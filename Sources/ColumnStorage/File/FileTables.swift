@@ -45,8 +45,8 @@ package struct FileTables: Sendable {
     /// The LMDB table whose greatest key is the newest version.
     static let history = TableName("history", .integers)
 
-    /// The place in a file that has the number of its newest version.
-    static let versions = VersionPlace(table: history, name: "\(DeltaBuffer.name)") { bytes in
+    /// The location of the number of the newest version in a file.
+    static let versions = VersionLocation(table: history, name: "\(DeltaBuffer.name)") { bytes in
         var newest: UInt64?
         DeltaBuffer(bytes)?.forEach { home, key, _ in
             if home == .history { newest = max(newest ?? 0, key) }

@@ -46,8 +46,8 @@ package struct TextQuery: Hashable, Sendable {
             let isExcluded = word.first == "-"
             let isPrefix = word.last == "*"
             let found = TextTerms.all(in: Array(word.utf8).span)
-            let group = found.enumerated().map { place, bytes in
-                Term(bytes: bytes, isPrefix: isPrefix && place == found.count - 1)
+            let group = found.enumerated().map { index, bytes in
+                Term(bytes: bytes, isPrefix: isPrefix && index == found.count - 1)
             }
             count += group.count
             guard count <= Self.mostTerms else { return nil }
@@ -79,12 +79,12 @@ package struct TextQuery: Hashable, Sendable {
         if terms.isEmpty { return false }
         var found: UInt64 = 0
         TextTerms.forEach(in: text) { term in
-            var place = 0
-            while place < terms.count {
-                if found >> UInt64(place) & 1 == 0, terms[place].matches(term) {
-                    found |= 1 << UInt64(place)
+            var index = 0
+            while index < terms.count {
+                if found >> UInt64(index) & 1 == 0, terms[index].matches(term) {
+                    found |= 1 << UInt64(index)
                 }
-                place &+= 1
+                index &+= 1
             }
             // Without exclusions, the text matches as soon as the last required term is found.
             return !excludedMasks.isEmpty || found != requiredMask
@@ -103,7 +103,7 @@ package struct TextQuery: Hashable, Sendable {
         var length = 0
         TextTerms.forEach(in: text) { term in
             length += 1
-            for place in required.indices where required[place].matches(term) { counts[place] += 1 }
+            for index in required.indices where required[index].matches(term) { counts[index] += 1 }
             return true
         }
         let norm = 1.2 * (0.25 + 0.75 * Double(length) / 16)

@@ -47,14 +47,14 @@ struct ChangeSums<Value: IndexedValue> {
         _ left: GrowableBuffer<Record>, _ right: GrowableBuffer<Record>
     ) -> GrowableBuffer<Record> {
         var merged = GrowableBuffer<Record>(capacity: left.count + right.count)
-        var (leftPlace, rightPlace) = (0, 0)
-        while leftPlace < left.count || rightPlace < right.count {
+        var (leftIndex, rightIndex) = (0, 0)
+        while leftIndex < left.count || rightIndex < right.count {
             let takesLeft =
-                rightPlace == right.count
-                || (leftPlace < left.count
-                    && left[leftPlace].entry.compare(right[rightPlace].entry) <= 0)
-            merged.append(takesLeft ? left[leftPlace] : right[rightPlace])
-            if takesLeft { leftPlace &+= 1 } else { rightPlace &+= 1 }
+                rightIndex == right.count
+                || (leftIndex < left.count
+                    && left[leftIndex].entry.compare(right[rightIndex].entry) <= 0)
+            merged.append(takesLeft ? left[leftIndex] : right[rightIndex])
+            if takesLeft { leftIndex &+= 1 } else { rightIndex &+= 1 }
         }
         return merged
     }

@@ -29,12 +29,12 @@ enum EntrySort {
             starts[Int(UInt64(bitPattern: record.entry.value &- lowest) >> shift) + 1] += 1
         }
         for index in 1..<starts.count { starts[index] += starts[index - 1] }
-        var places = starts
-        places.withUnsafeMutableBufferPointer { places in
+        var positions = starts
+        positions.withUnsafeMutableBufferPointer { positions in
             for record in records {
                 let bucket = Int(UInt64(bitPattern: record.entry.value &- lowest) >> shift)
-                scratch[places[bucket]] = record
-                places[bucket] &+= 1
+                scratch[positions[bucket]] = record
+                positions[bucket] &+= 1
             }
         }
         for bucket in 0..<starts.count - 1 where starts[bucket + 1] - starts[bucket] > 1 {
@@ -68,12 +68,12 @@ enum EntrySort {
         var index = 1
         while index < records.count {
             let record = records[index]
-            var place = index
-            while place > 0, record.entry < records[place &- 1].entry {
-                records[place] = records[place &- 1]
-                place &-= 1
+            var position = index
+            while position > 0, record.entry < records[position &- 1].entry {
+                records[position] = records[position &- 1]
+                position &-= 1
             }
-            records[place] = record
+            records[position] = record
             index &+= 1
         }
     }

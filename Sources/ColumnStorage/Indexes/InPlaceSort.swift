@@ -85,12 +85,12 @@ enum InPlaceSort {
         var index = 1
         while index < count {
             let element = start[index]
-            var place = index
-            while place > 0, precedes(element, start[place &- 1]) {
-                start[place] = start[place &- 1]
-                place &-= 1
+            var position = index
+            while position > 0, precedes(element, start[position &- 1]) {
+                start[position] = start[position &- 1]
+                position &-= 1
             }
-            start[place] = element
+            start[position] = element
             index &+= 1
         }
     }

@@ -3,14 +3,14 @@ struct IndexMerge<Value: IndexedValue> {
     typealias Entry = IndexEntry<Value>
 
     private let sums: UnsafeBufferPointer<IndexChange<Value>>
-    private var place: Int
+    private var next: Int
     /// The number of further removed entries that equal the last one.
     private var skips = 0
 
     /// Creates a merge that begins with the first sum that is at least a bound.
     init(_ sums: UnsafeBufferPointer<IndexChange<Value>>, below isBelow: (Entry) -> Bool) {
         self.sums = sums
-        place = IndexChange.firstIndex(in: sums, from: 0, notBelow: isBelow)
+        next = IndexChange.firstIndex(in: sums, from: 0, notBelow: isBelow)
     }
 
     /// Calls `give` with the insertions before `entry`, then with the entry unless it was removed.
@@ -18,11 +18,11 @@ struct IndexMerge<Value: IndexedValue> {
     /// Returns false if `give` did.
     @inline(__always)
     mutating func pass(_ entry: Entry, _ give: (Entry) -> Bool) -> Bool {
-        while place < sums.count {
-            let record = sums[place]
+        while next < sums.count {
+            let record = sums[next]
             let order = record.entry.compare(entry)
             if order > 0 { break }
-            place += 1
+            next += 1
             if record.change > 0 {
                 for _ in 0..<record.change where !give(record.entry) { return false }
             } else {
@@ -39,9 +39,9 @@ struct IndexMerge<Value: IndexedValue> {
 
     /// Calls `give` with the insertions after the last entry.
     mutating func finish(_ give: (Entry) -> Bool) {
-        while place < sums.count {
-            let record = sums[place]
-            place += 1
+        while next < sums.count {
+            let record = sums[next]
+            next += 1
             guard record.change > 0 else { continue }
             for _ in 0..<record.change where !give(record.entry) { return }
         }

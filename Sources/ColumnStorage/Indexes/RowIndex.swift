@@ -20,7 +20,7 @@ final class RowIndex {
 
     init(_ definition: RowIndexDefinition, table: TableID, pages: IndexPages) {
         self.definition = definition
-        index = BytesIndex(table: table, column: definition.place, pages: pages)
+        index = BytesIndex(table: table, column: definition.storedColumn, pages: pages)
     }
 
     deinit { entries.deallocate() }
@@ -111,7 +111,7 @@ enum RowIndexDefinition: Hashable {
     case columns(CompositeIndexDefinition)
 
     /// The number, in the numbering of the columns, under which the blocks are stored.
-    var place: ColumnID {
+    var storedColumn: ColumnID {
         switch self {
         case .terms(let column): ColumnID(IndexKey.terms + column.rawValue)
         case .columns(let composite): ColumnID(IndexKey.composites + composite.id)
@@ -195,8 +195,8 @@ struct RowEntries {
         var elements = order.elements
         elements.sort { $0.compare($1) < 0 }
         var kept = 1
-        for place in 1..<order.count where order[place].compare(order[kept - 1]) != 0 {
-            order[kept] = order[place]
+        for index in 1..<order.count where order[index].compare(order[kept - 1]) != 0 {
+            order[kept] = order[index]
             kept += 1
         }
         order.truncate(to: kept)
@@ -205,6 +205,6 @@ struct RowEntries {
     func forEach(
         _ body: (UnsafeRawBufferPointer) throws(StorageError) -> Void
     ) throws(StorageError) {
-        for place in 0..<order.count { try body(order[place].buffer) }
+        for index in 0..<order.count { try body(order[index].buffer) }
     }
 }

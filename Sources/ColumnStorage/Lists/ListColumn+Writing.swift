@@ -2,7 +2,7 @@ import LMDBStorage
 
 /// Changes to lists, which are loaded for editing and stored again.
 extension ListColumn {
-    /// The distance between the labels of new chunks at the end, which allows 32 divisions at one place before labels
+    /// The distance between the labels of new chunks at the end, which allows 32 divisions at one position before labels
     /// are renewed.
     private static let gap: Int64 = 1 << 32
     /// The maximum number of elements of a chunk in memory before it is divided.
@@ -34,17 +34,17 @@ extension ListColumn {
         let key = chunkKey(owner, .max)
         let found = try cursor.setRange(key) == nil ? try cursor.last() : try cursor.previous()
         guard let found, IndexKey.hasPrefix(found.key, prefix),
-            let place = IntIndexKey.entry(found.key), place.value == owner
+            let position = IntIndexKey.entry(found.key), position.value == owner
         else { return nil }
         guard let chunk = ListChunk(found.value, words: holdsWords),
             let content = UnpackedChunk(chunk, words: holdsWords)
         else { throw damaged(transaction) }
         return EditedList.Chunk(
-            label: place.key, storedCount: chunk.count, content: content, isDirty: false)
+            label: position.key, storedCount: chunk.count, content: content, isDirty: false)
     }
 
     private func storedChunks(_ owner: Int64) throws(StorageError) -> [EditedList.Chunk] {
-        try directory(owner).places.map {
+        try directory(owner).chunks.map {
             EditedList.Chunk(
                 label: $0.label, storedCount: $0.chunk.count, content: nil, isDirty: false)
         }

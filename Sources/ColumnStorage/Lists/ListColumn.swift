@@ -34,7 +34,7 @@ package final class ListColumn {
     private let length: ((ObjectKey) -> Int?)?
 
     /// The maximum number of chunks that a read searches from the end before it searches from the start.
-    private static let lastChunks = 16
+    private static let lastChunkLimit = 16
 
     /// Creates the lists of a column; reads near the end of a long list are faster if its length is known.
     package init(
@@ -90,13 +90,15 @@ package final class ListColumn {
     /// Returns the stored chunk with an element; nil past the end.
     ///
     /// Reads the chunks before it, once in a version, unless it is one of the last chunks.
-    func place(_ owner: Int64, _ position: Int) throws(StorageError) -> ListDirectory.Place? {
+    func chunk(
+        _ owner: Int64, at position: Int
+    ) throws(StorageError) -> ListDirectory.StoredChunk? {
         let directory = known(owner)
-        if let place = directory.place(position) { return place }
+        if let found = directory.chunk(at: position) { return found }
         if directory.isWhole { return nil }
-        if let place = try lastPlace(directory, owner, position) { return place }
+        if let found = try lastChunk(directory, owner, at: position) { return found }
         try extend(directory, owner, past: position)
-        return directory.place(position)
+        return directory.chunk(at: position)
     }
 
     /// Returns the directory of a list, with the chunk addresses known so far.
@@ -115,7 +117,7 @@ package final class ListColumn {
         guard !directory.isWhole, directory.count <= position else { return }
         let transaction = try pages.transaction()
         let cursor = try transaction.cursor(pages.table)
-        let next = directory.places.last.map { $0.label &+ 1 } ?? .min
+        let next = directory.chunks.last.map { $0.label &+ 1 } ?? .min
         var entry = try cursor.setRange(chunkKey(owner, next))
         while let found = entry, let (label, chunk) = try chunk(found, owner, transaction) {
             directory.append(label: label, chunk)
@@ -126,25 +128,25 @@ package final class ListColumn {
     }
 
     /// Returns the chunk with an element if it is one of the last chunks, which are found from the end.
-    private func lastPlace(
-        _ directory: ListDirectory, _ owner: Int64, _ position: Int
-    ) throws(StorageError) -> ListDirectory.Place? {
-        if let known = directory.lastPlace(position) { return known }
+    private func lastChunk(
+        _ directory: ListDirectory, _ owner: Int64, at position: Int
+    ) throws(StorageError) -> ListDirectory.StoredChunk? {
+        if let known = directory.lastChunk(at: position) { return known }
         guard var first = length?(ObjectKey(rawValue: owner)), position < first else { return nil }
         let transaction = try pages.transaction()
         let cursor = try transaction.cursor(pages.table)
         let behind = chunkKey(owner, .max)
         var entry = try cursor.setRange(behind) == nil ? cursor.last() : cursor.previous()
-        directory.lastPlaces.removeAll(keepingCapacity: true)
-        while let found = entry, directory.lastPlaces.count < Self.lastChunks,
+        directory.lastChunks.removeAll(keepingCapacity: true)
+        while let found = entry, directory.lastChunks.count < Self.lastChunkLimit,
             let (label, chunk) = try chunk(found, owner, transaction)
         {
             first -= chunk.count
-            directory.lastPlaces.append(.init(label: label, first: first, chunk: chunk))
+            directory.lastChunks.append(.init(label: label, first: first, chunk: chunk))
             if first <= position { break }
             entry = try cursor.previous()
         }
-        return directory.lastPlace(position)
+        return directory.lastChunk(at: position)
     }
 
     /// Returns the chunk of an entry; nil if it does not belong to this list.
@@ -152,11 +154,11 @@ package final class ListColumn {
         _ entry: Entry, _ owner: Int64, _ transaction: TransactionHandle
     ) throws(StorageError) -> (label: Int64, ListChunk)? {
         guard IndexKey.hasPrefix(entry.key, prefix) else { return nil }
-        guard let place = IntIndexKey.entry(entry.key) else { throw damaged(transaction) }
-        guard place.value == owner else { return nil }
+        guard let label = IntIndexKey.entry(entry.key) else { throw damaged(transaction) }
+        guard label.value == owner else { return nil }
         guard let chunk = ListChunk(entry.value, words: holdsWords) else {
             throw damaged(transaction)
         }
-        return (place.key, chunk)
+        return (label.key, chunk)
     }
 }

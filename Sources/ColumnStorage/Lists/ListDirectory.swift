@@ -2,7 +2,8 @@
 ///
 /// They are known from the first chunk forwards, and from the last one backwards.
 final class ListDirectory {
-    struct Place {
+    /// A chunk in the file.
+    struct StoredChunk {
         var label: Int64
         /// The position of the chunk's first element.
         var first: Int
@@ -12,47 +13,47 @@ final class ListDirectory {
     var owner: Int64 = -1
     var generation: UInt64 = 0
     /// The chunks from the first one on, in order.
-    private(set) var places: [Place] = []
-    /// The number of elements in `places`.
+    private(set) var chunks: [StoredChunk] = []
+    /// The number of elements in `chunks`.
     private(set) var count = 0
-    /// Whether `places` contains all chunks.
+    /// Whether `chunks` contains all chunks.
     var isWhole = false
     /// Some of the last chunks, the last one first.
-    var lastPlaces: [Place] = []
+    var lastChunks: [StoredChunk] = []
 
     /// Clears the directory for another list, or for this list at another version.
     func reset(_ owner: Int64, _ generation: UInt64) {
         self.owner = owner
         self.generation = generation
-        places.removeAll(keepingCapacity: places.count < 64)
-        lastPlaces.removeAll(keepingCapacity: true)
+        chunks.removeAll(keepingCapacity: chunks.count < 64)
+        lastChunks.removeAll(keepingCapacity: true)
         count = 0
         isWhole = false
     }
 
     func append(label: Int64, _ chunk: ListChunk) {
-        places.append(Place(label: label, first: count, chunk: chunk))
+        chunks.append(StoredChunk(label: label, first: count, chunk: chunk))
         count += chunk.count
     }
 
     /// Returns the chunk with an element among those known from the first one on.
-    func place(_ position: Int) -> Place? {
+    func chunk(at position: Int) -> StoredChunk? {
         guard position < count else { return nil }
         var low = 0
-        var length = places.count
+        var length = chunks.count
         while length > 1 {
             let half = length / 2
-            if places[low + half].first <= position { low += half }
+            if chunks[low + half].first <= position { low += half }
             length -= half
         }
-        return places[low]
+        return chunks[low]
     }
 
     /// Returns the chunk with an element among the last chunks.
-    func lastPlace(_ position: Int) -> Place? {
-        guard let place = lastPlaces.first(where: { $0.first <= position }),
-            position - place.first < place.chunk.count
+    func lastChunk(at position: Int) -> StoredChunk? {
+        guard let found = lastChunks.first(where: { $0.first <= position }),
+            position - found.first < found.chunk.count
         else { return nil }
-        return place
+        return found
     }
 }

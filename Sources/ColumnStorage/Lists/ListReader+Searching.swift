@@ -16,14 +16,14 @@ extension ListReader {
             return try column.partitioningIndex(list, owner, isInSecondPart)
         }
         let directory = try column.directory(owner)
-        let chunks = try bisect(directory.places.count) { (index) throws(StorageError) in
-            try isInSecondPart(try element(directory.places[index].chunk, 0))
+        let chunks = try bisect(directory.chunks.count) { (index) throws(StorageError) in
+            try isInSecondPart(try element(directory.chunks[index].chunk, 0))
         }
         guard chunks > 0 else { return 0 }
-        let place = directory.places[chunks - 1]
-        return place.first
-            + (try bisect(place.chunk.count) { (offset) throws(StorageError) in
-                try isInSecondPart(try element(place.chunk, offset))
+        let stored = directory.chunks[chunks - 1]
+        return stored.first
+            + (try bisect(stored.chunk.count) { (offset) throws(StorageError) in
+                try isInSecondPart(try element(stored.chunk, offset))
             })
     }
 

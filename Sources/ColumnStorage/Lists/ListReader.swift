@@ -107,9 +107,9 @@ package struct ListReader {
             }
             return
         }
-        for place in try column.directory(owner).places {
-            for offset in 0..<place.chunk.count {
-                guard try body(try element(place.chunk, offset)) else { return }
+        for stored in try column.directory(owner).chunks {
+            for offset in 0..<stored.chunk.count {
+                guard try body(try element(stored.chunk, offset)) else { return }
             }
         }
     }
@@ -177,8 +177,8 @@ package struct ListReader {
         }
         let directory = try column.directory(owner)
         result.reserveCapacity(directory.count)
-        for place in directory.places {
-            let chunk = place.chunk
+        for stored in directory.chunks {
+            let chunk = stored.chunk
             for offset in 0..<chunk.count where !chunk.isNull(offset) {
                 result.append(chunk.word(offset))
             }
@@ -187,8 +187,8 @@ package struct ListReader {
     }
 
     private func locate(_ position: Int) throws(StorageError) -> (ListChunk, Int)? {
-        guard let place = try column.place(owner, position) else { return nil }
-        return (place.chunk, position - place.first)
+        guard let found = try column.chunk(owner, at: position) else { return nil }
+        return (found.chunk, position - found.first)
     }
 
     func element(

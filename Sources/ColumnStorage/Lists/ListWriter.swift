@@ -152,9 +152,9 @@ package struct ListWriter {
             // The label of a new chunk depends on the previous chunk, which must be known when this one is removed.
             let known = list.chunks.count
             if chunk == 0 { try column.complete(list, owner) }
-            let place = chunk + list.chunks.count - known
-            if let label = list.chunks[place].label { list.removedLabels.append(label) }
-            list.chunks.remove(at: place)
+            let index = chunk + list.chunks.count - known
+            if let label = list.chunks[index].label { list.removedLabels.append(label) }
+            list.chunks.remove(at: index)
         }
         list.edits.append(.remove(at: position, count: 1))
         list.count -= 1

@@ -136,29 +136,29 @@ struct UnpackedChunk {
         start.storeBytes(of: bitmap == 0 ? 0 : 1, toByteOffset: 3, as: UInt8.self)
         start.storeBytes(of: UInt32(width), toByteOffset: 4, as: UInt32.self)
         start.storeBytes(of: smallest, toByteOffset: 8, as: Int64.self)
-        var place = start + ListChunk.headerBytes
+        var next = start + ListChunk.headerBytes
         for byte in 0..<bitmap {
             var bits: UInt8 = 0
             for index in byte * 8..<Swift.min(count, byte * 8 + 8) where nulls[index] {
                 bits |= 1 << UInt8(index % 8)
             }
-            (place + byte).storeBytes(of: bits, as: UInt8.self)
+            (next + byte).storeBytes(of: bits, as: UInt8.self)
         }
-        place += bitmap
+        next += bitmap
         if holdsWords {
             for word in words {
                 // Each word is stored as eight bytes; the next one, and finally the zeros, overwrite the excess bytes.
-                place.storeBytes(of: word &- smallest, as: Int64.self)
-                place += width
+                next.storeBytes(of: word &- smallest, as: Int64.self)
+                next += width
             }
-            place.storeBytes(of: 0, as: UInt64.self)
+            next.storeBytes(of: 0, as: UInt64.self)
         } else {
             var end: UInt32 = 0
-            var target = place + count * 4
+            var target = next + count * 4
             for bytes in byteElements {
                 end += UInt32(bytes.count)
-                place.storeBytes(of: end, as: UInt32.self)
-                place += 4
+                next.storeBytes(of: end, as: UInt32.self)
+                next += 4
                 bytes.withUnsafeBytes {
                     target.copyMemory(
                         from: $0.baseAddress ?? UnsafeRawPointer(target), byteCount: $0.count)

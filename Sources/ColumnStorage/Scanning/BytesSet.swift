@@ -34,19 +34,19 @@ package struct BytesSet: Sendable, Hashable {
         let seed = UInt64.random(in: 1 ... .max)
         for value in values {
             let hash = value.withUnsafeBytes { BytesSet.hash($0, seed) }
-            var place = Int(truncatingIfNeeded: hash) & (slots.count - 1)
+            var index = Int(truncatingIfNeeded: hash) & (slots.count - 1)
             var isNew = true
-            while isNew, slots[place] != 0 {
-                if (slots[place] ^ hash) >> 32 == 0 {
-                    let known = Int(truncatingIfNeeded: slots[place] & 0xffff_ffff) - 1
+            while isNew, slots[index] != 0 {
+                if (slots[index] ^ hash) >> 32 == 0 {
+                    let known = Int(truncatingIfNeeded: slots[index] & 0xffff_ffff) - 1
                     isNew = !content[starts[known]..<starts[known + 1]].elementsEqual(value)
                 }
-                place = (place + 1) & (slots.count - 1)
+                index = (index + 1) & (slots.count - 1)
             }
             guard isNew else { continue }
             content += value
             starts.append(content.count)
-            slots[place] = hash & 0xffff_ffff_0000_0000 | UInt64(starts.count - 1)
+            slots[index] = hash & 0xffff_ffff_0000_0000 | UInt64(starts.count - 1)
             let bit = hash >> filterShift
             filter[Int(truncatingIfNeeded: bit >> 6)] |= 1 << (bit & 63)
         }
@@ -75,9 +75,9 @@ package struct BytesSet: Sendable, Hashable {
         }
         let mask = slots.count &- 1
         return slots.withUnsafeBufferPointer { slots in
-            var place = Int(truncatingIfNeeded: hash) & mask
+            var index = Int(truncatingIfNeeded: hash) & mask
             while true {
-                let slot = slots[place]
+                let slot = slots[index]
                 // The table is at most a quarter full, so an empty slot ends every search.
                 if slot == 0 { return false }
                 if (slot ^ hash) &>> 32 == 0,
@@ -85,7 +85,7 @@ package struct BytesSet: Sendable, Hashable {
                 {
                     return true
                 }
-                place = (place &+ 1) & mask
+                index = (index &+ 1) & mask
             }
         }
     }

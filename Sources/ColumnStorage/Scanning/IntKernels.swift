@@ -172,9 +172,9 @@ enum DoubleKernels {
                 var row = 0
                 while row < Cluster.rows {
                     let bits = rows.load(fromByteOffset: row &>> 3, as: UInt8.self)
-                    let place = payload + 8 &* row
-                    let first = place.loadUnaligned(as: SIMD4<UInt64>.self)
-                    let second = place.loadUnaligned(fromByteOffset: 32, as: SIMD4<UInt64>.self)
+                    let address = payload + 8 &* row
+                    let first = address.loadUnaligned(as: SIMD4<UInt64>.self)
+                    let second = address.loadUnaligned(fromByteOffset: 32, as: SIMD4<UInt64>.self)
                     even += unsafeBitCast(
                         first & lanes[Int(truncatingIfNeeded: bits & 15)], to: SIMD4<Double>.self)
                     odd += unsafeBitCast(

@@ -32,8 +32,8 @@ package struct IntSet: Sendable, Hashable {
         if span < UInt64(values.count) * 256 {
             var bits = [UInt64](repeating: 0, count: Int(span / 64) + 1)
             for value in values {
-                let place = UInt64(bitPattern: value &- first)
-                bits[Int(place / 64)] |= 1 << (place % 64)
+                let index = UInt64(bitPattern: value &- first)
+                bits[Int(index / 64)] |= 1 << (index % 64)
             }
             (self.bits, slots, shift) = (bits, [], 0)
             return
@@ -42,9 +42,9 @@ package struct IntSet: Sendable, Hashable {
         while 1 << power < values.count * 4 { power += 1 }
         var slots = [Int64](repeating: empty, count: 1 << Int(power))
         for value in values {
-            var place = IntSet.slot(of: value, 64 - power)
-            while slots[place] != empty { place = (place + 1) & (slots.count - 1) }
-            slots[place] = value
+            var index = IntSet.slot(of: value, 64 - power)
+            while slots[index] != empty { index = (index + 1) & (slots.count - 1) }
+            slots[index] = value
         }
         (bits, self.slots, shift) = ([], slots, 64 - power)
     }
@@ -65,15 +65,15 @@ package struct IntSet: Sendable, Hashable {
         guard let first = values.first, let last = values.last, value >= first, value <= last
         else { return false }
         if slots.isEmpty {
-            let place = UInt64(bitPattern: value &- first)
-            return bits[Int(place / 64)] >> (place % 64) & 1 != 0
+            let index = UInt64(bitPattern: value &- first)
+            return bits[Int(index / 64)] >> (index % 64) & 1 != 0
         }
         if value == empty { return false }
-        var place = IntSet.slot(of: value, shift)
+        var index = IntSet.slot(of: value, shift)
         // The table is at most a quarter full, so an empty slot ends every search.
-        while slots[place] != value {
-            if slots[place] == empty { return false }
-            place = (place + 1) & (slots.count - 1)
+        while slots[index] != value {
+            if slots[index] == empty { return false }
+            index = (index + 1) & (slots.count - 1)
         }
         return true
     }
@@ -100,9 +100,9 @@ package struct IntSet: Sendable, Hashable {
         if slots.isEmpty {
             return bits.withUnsafeBufferPointer { bits in
                 among.keeping { row in
-                    let place = UInt64(bitPattern: leaf.int(row) &- offset &- first)
-                    guard place <= span else { return 0 }
-                    return bits[Int(truncatingIfNeeded: place &>> 6)] &>> (place & 63) & 1
+                    let index = UInt64(bitPattern: leaf.int(row) &- offset &- first)
+                    guard index <= span else { return 0 }
+                    return bits[Int(truncatingIfNeeded: index &>> 6)] &>> (index & 63) & 1
                 }
             }
         }
@@ -111,10 +111,10 @@ package struct IntSet: Sendable, Hashable {
             among.keeping { row in
                 let value = leaf.int(row) &- offset
                 guard UInt64(bitPattern: value &- first) <= span, value != empty else { return 0 }
-                var place = IntSet.slot(of: value, shift)
-                while slots[place] != value {
-                    if slots[place] == empty { return 0 }
-                    place = (place &+ 1) & mask
+                var index = IntSet.slot(of: value, shift)
+                while slots[index] != value {
+                    if slots[index] == empty { return 0 }
+                    index = (index &+ 1) & mask
                 }
                 return 1
             }

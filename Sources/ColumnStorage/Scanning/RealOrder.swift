@@ -1,7 +1,7 @@
 /// The order of floats and doubles, which scans, indexes, sets and sorting share.
 ///
 /// NaN equals every NaN, independent of its bits, and comes before all other numbers. -0.0 equals 0.0. This is a total
-/// order, unlike that of IEEE 754, in which NaN has no position in a sorted column.
+/// order, unlike that of IEEE 754, whose NaN has no position in a sorted column.
 package enum RealOrder {
     /// Compares two values: negative if the first precedes the second, zero if they are equal, otherwise positive.
     @inline(__always)

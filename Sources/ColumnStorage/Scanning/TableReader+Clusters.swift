@@ -169,7 +169,7 @@ extension TableReader {
             let bytes =
                 isPlain
                 ? leaf.bytes(row)
-                : self.bytes(column, ObjectKey(base &+ Int64(row)), Place(leaf: leaf, row: row))
+                : self.bytes(column, ObjectKey(base &+ Int64(row)), Cell(leaf: leaf, row: row))
             return test(bytes) ? 1 : 0
         }
     }

@@ -38,8 +38,8 @@ enum LinkKernels {
     private static func bit(_ key: Int64, _ words: UnsafeBufferPointer<UInt64>) -> UInt64 {
         // because: there are three words or more.
         let base = words.baseAddress.unsafelyUnwrapped
-        let place = min(UInt64(bitPattern: key), UInt64(words.count &- 1) &<< 6)
-        return base[Int(truncatingIfNeeded: place &>> 6)] &>> (place & 63) & 1
+        let index = min(UInt64(bitPattern: key), UInt64(words.count &- 1) &<< 6)
+        return base[Int(truncatingIfNeeded: index &>> 6)] &>> (index & 63) & 1
     }
 
     @inline(__always)

@@ -16,7 +16,7 @@ struct RowLayout {
     /// The location of a column's value: an offset, or the number of a text value.
     ///
     /// It is -1 for a hole.
-    private(set) var places: [Int] = []
+    private(set) var offsets: [Int] = []
     private(set) var kinds: [ColumnKind] = []
     private(set) var texts = 0
     let bitmapBytes: Int
@@ -29,12 +29,12 @@ struct RowLayout {
         for column in definition.columns {
             kinds.append(column.kind)
             if column.isDropped {
-                places.append(-1)
+                offsets.append(-1)
             } else if column.kind == .string || column.kind == .data {
-                places.append(texts)
+                offsets.append(texts)
                 texts += 1
             } else {
-                places.append(offset)
+                offsets.append(offset)
                 offset += UnpackedLeaf.width(of: column.kind)
             }
         }
@@ -72,10 +72,10 @@ struct RowLayout {
     }
 
     func text(_ column: Int, _ node: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-        let place = places[column]
-        let start = place == 0 ? 0 : end(of: place - 1, node)
+        let offset = offsets[column]
+        let start = offset == 0 ? 0 : end(of: offset - 1, node)
         return UnsafeRawBufferPointer(
-            rebasing: node[textOffset + start..<textOffset + end(of: place, node)])
+            rebasing: node[textOffset + start..<textOffset + end(of: offset, node)])
     }
 
     /// Reads the value of one column from a node into an unpacked leaf, and copies its text to `arena`.
@@ -83,13 +83,13 @@ struct RowLayout {
         _ column: Int, _ node: UnsafeRawBufferPointer, into leaf: UnpackedLeaf, _ row: Int,
         _ arena: TextArena
     ) {
-        let place = places[column]
+        let offset = offsets[column]
         // because: a valid node is not empty.
-        guard place >= 0, let base = node.baseAddress else { return }
+        guard offset >= 0, let base = node.baseAddress else { return }
         leaf.setNull(row, isNull(column, node))
         guard isText(column) else {
             let width = UnpackedLeaf.width(of: kinds[column])
-            (leaf.payload + width * row).copyMemory(from: base + place, byteCount: width)
+            (leaf.payload + width * row).copyMemory(from: base + offset, byteCount: width)
             return
         }
         let bytes = text(column, node)
@@ -108,7 +108,7 @@ struct RowLayout {
     /// Returns the size in bytes of a row's node.
     func size(_ leaves: [UnpackedLeaf], _ row: Int) -> Int {
         var size = textOffset
-        for column in kinds.indices where isText(column) && places[column] >= 0 {
+        for column in kinds.indices where isText(column) && offsets[column] >= 0 {
             let leaf = leaves[column + 1]
             size += leaf.longs.contains(row) ? LeafFormat.longMarkSize : leaf.pointer(row).count
         }
@@ -121,12 +121,12 @@ struct RowLayout {
         base.initializeMemory(as: UInt8.self, repeating: 0, count: 1 + 2 * bitmapBytes)
         base.storeBytes(of: Self.row, as: UInt8.self)
         var end = 0
-        for column in kinds.indices where places[column] >= 0 {
+        for column in kinds.indices where offsets[column] >= 0 {
             let leaf = leaves[column + 1]
             if leaf.isNull(row) { node[1 + column >> 3] |= 1 << UInt8(column & 7) }
             guard isText(column) else {
                 let width = UnpackedLeaf.width(of: kinds[column])
-                (base + places[column]).copyMemory(
+                (base + offsets[column]).copyMemory(
                     from: leaf.payload + width * row, byteCount: width)
                 continue
             }
@@ -141,7 +141,7 @@ struct RowLayout {
             }
             base.storeBytes(
                 of: UInt32(truncatingIfNeeded: end),
-                toByteOffset: endsOffset + 4 * places[column], as: UInt32.self)
+                toByteOffset: endsOffset + 4 * offsets[column], as: UInt32.self)
         }
     }
 }

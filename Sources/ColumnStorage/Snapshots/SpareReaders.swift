@@ -21,8 +21,8 @@ final class SpareReaders {
     /// Keeps closed readers, unless another owner uses one of them, which must remain closed.
     func keep(_ source: SnapshotSource, _ readers: inout SortedMap<TableID, TableReader>) {
         if hasEnded { return }
-        for place in readers.elements.indices
-        where !isKnownUniquelyReferenced(&readers.elements[place].value) {
+        for index in readers.elements.indices
+        where !isKnownUniquelyReferenced(&readers.elements[index].value) {
             return
         }
         self.source = source

@@ -40,10 +40,10 @@ struct TableHead: Equatable {
 
     init() {}
 
-    func write(to place: UnsafeMutableRawBufferPointer) {
-        place.storeBytes(of: keyBound, as: Int64.self)
-        place.storeBytes(of: count, toByteOffset: 8, as: Int64.self)
-        place.storeBytes(of: tailStamp, toByteOffset: 16, as: UInt64.self)
-        place[24] = hasTailRows ? 1 : 0
+    func write(to bytes: UnsafeMutableRawBufferPointer) {
+        bytes.storeBytes(of: keyBound, as: Int64.self)
+        bytes.storeBytes(of: count, toByteOffset: 8, as: Int64.self)
+        bytes.storeBytes(of: tailStamp, toByteOffset: 16, as: UInt64.self)
+        bytes[24] = hasTailRows ? 1 : 0
     }
 }

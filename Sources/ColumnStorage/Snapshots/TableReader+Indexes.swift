@@ -215,10 +215,10 @@ extension TableReader {
 
     /// Returns the bytes of a row, valid until the next change.
     func borrowedBytes(_ column: ColumnID, _ key: ObjectKey) -> UnsafeRawBufferPointer? {
-        guard let kind = kind(of: column), let place = place(column, key, kind),
-            !place.leaf.isNull(place.row)
+        guard let kind = kind(of: column), let cell = cell(column, key, kind),
+            !cell.leaf.isNull(cell.row)
         else { return nil }
-        return bytes(column, key, place)
+        return bytes(column, key, cell)
     }
 
     /// Returns the value of a row in the index of integers; nil for a null, and for another kind of column.
@@ -275,32 +275,32 @@ extension TableReader {
         while intIndexes.count < count { intIndexes.append(nil) }
         while lists.count < count { lists.append(nil) }
         while bytesIndexes.count < count { bytesIndexes.append(nil) }
-        for (place, column) in definition.columns.enumerated() {
-            let before = old.columns.indices.contains(place) ? old.columns[place] : nil
+        for (index, column) in definition.columns.enumerated() {
+            let before = old.columns.indices.contains(index) ? old.columns[index] : nil
             if before == column { continue }
             if column.usesIntIndex {
-                if intIndexes[place] == nil {
-                    intIndexes[place] = IntIndex(
+                if intIndexes[index] == nil {
+                    intIndexes[index] = IntIndex(
                         table: id, column: column.id, pages: source.indexPages(of: id))
                 }
             } else {
-                intIndexes[place] = nil
+                intIndexes[index] = nil
             }
             if column.usesBytesIndex {
-                if bytesIndexes[place] == nil {
-                    bytesIndexes[place] = BytesIndex(
+                if bytesIndexes[index] == nil {
+                    bytesIndexes[index] = BytesIndex(
                         table: id, column: column.id, pages: source.indexPages(of: id))
                 }
             } else {
-                bytesIndexes[place] = nil
+                bytesIndexes[index] = nil
             }
             if !column.isDropped, column.kind == .list, let element = column.elementKind {
-                lists[place] = ListColumn(
+                lists[index] = ListColumn(
                     table: id, column: column.id, elementKind: element, pages: source.listPages,
                     keys: column.collection == .map ? keyColumn(column.id) : nil,
                     length: listLength(column.id))
             } else {
-                lists[place] = nil
+                lists[index] = nil
             }
         }
     }

@@ -119,10 +119,10 @@ private struct TermSearch {
     /// Returns the common keys of two ascending lists; skips ahead in the longer one.
     private static func common(_ few: [ObjectKey], _ many: [ObjectKey]) -> [ObjectKey] {
         var result: [ObjectKey] = []
-        var place = 0
+        var index = 0
         for key in few {
             var step = 1
-            var low = place
+            var low = index
             while low + step < many.count, many[low + step] < key {
                 low += step
                 step *= 2
@@ -132,9 +132,9 @@ private struct TermSearch {
                 let middle = (low + high) / 2
                 if many[middle] < key { low = middle + 1 } else { high = middle }
             }
-            place = low
-            if place == many.count { break }
-            if many[place] == key { result.append(key) }
+            index = low
+            if index == many.count { break }
+            if many[index] == key { result.append(key) }
         }
         return result
     }
@@ -158,15 +158,15 @@ private struct RowBits {
     }
 
     mutating func formIntersection(_ other: RowBits) {
-        for place in words.indices { words[place] &= other.words[place] }
+        for index in words.indices { words[index] &= other.words[index] }
     }
 
     func keys() -> [ObjectKey] {
         var keys: [ObjectKey] = []
-        for (place, word) in words.enumerated() {
+        for (index, word) in words.enumerated() {
             var rest = word
             while rest != 0 {
-                keys.append(ObjectKey(Int64(place * 64 + rest.trailingZeroBitCount)))
+                keys.append(ObjectKey(Int64(index * 64 + rest.trailingZeroBitCount)))
                 rest &= rest &- 1
             }
         }

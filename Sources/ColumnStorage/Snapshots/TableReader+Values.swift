@@ -5,7 +5,7 @@ import LMDBStorage
 // outside of the fast path.
 extension TableReader {
     @usableFromInline
-    struct Place {
+    struct Cell {
         @usableFromInline let leaf: Leaf
         @usableFromInline let row: Int
 
@@ -32,7 +32,7 @@ extension TableReader {
     }
 
     @inlinable @inline(__always)
-    func place(_ column: ColumnID, _ key: ObjectKey, _ kind: ColumnKind) -> Place? {
+    func cell(_ column: ColumnID, _ key: ObjectKey, _ kind: ColumnKind) -> Cell? {
         let cluster = UInt(bitPattern: Int(key.rawValue)) / UInt(Cluster.rows)
         guard UInt(bitPattern: column.rawValue) < UInt(bitPattern: state.pointee.columnCount),
             cluster < UInt(bitPattern: state.pointee.clusterCount),
@@ -40,7 +40,7 @@ extension TableReader {
         else { return nil }
         let row = Int(key.rawValue) &- Int(bitPattern: cluster) &* Cluster.rows
         guard isPresent(Int(bitPattern: cluster), row) else { return nil }
-        return Place(
+        return Cell(
             leaf: Leaf(leaf(column.rawValue &+ 1, Int(bitPattern: cluster))), row: row)
     }
 
@@ -56,46 +56,46 @@ extension TableReader {
     ///
     /// Returns false for a missing row and an unknown column.
     package func isNull(_ column: ColumnID, _ key: ObjectKey) -> Bool {
-        guard let kind = kind(of: column), let place = place(column, key, kind) else {
+        guard let kind = kind(of: column), let cell = cell(column, key, kind) else {
             return false
         }
-        return kind == .link ? place.leaf.int(place.row) == 0 : place.leaf.isNull(place.row)
+        return kind == .link ? cell.leaf.int(cell.row) == 0 : cell.leaf.isNull(cell.row)
     }
 
     /// Returns an integer, or nil.
     @inlinable
     package func int(_ column: ColumnID, _ key: ObjectKey) -> Int64? {
-        guard let place = place(column, key, .int), !place.leaf.isNull(place.row) else {
+        guard let cell = cell(column, key, .int), !cell.leaf.isNull(cell.row) else {
             return nil
         }
-        return place.leaf.int(place.row)
+        return cell.leaf.int(cell.row)
     }
 
     /// Returns a Boolean value, or nil.
     @inlinable
     package func bool(_ column: ColumnID, _ key: ObjectKey) -> Bool? {
-        guard let place = place(column, key, .bool), !place.leaf.isNull(place.row) else {
+        guard let cell = cell(column, key, .bool), !cell.leaf.isNull(cell.row) else {
             return nil
         }
-        return place.leaf.int(place.row) != 0
+        return cell.leaf.int(cell.row) != 0
     }
 
     /// Returns a double, or nil.
     @inlinable
     package func double(_ column: ColumnID, _ key: ObjectKey) -> Double? {
-        guard let place = place(column, key, .double), !place.leaf.isNull(place.row) else {
+        guard let cell = cell(column, key, .double), !cell.leaf.isNull(cell.row) else {
             return nil
         }
-        return place.leaf.double(place.row)
+        return cell.leaf.double(cell.row)
     }
 
     /// Returns a float, or nil.
     @inlinable
     package func float(_ column: ColumnID, _ key: ObjectKey) -> Float? {
-        guard let place = place(column, key, .float), !place.leaf.isNull(place.row) else {
+        guard let cell = cell(column, key, .float), !cell.leaf.isNull(cell.row) else {
             return nil
         }
-        return place.leaf.float(place.row)
+        return cell.leaf.float(cell.row)
     }
 
     /// Returns the key of a link's target, or nil.
@@ -103,16 +103,16 @@ extension TableReader {
     /// The target exists, because links become nil when their target is deleted.
     @inlinable
     package func link(_ column: ColumnID, _ key: ObjectKey) -> ObjectKey? {
-        guard let place = place(column, key, .link) else { return nil }
-        let stored = place.leaf.int(place.row)
+        guard let cell = cell(column, key, .link) else { return nil }
+        let stored = cell.leaf.int(cell.row)
         return stored > 0 ? ObjectKey(rawValue: stored &- 1) : nil
     }
 
     /// Returns the number of elements of a list; 0 for a missing row and an unknown column.
     @inlinable
     package func listCount(_ column: ColumnID, _ key: ObjectKey) -> Int {
-        guard let place = place(column, key, .list) else { return 0 }
-        return Int(max(place.leaf.int(place.row), 0))
+        guard let cell = cell(column, key, .list) else { return 0 }
+        return Int(max(cell.leaf.int(cell.row), 0))
     }
 
     /// Calls `body` with the bytes of a string, of data or of a fixed-size value; nil as for ``int(_:_:)``.
@@ -124,21 +124,21 @@ extension TableReader {
     ) throws(Failure) -> R? {
         guard let kind = kind(of: column),
             kind == .string || kind == .data || kind == .bytes12 || kind == .bytes16,
-            let place = place(column, key, kind), !place.leaf.isNull(place.row)
+            let cell = cell(column, key, kind), !cell.leaf.isNull(cell.row)
         else { return nil }
-        return try body(bytes(column, key, place).bytes)
+        return try body(bytes(column, key, cell).bytes)
     }
 
     /// Returns the bytes of a value, inside or outside of the leaf.
     @inlinable @inline(__always)
-    func bytes(_ column: ColumnID, _ key: ObjectKey, _ place: Place) -> UnsafeRawBufferPointer {
-        if place.leaf.encoding == LeafEncoding.constant {
-            return constantBytes(place.leaf, kind(of: column))
+    func bytes(_ column: ColumnID, _ key: ObjectKey, _ cell: Cell) -> UnsafeRawBufferPointer {
+        if cell.leaf.encoding == LeafEncoding.constant {
+            return constantBytes(cell.leaf, kind(of: column))
         }
-        if place.leaf.encoding == LeafEncoding.pointers || place.leaf.hasLong {
-            return distantBytes(column, key, place)
+        if cell.leaf.encoding == LeafEncoding.pointers || cell.leaf.hasLong {
+            return distantBytes(column, key, cell)
         }
-        return place.leaf.bytes(place.row)
+        return cell.leaf.bytes(cell.row)
     }
 
     /// Returns the bytes in a missing leaf: empty text, and zeros for fixed-size values.
@@ -154,17 +154,17 @@ extension TableReader {
     /// Returns the bytes of an unpacked leaf, or of a long value in its own table.
     @usableFromInline @inline(never)
     func distantBytes(
-        _ column: ColumnID, _ key: ObjectKey, _ place: Place
+        _ column: ColumnID, _ key: ObjectKey, _ cell: Cell
     ) -> UnsafeRawBufferPointer {
-        if place.leaf.encoding == LeafEncoding.pointers {
-            let entry = place.leaf.payload + 16 * place.row
+        if cell.leaf.encoding == LeafEncoding.pointers {
+            let entry = cell.leaf.payload + 16 * cell.row
             if entry.loadUnaligned(as: UInt.self) != 0
                 || entry.loadUnaligned(fromByteOffset: 8, as: Int.self) == 0
             {
-                return place.leaf.bytes(place.row)
+                return cell.leaf.bytes(cell.row)
             }
-        } else if !place.leaf.isLong(place.row) {
-            return place.leaf.bytes(place.row)
+        } else if !cell.leaf.isLong(cell.row) {
+            return cell.leaf.bytes(cell.row)
         }
         return longBytes(column, key)
     }

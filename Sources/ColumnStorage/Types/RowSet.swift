@@ -24,8 +24,8 @@ package struct RowSet: Sendable {
     package func contains(_ key: ObjectKey) -> Bool {
         let cluster = UInt(bitPattern: Int(key.rawValue)) / UInt(Cluster.rows)
         guard cluster < UInt(clusters.count) else { return false }
-        let place = Int(bitPattern: cluster)
-        return clusters[place].contains(Int(key.rawValue) &- place &* Cluster.rows)
+        let index = Int(bitPattern: cluster)
+        return clusters[index].contains(Int(key.rawValue) &- index &* Cluster.rows)
     }
 
     /// Adds a row of an existing cluster; other keys cannot be in the set.
@@ -33,8 +33,8 @@ package struct RowSet: Sendable {
     package mutating func insert(_ key: ObjectKey) {
         let cluster = UInt(bitPattern: Int(key.rawValue)) / UInt(Cluster.rows)
         guard cluster < UInt(clusters.count) else { return }
-        let place = Int(bitPattern: cluster)
-        clusters[place].insert(Int(key.rawValue) &- place &* Cluster.rows)
+        let index = Int(bitPattern: cluster)
+        clusters[index].insert(Int(key.rawValue) &- index &* Cluster.rows)
     }
 
     /// The number of rows in the set.

@@ -30,7 +30,7 @@ package struct SortedMap<Key: Comparable, Value> {
 
     /// Returns the position of the first key that is at least this one.
     @inlinable
-    func place(of key: Key) -> Int {
+    func index(of key: Key) -> Int {
         var low = 0
         var high = elements.count
         while low < high {
@@ -42,28 +42,28 @@ package struct SortedMap<Key: Comparable, Value> {
 
     /// Returns whether the key at a position is this one.
     @inlinable
-    func isKey(_ key: Key, at place: Int) -> Bool {
-        place < elements.count && elements[place].key == key
+    func isKey(_ key: Key, at index: Int) -> Bool {
+        index < elements.count && elements[index].key == key
     }
 
     /// The value of a key; nil if there is none.
     @inlinable
     package subscript(key: Key) -> Value? {
         get {
-            let place = place(of: key)
-            return isKey(key, at: place) ? elements[place].value : nil
+            let index = index(of: key)
+            return isKey(key, at: index) ? elements[index].value : nil
         }
         set {
-            let place = place(of: key)
-            let isKnown = isKey(key, at: place)
+            let index = index(of: key)
+            let isKnown = isKey(key, at: index)
             if let newValue {
                 if isKnown {
-                    elements[place].value = newValue
+                    elements[index].value = newValue
                 } else {
-                    elements.insert((key, newValue), at: place)
+                    elements.insert((key, newValue), at: index)
                 }
             } else if isKnown {
-                elements.remove(at: place)
+                elements.remove(at: index)
             }
         }
     }
@@ -73,9 +73,9 @@ package struct SortedMap<Key: Comparable, Value> {
     package subscript(key: Key, default fallback: @autoclosure () -> Value) -> Value {
         get { self[key] ?? fallback() }
         _modify {
-            let place = place(of: key)
-            if !isKey(key, at: place) { elements.insert((key, fallback()), at: place) }
-            yield &elements[place].value
+            let index = index(of: key)
+            if !isKey(key, at: index) { elements.insert((key, fallback()), at: index) }
+            yield &elements[index].value
         }
     }
 
@@ -83,8 +83,8 @@ package struct SortedMap<Key: Comparable, Value> {
     @inlinable
     @discardableResult  // because: most callers do not need the value
     package mutating func removeValue(forKey key: Key) -> Value? {
-        let place = place(of: key)
-        return isKey(key, at: place) ? elements.remove(at: place).value : nil
+        let index = index(of: key)
+        return isKey(key, at: index) ? elements.remove(at: index).value : nil
     }
 
     /// Removes all keys and keeps the memory.

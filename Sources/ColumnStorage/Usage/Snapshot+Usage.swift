@@ -126,10 +126,10 @@ private struct TableUsageReader {
             guard key >> 16 == prefix >> 16 else { break }
             let number = Int(key & 0xFFFF)
             let size = found.key.count + found.value.count
-            if let place = definition.compositeIndexes.firstIndex(where: {
+            if let index = definition.compositeIndexes.firstIndex(where: {
                 IndexKey.composites + $0.id == number
             }) {
-                usage.compositeIndexes[place] += size
+                usage.compositeIndexes[index] += size
             } else {
                 body(&usage, number, size)
             }

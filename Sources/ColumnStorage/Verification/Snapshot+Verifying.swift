@@ -44,9 +44,9 @@ extension Snapshot {
         source.recent.forEach { home, version, _ in
             if home == .history { versions.append(version) }
         }
-        for (place, number) in versions.enumerated() {
-            if place > 0, number != versions[place - 1] + 1 {
-                faults.add(FileFault("the history lacks versions before \(number)"))
+        for (index, number) in versions.enumerated() {
+            if index > 0, number != versions[index - 1] + 1 {
+                faults.add(FileFault("the history misses versions before \(number)"))
             }
             do throws(StorageError) {
                 _ = try HistoryLog.changes(

@@ -3,9 +3,9 @@ import LMDBStorage
 // Verification of indexes: every row has its entries, and there are no other entries.
 extension TableVerifier {
     func verifyIndexes() throws(StorageError) {
-        var places: Set<Int> = []
+        var known: Set<Int> = []
         for column in definition.columns where !column.isDropped {
-            if column.usesIntIndex || column.usesBytesIndex { places.insert(column.id.rawValue) }
+            if column.usesIntIndex || column.usesBytesIndex { known.insert(column.id.rawValue) }
             if column.kind == .list {
                 try verifyListColumn(column)
             } else if column.isMixed {
@@ -17,10 +17,10 @@ extension TableVerifier {
             }
         }
         for index in definition.rowIndexes {
-            places.insert(index.place.rawValue)
+            known.insert(index.storedColumn.rawValue)
             try verifyRowIndex(index)
         }
-        try verifyPlaces(places)
+        try verifyOwners(of: known)
     }
 
     private func intIndex(_ column: ColumnID) -> IntIndex {
@@ -29,9 +29,9 @@ extension TableVerifier {
             pages: IndexPages(tables.indexes(of: definition.id)))
     }
 
-    private func bytesIndex(_ place: ColumnID) -> BytesIndex {
+    private func bytesIndex(_ column: ColumnID) -> BytesIndex {
         BytesIndex(
-            table: definition.id, column: place,
+            table: definition.id, column: column,
             pages: IndexPages(tables.indexes(of: definition.id)))
     }
 
@@ -148,7 +148,7 @@ extension TableVerifier {
         case .columns(let composite):
             (column, name) = (composite.columns.first, "the index over several columns")
         }
-        try verify(bytesIndex(index.place), column, name, isUnique: false) {
+        try verify(bytesIndex(index.storedColumn), column, name, isUnique: false) {
             (key, body) throws(StorageError) in
             try entries.collect(index, reader, key, transaction.file)
             try entries.forEach(body)
@@ -203,7 +203,7 @@ extension TableVerifier {
     }
 
     /// Reports blocks of indexes that the table does not have.
-    private func verifyPlaces(_ places: Set<Int>) throws(StorageError) {
+    private func verifyOwners(of known: Set<Int>) throws(StorageError) {
         let cursor = try transaction.cursor(tables.indexes(of: definition.id))
         var next = IndexKey.prefix(definition.id, ColumnID(0))
         while !faults.isFull {
@@ -217,12 +217,12 @@ extension TableVerifier {
             }
             let prefix = UInt32(bigEndian: found.key.loadUnaligned(as: UInt32.self))
             guard prefix >> 16 == definition.id.rawValue else { return }
-            let place = Int(prefix & 0xFFFF)
-            if !places.contains(place) {
-                fault("there are blocks of an index that does not exist (\(place))")
+            let column = Int(prefix & 0xFFFF)
+            if !known.contains(column) {
+                fault("there are blocks of an index that does not exist (\(column))")
             }
-            guard place < 0xFFFF else { return }
-            next = IndexKey.prefix(definition.id, ColumnID(place + 1))
+            guard column < 0xFFFF else { return }
+            next = IndexKey.prefix(definition.id, ColumnID(column + 1))
         }
     }
 }

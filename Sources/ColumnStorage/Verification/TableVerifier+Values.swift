@@ -80,20 +80,20 @@ extension TableVerifier {
         }
         var entry = try cursor.setRange(key.least())
         while let found = entry, IndexKey.hasPrefix(found.key, prefix), !faults.isFull {
-            guard let place = IntIndexKey.entry(found.key),
+            guard let position = IntIndexKey.entry(found.key),
                 let chunk = ListChunk(found.value, words: element.isStoredAsWord)
             else {
                 fault("a chunk of a list is not valid", column.id)
                 entry = try cursor.next()
                 continue
             }
-            if current?.owner != place.value {
+            if current?.owner != position.value {
                 finish()
-                owners.insert(place.value)
-                current = (place.value, 0)
+                owners.insert(position.value)
+                current = (position.value, 0)
             }
             current?.count += chunk.count
-            verifyChunk(chunk, column, element, ObjectKey(place.value), body)
+            verifyChunk(chunk, column, element, ObjectKey(position.value), body)
             entry = try cursor.next()
         }
         if faults.isFull { return }

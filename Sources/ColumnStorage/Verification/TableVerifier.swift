@@ -83,26 +83,26 @@ struct TableVerifier {
     }
 
     private func verifyLeaf(_ key: LeafKey, _ bytes: UnsafeRawBufferPointer) {
-        let place = "cluster \(key.cluster)"
+        let location = "cluster \(key.cluster)"
         guard key.cluster < reader.clusterCount else {
-            return fault("a leaf of \(place) is after the last cluster")
+            return fault("a leaf of \(location) is after the last cluster")
         }
         if key.slot == 0 {
             if bytes.count != 64 || bytes.loadUnaligned(fromByteOffset: 62, as: UInt16.self) != 0 {
-                fault("the presence bitmap of \(place) is not valid")
+                fault("the presence bitmap of \(location) is not valid")
             }
             return
         }
         guard key.slot <= definition.columns.count else {
-            return fault("a leaf of \(place) belongs to no column")
+            return fault("a leaf of \(location) belongs to no column")
         }
         let column = definition.columns[key.slot - 1]
         if column.isDropped { return }
         guard LeafCheck.isWhole(bytes, column.kind), let address = bytes.baseAddress else {
-            return fault("the leaf of \(place) is not valid", column.id)
+            return fault("the leaf of \(location) is not valid", column.id)
         }
         if let what = LeafVerifier(Leaf(address), column.kind).fault {
-            fault("the leaf of \(place): \(what)", column.id)
+            fault("the leaf of \(location): \(what)", column.id)
         }
     }
 
@@ -200,10 +200,10 @@ struct LeafVerifier {
 
     private func ascending(_ count: Int, _ end: (Int) -> Int) -> String? {
         var last = 0
-        for place in 0..<count {
-            let next = end(place)
+        for index in 0..<count {
+            let next = end(index)
             if next < last || next > leaf.textSize {
-                return "the end of text \(place) is out of order"
+                return "the end of text \(index) is out of order"
             }
             last = next
         }

@@ -48,7 +48,7 @@ struct RowRemoval {
 
     /// Removes a row, which must exist.
     func remove(_ key: ObjectKey) throws(StorageError) {
-        let (cluster, row) = session.place(key)
+        let (cluster, row) = session.position(of: key)
         for source in sources { try unlink(key, source.table, source.column, source.index) }
         if hasMixedColumns { try session.unlinkMixed(overlay.id, key) }
         for index in reader.rowIndexes {

@@ -34,23 +34,23 @@ extension TableOverlay {
             LeafKey(rawValue: $0).cluster < LeafKey(rawValue: $1).cluster
         }) {
             guard let set = marks[key] else { continue }
-            let place = LeafKey(rawValue: key)
+            let leaf = LeafKey(rawValue: key)
             let bits: ClusterBits
-            if let (old, new) = presence[place.cluster] {
+            if let (old, new) = presence[leaf.cluster] {
                 bits = set & old & new
             } else {
-                bits = set & reader.presence(place.cluster)
+                bits = set & reader.presence(leaf.cluster)
             }
             if bits.isEmpty { continue }
-            changes.modified[ColumnID(place.slot - 1), default: KeySet()].insert(
-                base: Int64(place.cluster * Cluster.rows), bits: bits)
+            changes.modified[ColumnID(leaf.slot - 1), default: KeySet()].insert(
+                base: Int64(leaf.cluster * Cluster.rows), bits: bits)
         }
-        for (place, list) in reader.lists.enumerated() {
+        for (index, list) in reader.lists.enumerated() {
             guard let list, !list.recordedEdits.isEmpty,
-                let rows = changes.modified[ColumnID(place)]
+                let rows = changes.modified[ColumnID(index)]
             else { continue }
             for (owner, edits) in list.recordedEdits where rows.contains(ObjectKey(owner)) {
-                changes.edits[ColumnID(place), default: [:]][ObjectKey(owner)] = edits
+                changes.edits[ColumnID(index), default: [:]][ObjectKey(owner)] = edits
             }
         }
         return changes

@@ -93,21 +93,21 @@ extension TableOverlay {
     private func storeRow(
         _ leaves: [UnpackedLeaf], _ layout: RowLayout, _ row: Int, _ key: Int64
     ) throws(StorageError) {
-        for column in layout.kinds.indices where layout.isText(column) && layout.places[column] >= 0
-        {
+        for column in layout.kinds.indices
+        where layout.isText(column) && layout.offsets[column] >= 0 {
             let leaf = leaves[column + 1]
             let (address, count) = leaf.pointer(row)
             var longs = leaf.longs
-            let place = LongValueKey(id, ColumnID(column), ObjectKey(key))
+            let longValue = LongValueKey(id, ColumnID(column), ObjectKey(key))
             let handle = session.transaction.handle
             if let address, count > LeafFormat.longValue {
-                try place.put(
+                try longValue.put(
                     UnsafeRawBufferPointer(start: address, count: count), handle,
                     session.file.tables.values)
                 leaf.setElsewhere(row, count: count)
                 longs.insert(row)
             } else if longs.contains(row), address != nil || count == 0 {
-                try place.delete(handle, session.file.tables.values)
+                try longValue.delete(handle, session.file.tables.values)
                 longs.remove(row)
             } else {
                 continue

@@ -17,11 +17,11 @@ final class TextArena {
         }
         if bytes.count > rest { grow(bytes.count) }
         // because: grow has just reserved the space.
-        let place = next!
-        place.copyMemory(from: source, byteCount: bytes.count)
-        next = place + bytes.count
+        let address = next!
+        address.copyMemory(from: source, byteCount: bytes.count)
+        next = address + bytes.count
         rest -= bytes.count
-        return UnsafeRawBufferPointer(start: place, count: bytes.count)
+        return UnsafeRawBufferPointer(start: address, count: bytes.count)
     }
 
     private func grow(_ count: Int) {

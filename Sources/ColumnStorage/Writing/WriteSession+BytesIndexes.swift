@@ -10,7 +10,7 @@ extension WriteSession {
         to new: UnsafeRawBufferPointer?, isNew: Bool
     ) {
         guard let index = overlay.reader.bytesIndex(column) else { return }
-        let (cluster, row) = place(key)
+        let (cluster, row) = position(of: key)
         let hadValue = !isNew && overlay.hadValue(column.rawValue + 1, cluster, row)
         let old = hadValue ? overlay.reader.borrowedBytes(column, key) : nil
         if let old, let new, BytesTest.isEqual(old, new) { return }

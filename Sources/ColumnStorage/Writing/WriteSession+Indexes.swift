@@ -26,7 +26,7 @@ extension WriteSession {
     func setListCount(
         _ overlay: TableOverlay, _ column: ColumnID, _ key: ObjectKey, _ count: Int
     ) {
-        let (cluster, row) = place(key)
+        let (cluster, row) = position(of: key)
         let leaf = overlay.unpackedLeaf(column.rawValue + 1, cluster)
         leaf.mark(row)
         leaf.setWord(row, UInt64(max(count, 0)))

@@ -10,7 +10,7 @@ extension WriteSession {
         to new: UnsafeRawBufferPointer?, isNew: Bool
     ) {
         guard let index = overlay.reader.intIndex(column) else { return }
-        let (cluster, row) = place(key)
+        let (cluster, row) = position(of: key)
         let hadValue = !isNew && overlay.hadValue(column.rawValue + 1, cluster, row)
         let old = hadValue ? overlay.reader.borrowedBytes(column, key) : nil
         let oldCodes = old.map(MixedLinks.codes) ?? []

@@ -7,8 +7,8 @@ extension WriteSession {
         _ overlay: TableOverlay, _ before: TableDefinition, _ after: TableDefinition
     ) throws(StorageError) {
         let reader = overlay.reader
-        for (place, column) in before.columns.enumerated() where !column.isDropped {
-            let next = after.columns.indices.contains(place) ? after.columns[place] : nil
+        for (index, column) in before.columns.enumerated() where !column.isDropped {
+            let next = after.columns.indices.contains(index) ? after.columns[index] : nil
             if column.usesIntIndex && next?.usesIntIndex != true {
                 try reader.intIndex(column.id)?.removeAll(in: transaction.handle)
             }
@@ -21,7 +21,7 @@ extension WriteSession {
                 try LongValueKey.removeAll(
                     of: reader.id, column.id, transaction.handle, file.tables.values)
             }
-            try overlay.removeLeaves(of: place + 1)
+            try overlay.removeLeaves(of: index + 1)
         }
     }
 

@@ -57,7 +57,7 @@ extension WriteSession {
     /// Restores a row that an earlier version has deleted; its columns are zero, null or empty until they are set.
     func revive(_ table: TableID, _ key: ObjectKey) throws(StorageError) {
         let overlay = overlay(table)
-        let (cluster, row) = place(key)
+        let (cluster, row) = position(of: key)
         guard !overlay.wasPresent(cluster, row) else { throw misfit() }
         for index in overlay.reader.rowIndexes { index.willRevive(key) }
         var bits = overlay.unpackedLeaf(0, cluster).presence

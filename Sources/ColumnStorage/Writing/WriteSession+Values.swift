@@ -1,7 +1,7 @@
 // Setters for single values of rows.
 extension WriteSession {
     @inline(__always)
-    func place(_ key: ObjectKey) -> (cluster: Int, row: Int) {
+    func position(of key: ObjectKey) -> (cluster: Int, row: Int) {
         let cluster = Int(key.rawValue) / Cluster.rows
         return (cluster, Int(key.rawValue) - cluster * Cluster.rows)
     }
@@ -23,7 +23,7 @@ extension WriteSession {
             return nil
         }
         if !overlay.reader.rowIndexes.isEmpty { noteChange(overlay, column, key) }
-        let (cluster, row) = place(key)
+        let (cluster, row) = position(of: key)
         let leaf = overlay.unpackedLeaf(column.rawValue + 1, cluster)
         // The caller that sets the bytes of a mixed column updates its index.
         if kind != .data, let index = overlay.reader.intIndexes[column.rawValue] {

@@ -117,8 +117,8 @@ package final class WriteSession {
         overlay.reader.configure(table)
         overlay.columnsChanged()
         for column in table.columns where column.index != .none && !column.isDropped {
-            let place = column.id.rawValue
-            let old = before.columns.indices.contains(place) ? before.columns[place] : nil
+            let index = column.id.rawValue
+            let old = before.columns.indices.contains(index) ? before.columns[index] : nil
             if old.map({ $0.index == IndexKind.none }) ?? true { try build(overlay.reader, column) }
         }
         try settleRowIndexes(overlay.reader)
@@ -296,9 +296,9 @@ package final class WriteSession {
         var entry = HistoryLog.entry(changes, shards: shards)
         let options = file.options
         if options.historyLimit > 0, options.keepsHistory { appendTrailer(to: &entry, changes) }
-        let place = try deltaBuffer.reserve(
+        let space = try deltaBuffer.reserve(
             .history, handle.version, count: entry.count, file.tables, in: handle)
-        place.copyBytes(from: entry)
+        space.copyBytes(from: entry)
         try deltaBuffer.store(in: handle)
         if handle.version % 16 == 0 || entry.count > HistoryLog.largeEntry, options.keepsHistory {
             try HistoryLog.trim(

@@ -74,14 +74,14 @@ final class ChangeRecorder: @unchecked Sendable {
 
     @inline(__always)
     func put(_ table: UInt32, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
-        guard let place = add(.put, table, key, value.count) else { return }
-        place.copyMemory(from: value)
+        guard let target = add(.put, table, key, value.count) else { return }
+        target.copyMemory(from: value)
     }
 
-    /// Records a value that the caller writes to `place` before the next change.
-    func lend(_ table: UInt32, _ key: UnsafeRawBufferPointer, _ place: UnsafeRawBufferPointer) {
-        guard add(.put, table, key, place.count) != nil else { return }
-        lent = place
+    /// Records a value that the caller writes to `target` before the next change.
+    func lend(_ table: UInt32, _ key: UnsafeRawBufferPointer, _ target: UnsafeRawBufferPointer) {
+        guard add(.put, table, key, target.count) != nil else { return }
+        lent = target
         isLent = true
     }
 
@@ -108,16 +108,16 @@ final class ChangeRecorder: @unchecked Sendable {
             giveUp()
             return nil
         }
-        let place = UnsafeMutableRawBufferPointer(rebasing: bytes[used..<used + size])
+        let target = UnsafeMutableRawBufferPointer(rebasing: bytes[used..<used + size])
         let head =
             UInt64(change.rawValue) | UInt64(table) << 8 | UInt64(key.count) << 16
             | UInt64(count) << 32
-        place.storeBytes(of: head, as: UInt64.self)
+        target.storeBytes(of: head, as: UInt64.self)
         let valueStart = Self.headSize + key.count
-        UnsafeMutableRawBufferPointer(rebasing: place[Self.headSize..<valueStart])
+        UnsafeMutableRawBufferPointer(rebasing: target[Self.headSize..<valueStart])
             .copyMemory(from: key)
         used += size
-        return UnsafeMutableRawBufferPointer(rebasing: place[valueStart...])
+        return UnsafeMutableRawBufferPointer(rebasing: target[valueStart...])
     }
 
     /// Reserves space.

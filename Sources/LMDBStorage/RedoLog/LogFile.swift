@@ -134,16 +134,16 @@ final class LogFile: Sendable {
         let zeros = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
         defer { zeros.deallocate() }
         zeros.initializeMemory(as: UInt8.self, repeating: 0)
-        var place = size
-        while place < target {
-            let count = min(zeros.count, target - place)
+        var end = size
+        while end < target {
+            let count = min(zeros.count, target - end)
             do throws(StorageError) {
-                try write(UnsafeRawBufferPointer(rebasing: zeros[..<count]), at: place)
+                try write(UnsafeRawBufferPointer(rebasing: zeros[..<count]), at: end)
             } catch {
                 ftruncate(descriptor, off_t(size))
                 throw error
             }
-            place += count
+            end += count
         }
     }
 
@@ -189,10 +189,10 @@ final class LogFile: Sendable {
 
     /// Returns the record of a version and its offset: after the record that ends at `offset`, or at the beginning of
     /// the ring.
-    func place(of version: UInt64, after offset: Int, salt: UInt64) -> (Int, LogRecord)? {
-        for place in [offset, Self.base] {
-            if let record = record(at: place, salt: salt), record.version == version {
-                return (place, record)
+    func find(_ version: UInt64, after offset: Int, salt: UInt64) -> (Int, LogRecord)? {
+        for start in [offset, Self.base] {
+            if let record = record(at: start, salt: salt), record.version == version {
+                return (start, record)
             }
         }
         return nil

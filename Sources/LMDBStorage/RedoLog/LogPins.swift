@@ -73,11 +73,11 @@ extension LogFile {
         var pins: Set<ForeignReader> = []
         let page = pinsPage()
         for index in 0..<Self.entryCount where page[3 * index] != 0 {
-            for place in 1...2 where page[3 * index + place] != 0 {
+            for word in 1...2 where page[3 * index + word] != 0 {
                 pins.insert(
                     ForeignReader(
                         process: Int32(truncatingIfNeeded: page[3 * index]),
-                        version: page[3 * index + place]))
+                        version: page[3 * index + word]))
             }
         }
         return pins

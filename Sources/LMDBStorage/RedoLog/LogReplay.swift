@@ -66,14 +66,14 @@ struct LogReplay {
         var found: [Found] = []
         var version = header.version
         var end = header.start
-        while let (place, record) = log.place(of: version &+ 1, after: end, salt: header.salt),
-            isWhole(record, at: place)
+        while let (offset, record) = log.find(version &+ 1, after: end, salt: header.salt),
+            isWhole(record, at: offset)
         {
-            found.append((record, place + LogRecord.size))
+            found.append((record, offset + LogRecord.size))
             // No record follows a version without changes in the log.
             if record.kind == .direct { break }
             version += 1
-            end = place + record.extent
+            end = offset + record.extent
         }
         return found
     }
@@ -108,19 +108,19 @@ struct LogReplay {
         } ?? nil
     }
 
-    private func isWhole(_ record: LogRecord, at place: Int) -> Bool {
-        withBytes(at: place, LogRecord.size + record.length) { bytes in
+    private func isWhole(_ record: LogRecord, at offset: Int) -> Bool {
+        withBytes(at: offset, LogRecord.size + record.length) { bytes in
             LogRecord.sum(UnsafeRawBufferPointer(bytes)) == record.checksum
         } ?? false
     }
 
     /// Reads bytes of the log; nil if they are out of range.
     private func withBytes<Result>(
-        at place: Int, _ count: Int, _ body: (UnsafeRawBufferPointer) -> Result
+        at offset: Int, _ count: Int, _ body: (UnsafeRawBufferPointer) -> Result
     ) -> Result? {
         let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: max(count, 1), alignment: 8)
         defer { bytes.deallocate() }
-        guard pread(log.descriptor, bytes.baseAddress, count, off_t(place)) == count else {
+        guard pread(log.descriptor, bytes.baseAddress, count, off_t(offset)) == count else {
             return nil
         }
         return body(UnsafeRawBufferPointer(rebasing: bytes[..<count]))

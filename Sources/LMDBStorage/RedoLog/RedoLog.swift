@@ -182,15 +182,15 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
     /// Reads the records up to that of the newest version; returns false if a version has none.
     private func findEnd(_ newest: UInt64, _ file: LogFile) throws(StorageError) -> Bool {
         while version < newest {
-            guard let (place, record) = file.place(of: version &+ 1, after: end, salt: salt),
+            guard let (offset, record) = file.find(version &+ 1, after: end, salt: salt),
                 record.kind == .changes
             else { return false }
             version += 1
-            end = place + record.extent
+            end = offset + record.extent
         }
         // A record after it belongs to a commit that did not happen.
-        while let (place, _) = file.place(of: newest &+ 1, after: end, salt: salt) {
-            try file.void(at: place)
+        while let (offset, _) = file.find(newest &+ 1, after: end, salt: salt) {
+            try file.void(at: offset)
         }
         return true
     }
@@ -221,10 +221,10 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
         if !recorder.isIncomplete {
             let record = recorder.record
             let extent = LogRecord.extent(record.count - LogRecord.size)
-            if let place = try place(for: extent, before: new) {
-                try append(record, .changes, new, at: place, file)
+            if let offset = try offset(for: extent, before: new) {
+                try append(record, .changes, new, at: offset, file)
                 version = new
-                end = place + extent
+                end = offset + extent
                 return
             }
         }
@@ -232,11 +232,11 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
         // writes of this size may come, so the log ends with it.
         isTight = true
         pace.pause(greatPause)
-        guard let place = try place(for: LogRecord.extent(0), before: new) else {
+        guard let offset = try offset(for: LogRecord.extent(0), before: new) else {
             throw StorageError(rawCode: ENOSPC, call: "pwrite", file: dataPath)
         }
         version = 0
-        try append(recorder.head, .direct, new, at: place, file)
+        try append(recorder.head, .direct, new, at: offset, file)
         mdb_env_set_flags(environment, UInt32(MDB_NOSYNC), 0)
     }
 
@@ -249,44 +249,44 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
 
     private func append(
         _ record: UnsafeMutableRawBufferPointer, _ kind: LogRecord.Kind, _ new: UInt64,
-        at place: Int, _ file: LogFile
+        at offset: Int, _ file: LogFile
     ) throws(StorageError) {
         LogRecord.seal(record, kind, version: new, salt: salt)
         do throws(StorageError) {
-            try file.write(UnsafeRawBufferPointer(record), at: place)
+            try file.write(UnsafeRawBufferPointer(record), at: offset)
             try file.flush()
         } catch {
-            void(place)
+            void(offset)
             throw error
         }
     }
 
     /// Returns the offset of the next record: after the last one, or at the beginning of the ring; nil if the device is
     /// full.
-    private func place(for extent: Int, before new: UInt64) throws(StorageError) -> Int? {
-        if let place = try freePlace(extent) { return place }
+    private func offset(for extent: Int, before new: UInt64) throws(StorageError) -> Int? {
+        if let offset = try freeOffset(extent) { return offset }
         // The ring is full, or the device has no space to extend it, so the ring is restarted.
         try restart(new - 1)
-        return try freePlace(extent)
+        return try freeOffset(extent)
     }
 
-    private func freePlace(_ extent: Int) throws(StorageError) -> Int? {
+    private func freeOffset(_ extent: Int) throws(StorageError) -> Int? {
         guard let file else { return nil }
         collect()
         // Records are between start and end or, after the ring was restarted, before end and after start.
         let isWrapped = end < start || (end == start && version != checkpoint)
         let limit = isWrapped ? start : LogFile.end
-        var place: Int?
-        if end + extent <= limit { place = end }
-        if place == nil, !isWrapped, LogFile.base + extent <= start { place = LogFile.base }
-        guard let place else { return nil }
+        var offset: Int?
+        if end + extent <= limit { offset = end }
+        if offset == nil, !isWrapped, LogFile.base + extent <= start { offset = LogFile.base }
+        guard let offset else { return nil }
         do throws(StorageError) {
-            try file.prepare(upTo: place + extent)
+            try file.prepare(upTo: offset + extent)
         } catch {
             guard error.code == .diskFull else { throw error }
             return nil
         }
-        return place
+        return offset
     }
 
     /// Invalidates the record of a commit that LMDB has refused and for which it has already released the write lock.
@@ -321,9 +321,9 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
     }
 
     /// Invalidates a record that the device has not written.
-    private func void(_ place: Int) {
+    private func void(_ offset: Int) {
         do throws(StorageError) {
-            try file?.void(at: place)
+            try file?.void(at: offset)
             try file?.flush()
         } catch {
             // The device may have the record, which would be applied after a power failure, so no record may follow it.

@@ -75,12 +75,12 @@ extension LogTests {
             var text = "headers \(versions), checkpoint \(header.version):"
             var version = header.version
             var end = header.start
-            while let (place, record) = log.place(
-                of: version + 1, after: end, salt: header.salt)
+            while let (offset, record) = log.find(
+                version + 1, after: end, salt: header.salt)
             {
-                text += " \(record.version) at \(place) \(record.kind)"
+                text += " \(record.version) at \(offset) \(record.kind)"
                 version += 1
-                end = place + record.extent
+                end = offset + record.extent
             }
             return text
         }

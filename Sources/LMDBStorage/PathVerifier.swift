@@ -15,7 +15,7 @@ import Synchronization
 /// Every write verifies this. Looking up a path takes three times as long as reading the state of an open file, so the
 /// path is looked up only in two cases: if the file's own change time differs (renaming, removing or replacing the file
 /// changes it), and 20 times a second for the folders on the path.
-final class FilePlace: Sendable {
+final class PathVerifier: Sendable {
     private let path: String
     private let descriptor: Int32
     private let device: UInt64
