@@ -127,7 +127,7 @@ package final class Environment: Sendable {
     private let claim: Int32
     /// The reservation of disk space; nil if the map is not written to.
     let reservation: DiskReservation?
-    let line = WriteLockQueue()
+    let writeQueue = WriteLockQueue()
     let readers = Mutex(ReaderBook())
     /// The checksums of all values.
     let seals: ValueSeals

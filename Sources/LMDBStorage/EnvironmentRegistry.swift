@@ -304,10 +304,10 @@ package final class EnvironmentLease: Sendable {
     ///
     /// `notify` is called on another thread when the ticket is ready or has lapsed. A ticket lapses if it is not used
     /// within `patience` nanoseconds.
-    package func lineUp(
+    package func takeTicket(
         patience: Int, notify: @escaping @Sendable () -> Void
     ) -> WriteLockTicket {
-        environment.line.join(self, patience: patience, notify: notify)
+        environment.writeQueue.takeTicket(self, patience: patience, notify: notify)
     }
 
     init(_ environment: Environment, _ identity: EnvironmentRegistry.Identity) {

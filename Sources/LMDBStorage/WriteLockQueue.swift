@@ -14,35 +14,35 @@ import CLMDB
 final class WriteLockQueue: @unchecked Sendable {
     // Unchecked because: `monitor` guards all following properties and the states of the tickets.
     let monitor = Monitor()
-    private var turns: [WriteLockTicket] = []
+    private var tickets: [WriteLockTicket] = []
     private var isServed = false
 
     /// The mark of a lock that the queue's thread holds for a ticket that has not been used yet.
     private static let unclaimed: UInt = 1
 
     /// Adds a ticket; `notify` is called on another thread when the ticket is ready or has lapsed.
-    func join(
+    func takeTicket(
         _ lease: EnvironmentLease, patience: Int, notify: @escaping @Sendable () -> Void
     ) -> WriteLockTicket {
-        let turn = WriteLockTicket(self, patience: patience, notify: notify)
+        let ticket = WriteLockTicket(self, patience: patience, notify: notify)
         monitor.withLock {
-            turns.append(turn)
+            tickets.append(ticket)
             if !isServed { isServed = start(lease) }
             if !isServed {
                 // If the thread cannot be started, writers wait for the lock themselves.
-                leave(turn)
-                turn.state = .failed
+                remove(ticket)
+                ticket.state = .failed
             }
         }
-        if turn.standing != .waiting { notify() }
-        return turn
+        if ticket.standing != .waiting { notify() }
+        return ticket
     }
 
     /// Removes a waiting ticket; the caller holds the monitor.
-    func leave(_ turn: WriteLockTicket) { turns.removeAll { $0 === turn } }
+    func remove(_ ticket: WriteLockTicket) { tickets.removeAll { $0 === ticket } }
 
     private func start(_ lease: EnvironmentLease) -> Bool {
-        let context = Unmanaged.passRetained(LineService(line: self, lease: lease)).toOpaque()
+        let context = Unmanaged.passRetained(QueueService(queue: self, lease: lease)).toOpaque()
         var blocked = sigset_t()
         var before = sigset_t()
         sigfillset(&blocked)
@@ -53,8 +53,8 @@ final class WriteLockQueue: @unchecked Sendable {
         #else
             var thread = pthread_t()
         #endif
-        guard pthread_create(&thread, nil, lineMain, context) == 0 else {
-            Unmanaged<LineService>.fromOpaque(context).release()
+        guard pthread_create(&thread, nil, queueMain, context) == 0 else {
+            Unmanaged<QueueService>.fromOpaque(context).release()
             return false
         }
         #if canImport(Darwin)
@@ -68,76 +68,76 @@ final class WriteLockQueue: @unchecked Sendable {
     /// Serves the tickets on the queue's thread until the queue is empty.
     fileprivate func serve(_ environment: Environment) {
         monitor.lock()
-        while !turns.isEmpty {
+        while !tickets.isEmpty {
             var begun: OpaquePointer?
             monitor.withoutLock { _ = mdb_txn_begin(environment.pointer, nil, 0, &begun) }
-            guard let turn = turns.first else {
+            guard let ticket = tickets.first else {
                 // All tickets have been canceled meanwhile.
                 if let begun { monitor.withoutLock { mdb_txn_abort(begun) } }
                 continue
             }
-            turns.removeFirst()
+            tickets.removeFirst()
             if let begun {
                 environment.writerThread.store(Self.unclaimed, ordering: .relaxed)
-                turn.state = .ready(begun)
+                ticket.state = .ready(begun)
             } else {
-                turn.state = .failed
+                ticket.state = .failed
             }
             monitor.broadcast()
-            monitor.withoutLock { turn.notify() }
-            if begun != nil { attend(turn, environment) }
+            monitor.withoutLock { ticket.notify() }
+            if begun != nil { awaitEnd(of: ticket, environment) }
         }
         isServed = false
         monitor.unlock()
     }
 
     /// Waits until the ticket was used and its write ended, or until it lapses, and ends its transaction.
-    private func attend(_ turn: WriteLockTicket, _ environment: Environment) {
-        monitor.wait(atMost: turn.patience) {
-            if case .ready = turn.state { true } else { false }
+    private func awaitEnd(of ticket: WriteLockTicket, _ environment: Environment) {
+        monitor.wait(atMost: ticket.patience) {
+            if case .ready = ticket.state { true } else { false }
         }
-        if case .ready(let transaction) = turn.state {
-            turn.state = .ended(0)
+        if case .ready(let transaction) = ticket.state {
+            ticket.state = .ended(0)
             environment.writerThread.store(0, ordering: .relaxed)
             monitor.withoutLock {
                 mdb_txn_abort(transaction)
-                turn.notify()
+                ticket.notify()
             }
             return
         }
-        while case .taken = turn.state { monitor.wait() }
-        guard case .ending(let transaction, let isCommit) = turn.state else { return }
+        while case .taken = ticket.state { monitor.wait() }
+        guard case .ending(let transaction, let isCommit) = ticket.state else { return }
         environment.writerThread.store(0, ordering: .relaxed)
         var code: Int32 = 0
         monitor.withoutLock {
             if isCommit { code = mdb_txn_commit(transaction) } else { mdb_txn_abort(transaction) }
         }
-        turn.state = .ended(code)
+        ticket.state = .ended(code)
         monitor.broadcast()
     }
 }
 
 /// The objects that the queue's thread keeps alive.
-private final class LineService {
-    let line: WriteLockQueue
+private final class QueueService {
+    let queue: WriteLockQueue
     let lease: EnvironmentLease
 
-    init(line: WriteLockQueue, lease: EnvironmentLease) {
-        self.line = line
+    init(queue: WriteLockQueue, lease: EnvironmentLease) {
+        self.queue = queue
         self.lease = lease
     }
 
-    func run() { line.serve(lease.environment) }
+    func run() { queue.serve(lease.environment) }
 }
 
 #if canImport(Darwin)
-    private func lineMain(_ context: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
-        Unmanaged<LineService>.fromOpaque(context).takeRetainedValue().run()
+    private func queueMain(_ context: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+        Unmanaged<QueueService>.fromOpaque(context).takeRetainedValue().run()
         return nil
     }
 #else
-    private func lineMain(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-        if let context { Unmanaged<LineService>.fromOpaque(context).takeRetainedValue().run() }
+    private func queueMain(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+        if let context { Unmanaged<QueueService>.fromOpaque(context).takeRetainedValue().run() }
         return nil
     }
 #endif

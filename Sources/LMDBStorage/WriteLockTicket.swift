@@ -28,38 +28,38 @@ package final class WriteLockTicket: @unchecked Sendable {
     }
 
     var state = State.waiting
-    let line: WriteLockQueue
+    let queue: WriteLockQueue
     /// The time for which a ready ticket waits to be used, in nanoseconds.
     let patience: Int
     let notify: @Sendable () -> Void
 
-    init(_ line: WriteLockQueue, patience: Int, notify: @escaping @Sendable () -> Void) {
-        self.line = line
+    init(_ queue: WriteLockQueue, patience: Int, notify: @escaping @Sendable () -> Void) {
+        self.queue = queue
         self.patience = patience
         self.notify = notify
     }
 
     /// The current state.
-    package var standing: Standing { line.monitor.withLock { present } }
+    package var standing: Standing { queue.monitor.withLock { present } }
 
     /// Waits until the ticket is no longer waiting, or for a time in nanoseconds, and returns the state.
     package func wait(atMost nanoseconds: Int) -> Standing {
-        line.monitor.withLock {
-            line.monitor.wait(atMost: nanoseconds) { present == .waiting }
+        queue.monitor.withLock {
+            queue.monitor.wait(atMost: nanoseconds) { present == .waiting }
             return present
         }
     }
 
     /// Cancels the ticket, unless a write has already begun with it.
     package func withdraw() {
-        line.monitor.withLock {
+        queue.monitor.withLock {
             switch state {
             case .waiting:
-                line.leave(self)
+                queue.remove(self)
                 state = .ended(0)
             case .ready(let transaction):
                 state = .ending(transaction, isCommit: false)
-                line.monitor.broadcast()
+                queue.monitor.broadcast()
             default: break
             }
         }
@@ -75,23 +75,23 @@ package final class WriteLockTicket: @unchecked Sendable {
 
     /// Returns the open transaction of a ready ticket; nil if the ticket is not ready.
     func take() -> OpaquePointer? {
-        line.monitor.withLock {
+        queue.monitor.withLock {
             guard case .ready(let transaction) = state else { return nil }
             state = .taken(transaction)
-            line.monitor.broadcast()
+            queue.monitor.broadcast()
             return transaction
         }
     }
 
     /// Ends the transaction of the ticket on the thread that holds the lock, and returns LMDB's error code.
     func end(isCommit: Bool) -> Int32 {
-        line.monitor.withLock {
+        queue.monitor.withLock {
             guard case .taken(let transaction) = state else { return 0 }
             state = .ending(transaction, isCommit: isCommit)
-            line.monitor.broadcast()
+            queue.monitor.broadcast()
             while true {
                 if case .ended(let code) = state { return code }
-                line.monitor.wait()
+                queue.monitor.wait()
             }
         }
     }

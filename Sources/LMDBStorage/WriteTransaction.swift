@@ -19,14 +19,14 @@ package final class WriteTransaction {
     private var lease: EnvironmentLease?
     private let durability: Durability
     @exclusivity(unchecked) private var pointer: OpaquePointer?
-    private let turn: WriteLockTicket?
+    private let ticket: WriteLockTicket?
     private let mode: CommitMode
 
-    /// Begins a write; waits for the file's write lock, unless `turn` is ready.
+    /// Begins a write; waits for the file's write lock, unless `ticket` is ready.
     ///
     /// Throws `writeInProgress` if this thread already holds the lock.
     package init(
-        _ lease: EnvironmentLease, durability: Durability, turn: WriteLockTicket? = nil
+        _ lease: EnvironmentLease, durability: Durability, ticket: WriteLockTicket? = nil
     ) throws(StorageError) {
         self.lease = lease
         self.durability = durability
@@ -40,8 +40,8 @@ package final class WriteTransaction {
         guard environment.writerThread.load(ordering: .relaxed) != this else {
             throw StorageError(.writeInProgress, call: "begin write", file: environment.name)
         }
-        var begun = turn?.take()
-        self.turn = begun == nil ? nil : turn
+        var begun = ticket?.take()
+        self.ticket = begun == nil ? nil : ticket
         if begun == nil {
             try check(
                 mdb_txn_begin(environment.pointer, nil, 0, &begun), "mdb_txn_begin",
@@ -52,7 +52,11 @@ package final class WriteTransaction {
             try environment.reservation?.begin(begun, status)
             mode = try Self.decide(environment, durability, begun)
         } catch {
-            if let turn = self.turn { _ = turn.end(isCommit: false) } else { mdb_txn_abort(begun) }
+            if let ticket = self.ticket {
+                _ = ticket.end(isCommit: false)
+            } else {
+                mdb_txn_abort(begun)
+            }
             throw error.named(environment.location)
         }
         pointer = begun
@@ -110,10 +114,10 @@ package final class WriteTransaction {
             // This happens before the commit becomes visible, so no reader sees a commit that may still be lost.
             try environment.commits.prepare(version, mode)
         } catch {
-            if let turn { _ = turn.end(isCommit: false) } else { mdb_txn_abort(ended) }
+            if let ticket { _ = ticket.end(isCommit: false) } else { mdb_txn_abort(ended) }
             throw error.named(environment.location)
         }
-        var code = turn?.end(isCommit: true) ?? mdb_txn_commit(ended)
+        var code = ticket?.end(isCommit: true) ?? mdb_txn_commit(ended)
         // LMDB reports a short write as an input/output error.
         if code == EIO, Platform.isDeviceFull(environment.path) { code = ENOSPC }
         if code == ENOSPC || code == EDQUOT { DiskReservation.reclaimWithLock(environment.pointer) }
@@ -134,7 +138,7 @@ package final class WriteTransaction {
         let hasFailed = environment.writeFailure.load(ordering: .relaxed) != 0
         environment.commits.rollBack(mode, isOutOfSpace: hasFailed)
         if hasFailed { DiskReservation.reclaim(environment.pointer) }
-        if let turn { _ = turn.end(isCommit: false) } else { mdb_txn_abort(ended) }
+        if let ticket { _ = ticket.end(isCommit: false) } else { mdb_txn_abort(ended) }
         lease = nil
     }
 }

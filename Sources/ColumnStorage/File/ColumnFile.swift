@@ -169,10 +169,10 @@ package final class ColumnFile: Sendable {
     ///
     /// `notify` is called on another thread when the ticket is ready. The ticket lapses, with another call, if no write
     /// begins with it within `patience` nanoseconds. Throws `closed`.
-    package func lineUp(
+    package func takeTicket(
         patience: Int, notify: @escaping @Sendable () -> Void
     ) throws(StorageError) -> WriteLockTicket {
-        try lease().lineUp(patience: patience, notify: notify)
+        try lease().takeTicket(patience: patience, notify: notify)
     }
 
     /// Returns a lease of the open file, which keeps it open.

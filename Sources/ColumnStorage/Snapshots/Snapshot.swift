@@ -184,19 +184,19 @@ package final class Snapshot {
     /// The open write, between its beginning and commit or cancel.
     package var write: WriteSession? { source.write }
 
-    /// Waits for the file's write lock, unless `turn` holds it, and then moves to the newest version.
+    /// Waits for the file's write lock, unless `ticket` holds it, and then moves to the newest version.
     ///
     /// Returns the previous version if the snapshot moved.
     ///
     /// Throws `readOnly`, and `writeInProgress` if this thread has another write open on the file.
-    package func beginWrite(_ turn: WriteLockTicket? = nil) throws(StorageError) -> Snapshot? {
+    package func beginWrite(_ ticket: WriteLockTicket? = nil) throws(StorageError) -> Snapshot? {
         precondition(!isFrozen && write == nil, "only a live snapshot outside a write begins one")
         guard !file.isReadOnly else {
             throw StorageError(.readOnly, call: "begin write", file: file.path)
         }
         try source.requireSound()
         let transaction = try WriteTransaction(
-            file.lease(), durability: file.options.durability, turn: turn)
+            file.lease(), durability: file.options.durability, ticket: ticket)
         let left = try advance()
         source.write = WriteSession(self, transaction)
         source.forgetPages()

@@ -13,7 +13,8 @@ extension Store {
         }
         let file = view.snapshot.file
         guard file.isLocked else { return true }
-        queue.turn = try? file.lineUp(patience: queue.patience, notify: notify ?? anyThreadWakeup)
+        queue.turn = try? file.takeTicket(
+            patience: queue.patience, notify: notify ?? anyThreadWakeup)
         // because: only a closed file has no queue, and the write then throws.
         return queue.turn == nil
     }
@@ -33,7 +34,7 @@ extension Store {
                 let waiting =
                     try turn
                     ?? StoreError.wrapping { () throws(StorageError) in
-                        try file.lineUp(patience: queue.patience, notify: {})
+                        try file.takeTicket(patience: queue.patience, notify: {})
                     }
                 turn = waiting
                 switch waiting.wait(atMost: 20_000_000) {
