@@ -457,15 +457,15 @@ package final class Environment: Sendable {
     /// Returns the system's error code, or 0.
     @inline(__always)
     func prepareChange(of bytes: Int, in transaction: OpaquePointer?) -> Int32 {
-        if seals.isLent { settleLent() }
+        if seals.isLent { finishLent() }
         return reservation?.reserve(for: bytes, in: transaction) ?? 0
     }
 
     /// Records the value that the caller wrote into reserved memory.
     @inline(never)
-    private func settleLent() {
-        seals.settle()
-        if changes.isLent { changes.settle() }
+    private func finishLent() {
+        seals.finishLent()
+        if changes.isLent { changes.finishLent() }
     }
 
     /// Returns the error for a value whose checksum is wrong.

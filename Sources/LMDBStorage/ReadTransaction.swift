@@ -99,7 +99,7 @@ package final class ReadTransaction {
         try check(code, "mdb_txn_begin", environment.name)
         // because: mdb_txn_begin succeeded.
         let pointer = begun!
-        code = settle(pointer, environment)
+        code = renewUntilNewest(pointer, environment)
         if code != 0 {
             mdb_txn_abort(pointer)
             throw StorageError(rawCode: code, call: "mdb_txn_renew", file: environment.name)
@@ -109,7 +109,7 @@ package final class ReadTransaction {
 
     private static func renew(_ pointer: OpaquePointer, _ environment: Environment) -> Int32 {
         let code = mdb_txn_renew(pointer)
-        return code == 0 ? settle(pointer, environment) : code
+        return code == 0 ? renewUntilNewest(pointer, environment) : code
     }
 
     /// Renews the transaction until no commit happens meanwhile.
@@ -117,7 +117,9 @@ package final class ReadTransaction {
     /// LMDB first reads the number of the newest version, and then copies the roots of its tables from a page that the
     /// second-next commit overwrites. A thread that is suspended meanwhile would read a later version than it reports.
     /// If the version is still the newest one afterwards, its page was not overwritten. Takes one or two loads.
-    private static func settle(_ pointer: OpaquePointer, _ environment: Environment) -> Int32 {
+    private static func renewUntilNewest(_ pointer: OpaquePointer, _ environment: Environment)
+        -> Int32
+    {
         #if DEBUG
             BeginProbe.installed.withLock { $0 }?.whileBeginning(environment)
         #endif

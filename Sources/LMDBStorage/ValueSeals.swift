@@ -144,7 +144,7 @@ final class ValueSeals: @unchecked Sendable {
     }
 
     /// Writes the checksum of the value that the caller has written.
-    func settle() {
+    func finishLent() {
         if let lent { ValueSeal.write(to: lent.target, lent.key, lent.seed) }
         forget()
     }

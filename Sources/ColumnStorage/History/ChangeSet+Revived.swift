@@ -3,19 +3,19 @@ extension ChangeSet {
     ///
     /// The merged sets have them as deleted and as inserted. They exist in both versions, so every column of them
     /// counts as modified.
-    mutating func settleRevived(_ definitions: [TableID: TableDefinition]) {
+    mutating func markRevived(_ definitions: [TableID: TableDefinition]) {
         for (id, changes) in tables
         where !changes.inserted.isEmpty && !changes.deleted.isEmpty
             && changes.inserted.intersects(changes.deleted)
         {
             guard let definition = definitions[id] else { continue }
-            tables[id]?.settleRevived(definition)
+            tables[id]?.markRevived(definition)
         }
     }
 }
 
 extension TableChanges {
-    fileprivate mutating func settleRevived(_ definition: TableDefinition) {
+    fileprivate mutating func markRevived(_ definition: TableDefinition) {
         let revived = inserted.intersection(deleted)
         inserted.subtract(revived)
         deleted.subtract(revived)

@@ -4,7 +4,7 @@ import MemoryAccounts
 /// An index whose entries are computed from rows: the terms of a text, or several columns at once.
 ///
 /// A write does not update the index for every property that it sets. Before a row changes, its entries are removed and
-/// the row is marked as pending; new rows are always pending. ``settle(_:in:)`` adds the entries of all pending rows.
+/// the row is marked as pending; new rows are always pending. ``addPending(_:in:)`` adds the entries of all pending rows.
 /// It is called before the index is read, at the commit, and from time to time during a long write, but never while a
 /// value is being set.
 final class RowIndex {
@@ -43,7 +43,7 @@ final class RowIndex {
     ) throws(StorageError) {
         guard key.rawValue < bound, !pending.contains(key.rawValue) else { return }
         // All pending rows are complete here, because the next change has not begun.
-        if pending.count >= Self.pendingLimit { try settle(reader, in: transaction) }
+        if pending.count >= Self.pendingLimit { try addPending(reader, in: transaction) }
         try removeEntries(key, reader, in: transaction)
         pending.insert(key.rawValue)
     }
@@ -71,7 +71,7 @@ final class RowIndex {
     }
 
     /// Adds the entries of all pending and new rows.
-    func settle(
+    func addPending(
         _ reader: TableReader, in transaction: TransactionHandle
     ) throws(StorageError) {
         if !pending.isEmpty {

@@ -163,7 +163,7 @@ package final class Snapshot {
     package func changes(from: UInt64, to: UInt64) throws(StorageError) -> ChangeSet? {
         var changes = try HistoryLog.changes(
             after: from, through: to, in: file.tables.history, source.recent, reader().handle)
-        if to > from + 1 { changes?.settleRevived(source.definitions) }
+        if to > from + 1 { changes?.markRevived(source.definitions) }
         return changes
     }
 

@@ -12,7 +12,7 @@ extension TableReader {
     package func rows(_ column: ColumnID, matching query: TextQuery) -> [ObjectKey]? {
         guard !query.required.isEmpty, let index = terms(column) else { return nil }
         return read { (transaction) throws(StorageError) in
-            try settle(index, transaction)
+            try addPending(index, transaction)
             return try TermSearch(index.index, bound: keyBound, transaction).run(query)
         } ?? []
     }
@@ -25,7 +25,7 @@ extension TableReader {
             let (from, below) = CompositeCoding.bounds(range, definition.columns, self)
         else { return nil }
         return read { (transaction) throws(StorageError) in
-            try settle(index, transaction)
+            try addPending(index, transaction)
             return try index.index.keys(from: from, below: below, in: transaction)
         } ?? []
     }
@@ -40,10 +40,10 @@ extension TableReader {
         }
     }
 
-    private func settle(
+    private func addPending(
         _ index: RowIndex, _ transaction: TransactionHandle
     ) throws(StorageError) {
-        if overlay != nil { try index.settle(self, in: transaction) }
+        if overlay != nil { try index.addPending(self, in: transaction) }
     }
 
     /// Creates the indexes of the definition; unchanged ones keep their state.

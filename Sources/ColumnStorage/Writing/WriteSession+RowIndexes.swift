@@ -13,8 +13,8 @@ extension WriteSession {
     }
 
     /// Adds the index entries of changed and new rows.
-    func settleRowIndexes(_ reader: TableReader) throws(StorageError) {
-        for index in reader.rowIndexes { try index.settle(reader, in: transaction.handle) }
+    func addPendingEntries(_ reader: TableReader) throws(StorageError) {
+        for index in reader.rowIndexes { try index.addPending(reader, in: transaction.handle) }
     }
 
     /// Removes the indexes that the next definition does not have.

@@ -121,7 +121,7 @@ package final class WriteSession {
             let old = before.columns.indices.contains(index) ? before.columns[index] : nil
             if old.map({ $0.index == IndexKind.none }) ?? true { try build(overlay.reader, column) }
         }
-        try settleRowIndexes(overlay.reader)
+        try addPendingEntries(overlay.reader)
     }
 
     /// Stores a small named blob.
@@ -170,7 +170,7 @@ package final class WriteSession {
         if cluster > 0 && failure == nil {
             do throws(StorageError) {
                 // This happens while the rows are still unpacked.
-                if !overlay.reader.rowIndexes.isEmpty { try settleRowIndexes(overlay.reader) }
+                if !overlay.reader.rowIndexes.isEmpty { try addPendingEntries(overlay.reader) }
                 try overlay.flush(cluster: cluster - 1)
                 releaseTextIfUnused()
             } catch { fail(error) }
@@ -281,7 +281,7 @@ package final class WriteSession {
             for list in overlay.reader.lists { try list?.flush() }
             for index in overlay.reader.intIndexes { try index?.flush(in: handle) }
             for index in overlay.reader.bytesIndexes { try index?.flush(in: handle) }
-            try settleRowIndexes(overlay.reader)
+            try addPendingEntries(overlay.reader)
             for index in overlay.reader.rowIndexes { try index.index.flush(in: handle) }
             try overlay.flushAll(isLast: true)
             let head = overlay.closeHead()

@@ -86,7 +86,7 @@ final class ChangeRecorder: @unchecked Sendable {
     }
 
     /// Copies the value that the caller has written.
-    func settle() {
+    func finishLent() {
         isLent = false
         UnsafeMutableRawBufferPointer(rebasing: bytes[used - lent.count..<used])
             .copyMemory(from: lent)

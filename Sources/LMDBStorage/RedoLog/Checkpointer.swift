@@ -163,7 +163,7 @@ final class Checkpointer: @unchecked Sendable {
                 commits = present
                 if quiet >= Self.patience {
                     quiet = 0
-                    monitor.withoutLock { _ = log?.rest() }
+                    monitor.withoutLock { _ = log?.finishIfUnused() }
                     continue
                 }
             }

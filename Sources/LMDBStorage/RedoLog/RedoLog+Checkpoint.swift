@@ -36,7 +36,7 @@ extension RedoLog {
         else {
             return
         }
-        if !hasSpareMap { relax() }
+        if !hasSpareMap { disable() }
         if checkpointer.isBusy {
             if lag < greatestLag { return }
             checkpointer.finish()
@@ -186,7 +186,7 @@ extension RedoLog {
     }
 
     /// Ends the log: flushes the data file, which is then complete without the log.
-    func settle() throws(StorageError) {
+    func finish() throws(StorageError) {
         checkpointer.finish()
         collect()
         try flushData()
@@ -194,7 +194,7 @@ extension RedoLog {
             throw StorageError(rawCode: errno, call: "pwrite", file: dataPath)
         }
         try flushData()
-        leave()
+        detach()
     }
 
     private func flushData() throws(StorageError) {
@@ -211,7 +211,7 @@ extension RedoLog {
     /// Ends the log, or the participation of this process in it, if the write lock is free.
     ///
     /// This process must not have an open write. Returns false if another process has one.
-    func rest() -> Bool {
+    func finishIfUnused() -> Bool {
         guard checkpointer.isWatched else { return true }
         guard isFree() else { return false }
         var begun: OpaquePointer?
@@ -225,10 +225,10 @@ extension RedoLog {
         }
         let marker = LogMarker.read(data)
         guard marker.id == id, others != true else {
-            leave()
+            detach()
             return true
         }
-        do throws(StorageError) { try settle() } catch { leave() }
+        do throws(StorageError) { try finish() } catch { detach() }
         return true
     }
 
@@ -243,7 +243,7 @@ extension RedoLog {
     func close() {
         checkpointer.stop()
         collect()
-        if !rest() { leave() }
+        if !finishIfUnused() { detach() }
         var open = stat()
         var named = stat()
         isDataInPlace =

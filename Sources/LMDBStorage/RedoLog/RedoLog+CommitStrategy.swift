@@ -7,7 +7,7 @@ extension RedoLog {
         case .logged:
             defer { recorder.end() }
             try write(version)
-        case .checkpointed: pass(version)
+        case .checkpointed: skip(version)
         case .direct, .unflushed: break
         }
     }
@@ -19,14 +19,14 @@ extension RedoLog {
     func rollBack(_ mode: CommitMode, isOutOfSpace: Bool) {
         guard mode == .logged else { return }
         recorder.end()
-        if isOutOfSpace { relax() }
+        if isOutOfSpace { disable() }
     }
 
     func sync() throws(StorageError) {
         var begun: OpaquePointer?
         try check(mdb_txn_begin(environment, nil, 0, &begun), "mdb_txn_begin", dataPath)
         defer { mdb_txn_abort(begun) }
-        try settle()
+        try finish()
     }
 
     func pinnedVersions() -> Set<ForeignReader> {

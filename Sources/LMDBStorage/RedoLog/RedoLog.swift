@@ -125,10 +125,10 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
         _ durability: Durability, _ newest: UInt64
     ) throws(StorageError) -> CommitMode? {
         let marker = page.marker
-        if id != 0 && marker.id != id { leave() }
+        if id != 0 && marker.id != id { detach() }
         guard durability != .memory, !isTight else {
             // A process that writes without a log must not reuse pages that the log of another process needs.
-            if marker.id != 0 { try settle() }
+            if marker.id != 0 { try finish() }
             isTight = false
             return durability == .memory ? .unflushed : .direct
         }
@@ -144,12 +144,12 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
             }
             return nil
         }
-        try join(marker, newest, isRecording: durability == .full)
+        try attach(marker, newest, isRecording: durability == .full)
         return nil
     }
 
     /// Finds the end of the log, and pins a version.
-    private func join(
+    private func attach(
         _ marker: LogMarker, _ newest: UInt64, isRecording: Bool = true
     ) throws(StorageError) {
         collect()
@@ -173,7 +173,7 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
         guard let pin, pin.version <= checkpoint else { return try restart(newest) }
         if try !findEnd(newest, file) {
             guard !isRecording else { return try restart(newest) }
-            pass(newest)
+            skip(newest)
         }
         checkpointer.watch(true)
         try moveOn(newest, isWaiting: isRecording)
@@ -196,7 +196,7 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
     }
 
     /// Ends the participation of this process, because the log has ended or was replaced.
-    func leave() {
+    func detach() {
         checkpointer.finish()
         collect()
         if let pin {
@@ -215,7 +215,7 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
     ///
     /// Throws `diskFull` and the errors of the device; the log then has no record.
     func write(_ new: UInt64) throws(StorageError) {
-        if recorder.isLent { recorder.settle() }
+        if recorder.isLent { recorder.finishLent() }
         commits.wrappingAdd(1, ordering: .relaxed)
         guard !recorder.isEmpty, let file else { return }
         if !recorder.isIncomplete {
@@ -241,7 +241,7 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
     }
 
     /// Records that a version has no record.
-    func pass(_ new: UInt64) {
+    func skip(_ new: UInt64) {
         commits.wrappingAdd(1, ordering: .relaxed)
         version = new
         unrecorded = new
@@ -298,14 +298,14 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
         let marker = LogMarker.read(data)
         guard id != 0, marker.id == id else { return }
         do throws(StorageError) {
-            try join(marker, UInt64(mdb_txn_id(begun)) - 1)
+            try attach(marker, UInt64(mdb_txn_id(begun)) - 1)
             try file?.flush()
         } catch { fail(error) }
-        relax()
+        disable()
     }
 
     /// Ends the log, so that the next writes can use the pages that it reserves, because space ran out.
-    func relax() {
+    func disable() {
         isTight = true
         pace.pause(1000)
     }
