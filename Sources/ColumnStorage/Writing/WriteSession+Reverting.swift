@@ -26,14 +26,15 @@ extension WriteSession {
         for (table, changed) in tables {
             for key in changed.deleted { try revive(table, key) }
         }
-        for (table, changed) in tables { try restore(table, changed, hasHunks, &reader) }
-        guard reader.remaining == 0 else { throw misfit() }
+        var oldValues = OldValuesReader(session: self, hasHunks: hasHunks, reader: reader)
+        for (table, changed) in tables { try oldValues.restore(table, changed) }
+        guard oldValues.isAtEnd else { throw misfit() }
         for (table, changed) in tables {
             for key in changed.inserted { try delete(table, key) }
         }
     }
 
-    private func misfit() -> StorageError {
+    fileprivate func misfit() -> StorageError {
         StorageError(.damaged, call: "old values that do not match the data", file: file.path)
     }
 
@@ -72,86 +73,105 @@ extension WriteSession {
             }
         }
     }
+}
 
-    private func restore(
-        _ table: TableID, _ changed: TableChanges, _ hasHunks: Bool, _ reader: inout ByteReader
-    ) throws(StorageError) {
+/// Restores the values that a version has replaced, in the order in which its history entry contains them.
+private struct OldValuesReader {
+    let session: WriteSession
+    /// Whether collections are stored as hunks, and not whole.
+    let hasHunks: Bool
+    var reader: ByteReader
+
+    var isAtEnd: Bool { reader.remaining == 0 }
+
+    /// Restores the rows of one table, which all exist.
+    mutating func restore(_ table: TableID, _ changed: TableChanges) throws(StorageError) {
         if changed.deleted.isEmpty && changed.modified.isEmpty { return }
-        let columns = overlay(table).reader.definition.columns
+        let columns = session.overlay(table).reader.definition.columns
         do throws(DamagedEncoding) {
             guard try reader.number() == UInt64(columns.count) else { throw reader.damaged }
-        } catch { throw misfit() }
+        } catch { throw session.misfit() }
         if !changed.deleted.isEmpty {
             for column in columns where !column.isDropped {
-                for key in changed.deleted { try restore(table, column, key, hasHunks, &reader) }
+                for key in changed.deleted { try restore(table, column, key) }
             }
         }
         for (column, keys) in changed.modified {
-            for key in keys {
-                try restore(table, columns[column.rawValue], key, hasHunks, &reader)
-            }
+            for key in keys { try restore(table, columns[column.rawValue], key) }
         }
     }
 
-    private func restore(
-        _ table: TableID, _ column: ColumnDefinition, _ key: ObjectKey, _ hasHunks: Bool,
-        _ reader: inout ByteReader
+    private mutating func restore(
+        _ table: TableID, _ column: ColumnDefinition, _ key: ObjectKey
     ) throws(StorageError) {
-        if column.kind == .list {
-            return try restoreCollection(table, column, key, hasHunks, &reader)
-        }
+        if column.kind == .list { return try restoreCollection(table, column, key) }
         let id = column.id
         do throws(DamagedEncoding) {
             if column.isOptional && column.kind != .link, try reader.byte() != 0 {
-                return setNull(table, id, key)
+                return session.setNull(table, id, key)
             }
             switch column.kind {
-            case .bool: set(table, id, key, bool: try reader.signed() != 0)
-            case .int: set(table, id, key, int: try reader.signed())
+            case .bool: session.set(table, id, key, bool: try reader.signed() != 0)
+            case .int: session.set(table, id, key, int: try reader.signed())
             case .link:
                 let word = try reader.signed()
-                set(table, id, key, link: word > 0 ? ObjectKey(rawValue: word - 1) : nil)
+                session.set(table, id, key, link: word > 0 ? ObjectKey(rawValue: word - 1) : nil)
             case .double:
-                set(table, id, key, double: Double(bitPattern: try reader.word(bytes: 8)))
+                session.set(table, id, key, double: Double(bitPattern: try reader.word(bytes: 8)))
             case .float:
                 let bits = UInt32(truncatingIfNeeded: try reader.word(bytes: 4))
-                set(table, id, key, float: Float(bitPattern: bits))
+                session.set(table, id, key, float: Float(bitPattern: bits))
             case .string, .data:
-                set(table, id, key, bytes: try reader.raw(try reader.count()).bytes)
-            case .bytes12: set(table, id, key, bytes: try reader.raw(12).bytes)
-            case .bytes16: set(table, id, key, bytes: try reader.raw(16).bytes)
+                session.set(table, id, key, bytes: try reader.raw(try reader.count()).bytes)
+            case .bytes12: session.set(table, id, key, bytes: try reader.raw(12).bytes)
+            case .bytes16: session.set(table, id, key, bytes: try reader.raw(16).bytes)
             case .list: break
             }
-        } catch { throw misfit() }
+        } catch { throw session.misfit() }
     }
 
-    private func restoreCollection(
-        _ table: TableID, _ column: ColumnDefinition, _ key: ObjectKey, _ hasHunks: Bool,
-        _ reader: inout ByteReader
+    private mutating func restoreCollection(
+        _ table: TableID, _ column: ColumnDefinition, _ key: ObjectKey
     ) throws(StorageError) {
-        let count = overlay(table).reader.listCount(column.id, key)
+        let overlay = session.overlay(table)
+        let count = overlay.reader.listCount(column.id, key)
         let hunks: [ReplacedElements]
         do throws(DamagedEncoding) {
             hunks = try ReplacedElements.read(
                 count: count, isMap: column.collection == .map, hasHunks: hasHunks, &reader)
-        } catch { throw misfit() }
-        guard column.collection == .map else {
-            let list = list(table, column.id, key)
-            // The hunks are reverted from the end, so the positions before them do not change.
-            for hunk in hunks.reversed() {
-                if hunk.new == 0..<count, count > 0 {
-                    try list.removeAll()
-                } else {
-                    for position in hunk.new.reversed() { try list.remove(at: position) }
-                }
-                for (offset, element) in hunk.elements.enumerated() {
-                    try list.insert(element, at: hunk.new.lowerBound + offset)
-                }
-            }
-            // The count is set even if no elements were replaced, because the collection counts as changed.
-            return setListCount(overlay(table), column.id, key, list.count)
+        } catch { throw session.misfit() }
+        let restored: Int
+        if column.collection == .map {
+            restored = try Self.restore(session.map(table, column.id, key), hunks)
+        } else {
+            restored = try Self.restore(session.list(table, column.id, key), hunks, of: count)
         }
-        let map = map(table, column.id, key)
+        // The count is set even if no elements were replaced, because the collection counts as changed.
+        session.setListCount(overlay, column.id, key, restored)
+    }
+
+    /// Restores the elements of a list of `count` elements, and returns their number.
+    private static func restore(
+        _ list: ListEditor, _ hunks: [ReplacedElements], of count: Int
+    ) throws(StorageError) -> Int {
+        // The hunks are reverted from the end, so the positions before them do not change.
+        for hunk in hunks.reversed() {
+            if hunk.new == 0..<count, count > 0 {
+                try list.removeAll()
+            } else {
+                for position in hunk.new.reversed() { try list.remove(at: position) }
+            }
+            for (offset, element) in hunk.elements.enumerated() {
+                try list.insert(element, at: hunk.new.lowerBound + offset)
+            }
+        }
+        return list.count
+    }
+
+    /// Restores the values of a map, and returns their number.
+    private static func restore(
+        _ map: MapEditor, _ hunks: [ReplacedElements]
+    ) throws(StorageError) -> Int {
         var gone: [[UInt8]] = []
         for position in hunks.flatMap(\.new) { gone.append(try map.reader.key(at: position) ?? []) }
         for name in gone { try map.remove(name) }
@@ -160,6 +180,6 @@ extension WriteSession {
                 try map.set(element, for: name)
             }
         }
-        setListCount(overlay(table), column.id, key, map.count)
+        return map.count
     }
 }
