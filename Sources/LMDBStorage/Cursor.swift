@@ -161,13 +161,9 @@ package struct Cursor: ~Copyable {
     ) throws(StorageError) {
         var key = key
         if needsAdmission {
-            let failure = withUnsafeMutablePointer(to: &key) { key -> StorageError? in
-                do throws(StorageError) {
-                    try admitChange(MDB_val(mv_size: 8, mv_data: key))
-                    return nil
-                } catch { return error }
+            try withUnsafeMutablePointer(to: &key) { key throws(StorageError) in
+                try admitChange(MDB_val(mv_size: 8, mv_data: key))
             }
-            if let failure { throw failure }
         }
         try prepare(for: 8 + value.count + ValueSeal.size)
         var space = MDB_val(mv_size: value.count + ValueSeal.size, mv_data: nil)

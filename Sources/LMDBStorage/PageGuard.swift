@@ -84,16 +84,12 @@ final class PageGuard: @unchecked Sendable {
     }
 
     private func verify(_ scope: PageTree.Scope, withLongValues: Bool) throws(StorageError) {
-        let result = lock.withLock { _ -> Result<Void, StorageError> in
-            do throws(StorageError) {
-                return .success(
-                    try FileHeader.checkPages(
-                        descriptor, path: location.path, scope, withLongValues: withLongValues))
-            } catch {
-                return .failure(error.named(location))
+        do throws(StorageError) {
+            try lock.withLock { _ throws(StorageError) in
+                try FileHeader.checkPages(
+                    descriptor, path: location.path, scope, withLongValues: withLongValues)
             }
-        }
-        try result.get()
+        } catch { throw error.named(location) }
     }
 
     /// Verifies that LMDB can replace or remove the value of a key, if it has one.

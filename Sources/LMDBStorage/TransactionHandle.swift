@@ -103,13 +103,9 @@ package struct TransactionHandle {
     private func admitChange(_ table: Table, _ key: UInt64) throws(StorageError) {
         guard needsAdmission else { return }
         var key = key
-        let failure = withUnsafeMutablePointer(to: &key) { key -> StorageError? in
-            do throws(StorageError) {
-                try admitChange(table, MDB_val(mv_size: 8, mv_data: key))
-                return nil
-            } catch { return error }
+        try withUnsafeMutablePointer(to: &key) { key throws(StorageError) in
+            try admitChange(table, MDB_val(mv_size: 8, mv_data: key))
         }
-        if let failure { throw failure }
     }
 
     /// Prepares a change: records the value that the caller wrote into reserved memory, and reserves space on the

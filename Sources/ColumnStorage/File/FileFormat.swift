@@ -37,20 +37,12 @@ enum FileFormat {
     private static func stored(
         _ handle: TransactionHandle, _ file: ColumnFile
     ) throws(StorageError) -> [UInt8]? {
-        let key = Array(name.utf8)
-        let result = key.withUnsafeBytes { key -> Result<[UInt8]?, StorageError> in
-            do throws(StorageError) {
-                guard let stored = try handle.stored(file.tables.meta, key) else {
-                    return .success(nil)
-                }
-                let bytes = [UInt8](stored)
-                if bytes.count == 8 { return .success(bytes) }
-                return .success(try handle.get(file.tables.meta, key).map { [UInt8]($0) })
-            } catch {
-                return .failure(error)
-            }
+        try Array(name.utf8).withBytes { key throws(StorageError) in
+            guard let stored = try handle.stored(file.tables.meta, key) else { return nil }
+            let bytes = [UInt8](stored)
+            if bytes.count == 8 { return bytes }
+            return try handle.get(file.tables.meta, key).map { [UInt8]($0) }
         }
-        return try result.get()
     }
 
     /// The format entry of a new file.
@@ -86,29 +78,18 @@ enum Metadata {
     static func read(
         _ name: String, in transaction: TransactionHandle, _ table: Table
     ) throws(StorageError) -> [UInt8]? {
-        let key = [UInt8](name.utf8)
-        let result = key.withUnsafeBytes { key -> Result<[UInt8]?, StorageError> in
-            do throws(StorageError) {
-                return .success(try transaction.get(table, key).map { [UInt8]($0) })
-            } catch {
-                return .failure(error)
-            }
+        try Array(name.utf8).withBytes { key throws(StorageError) in
+            try transaction.get(table, key).map { [UInt8]($0) }
         }
-        return try result.get()
     }
 
     static func write(
         _ name: String, _ value: [UInt8], in transaction: TransactionHandle, _ table: Table
     ) throws(StorageError) {
-        let key = [UInt8](name.utf8)
-        let failure = key.withUnsafeBytes { key in
-            value.withUnsafeBytes { value -> StorageError? in
-                do throws(StorageError) {
-                    try transaction.put(table, key, value)
-                    return nil
-                } catch { return error }
+        try Array(name.utf8).withBytes { key throws(StorageError) in
+            try value.withBytes { value throws(StorageError) in
+                try transaction.put(table, key, value)
             }
         }
-        if let failure { throw failure }
     }
 }

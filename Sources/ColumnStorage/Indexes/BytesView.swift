@@ -116,9 +116,7 @@ extension BytesView {
     static func with<R>(
         _ bytes: [UInt8], _ body: (BytesView) throws(StorageError) -> R
     ) throws(StorageError) -> R {
-        try bytes.withUnsafeBufferPointer { buffer throws(StorageError) in
-            try body(BytesView(UnsafeRawBufferPointer(buffer)))
-        }
+        try bytes.withBytes { bytes throws(StorageError) in try body(BytesView(bytes)) }
     }
 
     /// Calls `body` with views of two arrays, the second of which may be nil.

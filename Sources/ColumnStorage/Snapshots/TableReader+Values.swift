@@ -200,51 +200,31 @@ struct LongValueKey {
         self.key = UInt64(bitPattern: key.rawValue).bigEndian
     }
 
-    private func withKey<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R {
-        withUnsafeBytes(of: (table, column, key)) { body($0) }
+    private func withKey<R>(
+        _ body: (UnsafeRawBufferPointer) throws(StorageError) -> R
+    ) throws(StorageError) -> R {
+        try withUnsafeBytes(of: (table, column, key), body)
     }
 
     func get(
         _ transaction: TransactionHandle, _ table: Table
     ) throws(StorageError) -> UnsafeRawBufferPointer? {
-        let result = withKey { key -> Result<UnsafeRawBufferPointer?, StorageError> in
-            do throws(StorageError) {
-                return .success(try transaction.get(table, key))
-            } catch { return .failure(error) }
-        }
-        return try result.get()
+        try withKey { key throws(StorageError) in try transaction.get(table, key) }
     }
 
     func put(
         _ value: UnsafeRawBufferPointer, _ transaction: TransactionHandle, _ table: Table
     ) throws(StorageError) {
-        let failure = withKey { key -> StorageError? in
-            do throws(StorageError) {
-                try transaction.put(table, key, value)
-                return nil
-            } catch { return error }
-        }
-        if let failure { throw failure }
+        try withKey { key throws(StorageError) in try transaction.put(table, key, value) }
     }
 
     func delete(_ transaction: TransactionHandle, _ table: Table) throws(StorageError) {
-        let failure = withKey { key -> StorageError? in
-            do throws(StorageError) {
-                try transaction.delete(table, key)
-                return nil
-            } catch { return error }
-        }
-        if let failure { throw failure }
+        try withKey { key throws(StorageError) in _ = try transaction.delete(table, key) }
     }
 
     /// Moves a cursor to the first entry that is not less than the key.
     func seek(_ cursor: borrowing Cursor) throws(StorageError) -> Entry? {
-        let result = withKey { key -> Result<Entry?, StorageError> in
-            do throws(StorageError) {
-                return .success(try cursor.setRange(key))
-            } catch { return .failure(error) }
-        }
-        return try result.get()
+        try withKey { key throws(StorageError) in try cursor.setRange(key) }
     }
 
     /// Returns whether a stored key belongs to the same column.

@@ -207,14 +207,10 @@ extension TableVerifier {
         let cursor = try transaction.cursor(tables.indexes(of: definition.id))
         var next = IndexKey.prefix(definition.id, ColumnID(0))
         while !faults.isFull {
-            let result = withUnsafeBytes(of: &next) { bytes -> Result<Entry?, StorageError> in
-                do throws(StorageError) { return .success(try cursor.setRange(bytes)) } catch {
-                    return .failure(error)
-                }
+            let found = try withUnsafeBytes(of: &next) { bytes throws(StorageError) in
+                try cursor.setRange(bytes)
             }
-            guard let found = try result.get(), found.key.count >= IndexKey.prefixBytes else {
-                return
-            }
+            guard let found, found.key.count >= IndexKey.prefixBytes else { return }
             let prefix = UInt32(bigEndian: found.key.loadUnaligned(as: UInt32.self))
             guard prefix >> 16 == definition.id.rawValue else { return }
             let column = Int(prefix & 0xFFFF)

@@ -21,12 +21,9 @@ extension TableVerifier {
         }
         let cursor = try transaction.cursor(tables.values)
         var prefix = definition.id.rawValue.bigEndian
-        let first = withUnsafeBytes(of: &prefix) { bytes -> Result<Entry?, StorageError> in
-            do throws(StorageError) { return .success(try cursor.setRange(bytes)) } catch {
-                return .failure(error)
-            }
+        var entry = try withUnsafeBytes(of: &prefix) { bytes throws(StorageError) in
+            try cursor.setRange(bytes)
         }
-        var entry = try first.get()
         while let found = entry, found.key.count == 16, !faults.isFull {
             let table = UInt32(bigEndian: found.key.loadUnaligned(as: UInt32.self))
             guard table == definition.id.rawValue else { break }

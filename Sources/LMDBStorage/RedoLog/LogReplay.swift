@@ -115,15 +115,16 @@ struct LogReplay {
     }
 
     /// Reads bytes of the log; nil if they are out of range.
-    private func withBytes<Result>(
-        at offset: Int, _ count: Int, _ body: (UnsafeRawBufferPointer) -> Result
-    ) -> Result? {
+    private func withBytes<Result, Failure: Error>(
+        at offset: Int, _ count: Int,
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result? {
         let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: max(count, 1), alignment: 8)
         defer { bytes.deallocate() }
         guard pread(log.descriptor, bytes.baseAddress, count, off_t(offset)) == count else {
             return nil
         }
-        return body(UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+        return try body(UnsafeRawBufferPointer(rebasing: bytes[..<count]))
     }
 
     // MARK: Applying
@@ -139,16 +140,13 @@ struct LogReplay {
             }
             let tables = try tables(transaction)
             for (record, content) in records {
-                let failure = withBytes(at: content, record.length) { bytes -> StorageError? in
-                    do throws(StorageError) {
-                        try apply(bytes, transaction, tables)
-                        return nil
-                    } catch { return error }
+                let applied: Void? = try withBytes(at: content, record.length) {
+                    bytes throws(StorageError) in
+                    try apply(bytes, transaction, tables)
                 }
-                guard let failure else {
+                guard applied != nil else {
                     throw StorageError(.damaged, call: "reading the log", file: path)
                 }
-                if let failure { throw failure }
             }
         } catch {
             mdb_txn_abort(transaction)
