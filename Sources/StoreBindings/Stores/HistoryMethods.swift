@@ -19,7 +19,7 @@ extension StoreHandle {
                 from: first, to: second, for: try handle.module.holder)
             return call.answer(
                 .table(
-                    DifferenceTable(
+                    try DifferenceTable(
                         handle, first: handle.frozenSpace(of: difference.first),
                         second: handle.frozenSpace(of: difference.second)
                     ).table(difference)))
@@ -77,14 +77,17 @@ private struct DifferenceTable {
         self.second = second
     }
 
-    func table(_ difference: VersionDifference) -> LuaTable {
+    func table(_ difference: VersionDifference) throws -> LuaTable {
         let state = handle.state
         let table = state.makeTable(fields: difference.classes.count)
         for entry in difference.classes {
             let parts = state.makeTable(fields: 3)
-            parts["inserted"] = .table(state.makeTable(entry.inserted.map(second.userdata)))
-            parts["deleted"] = .table(state.makeTable(entry.deleted.map(first.userdata)))
-            parts["modified"] = .table(state.makeTable(entry.modified.map { .table(row($0)) }))
+            parts["inserted"] = .table(
+                try state.makeTable(of: entry.inserted) { second.userdata($0) })
+            parts["deleted"] = .table(
+                try state.makeTable(of: entry.deleted) { first.userdata($0) })
+            parts["modified"] = .table(
+                try state.makeTable(of: entry.modified) { .table(row($0)) })
             table[entry.classSchema.name] = .table(parts)
         }
         return table

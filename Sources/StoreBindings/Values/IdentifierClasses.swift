@@ -94,7 +94,10 @@ final class DataBox {
     static let type: LuaClass<DataBox> = LuaClass(
         name: "data",
         metamethods: [
-            LuaMethod("__tostring") { $1.answer(.string(LuaString(bytes: $0.bytes))) },
+            LuaMethod("__tostring") { data, call in
+                try call.state.checkMemory(adding: data.bytes.count)
+                return call.answer(.string(LuaString(bytes: data.bytes)))
+            },
             LuaMethod("__len") { $1.answer(.integer(Int64($0.bytes.count))) },
             LuaMethod(
                 "__eq",
@@ -118,5 +121,6 @@ final class NullMarker {
 let joinedTexts: @Sendable (borrowing LuaCall) throws -> LuaAnswer = { call in
     let left = try call.state.describe(call[1])
     let right = try call.state.describe(call[2])
+    try call.state.checkMemory(adding: 2 * (left.bytes.count + right.bytes.count))
     return call.answer(.string(LuaString(bytes: left.bytes + right.bytes)))
 }
