@@ -46,9 +46,14 @@ struct ScalarMemory: ~Copyable {
     mutating func grants(_ value: Scalar) -> Bool {
         guard memory.isLimited else { return true }
         bytes += Self.memoryOfElement
-        if case .bytes(let text) = value { bytes += 48 + text.count }
+        bytes += value.textMemory
         guard bytes - asked >= Self.step else { return true }
         asked = bytes
         return memory.grants(bytes)
     }
+}
+
+extension Scalar {
+    /// The bytes that the text of the value takes besides the value itself.
+    var textMemory: Int { if case .bytes(let text) = self { 48 + text.count } else { 0 } }
 }

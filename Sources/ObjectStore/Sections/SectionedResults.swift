@@ -121,7 +121,9 @@ package final class SectionedResults {
         let keys = rules.keys(of: try results.keys(), in: view).map(\.key)
         try Interruption.check()
         kept = nil
-        try charge.set(keys.count * Self.memoryOfKey)
+        if charge.isLimited {
+            try charge.set(keys.reduce(0) { $0 + Self.memoryOfKey + $1.textMemory })
+        }
         kept = (view.version, view.generation, keys)
         return keys
     }
