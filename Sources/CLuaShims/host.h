@@ -65,6 +65,7 @@ typedef struct host {
     int capacity;
     shim_interrupt *interrupt;
     // the list of the states with a time limit
+    bool is_watched;  // of the state's thread; other threads write the links of their neighbors, under a lock
     struct host *next_watched, **watched_by;
     _Atomic uint64_t run;    // id of the outermost run, 0 when idle
     _Atomic uint64_t stop;   // the run to stop

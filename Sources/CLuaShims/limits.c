@@ -132,13 +132,14 @@ bool shim_time_limit(lua_State *L, int64_t nanoseconds) {
     h->time_limit = nanoseconds;
     // The run that removes the limit has a deadline, which must not carry over to the next run.
     if (!nanoseconds) atomic_store(&h->deadline, 0);
-    if (!nanoseconds || h->watched_by) return true;
+    if (!nanoseconds || h->is_watched) return true;
     pthread_mutex_lock(&watch.lock);
     bool started = start_watch();
     if (started) {
         h->next_watched = watch.first;
         if (h->next_watched) h->next_watched->watched_by = &h->next_watched;
         h->watched_by = &watch.first;
+        h->is_watched = true;
         watch.first = h;
     } else {
         h->time_limit = 0;
@@ -174,7 +175,8 @@ void limits_end_run(host *h) {
 }
 
 void limits_teardown(host *h) {
-    if (!h->watched_by) return;
+    if (!h->is_watched) return;
+    h->is_watched = false;
     pthread_mutex_lock(&watch.lock);
     *h->watched_by = h->next_watched;
     if (h->next_watched) h->next_watched->watched_by = h->watched_by;
