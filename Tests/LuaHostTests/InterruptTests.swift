@@ -58,8 +58,8 @@ func interrupted(
         "ready() table.insert(setmetatable({}, {__len = function() return 1 << 62 end}), 1, 1)",
         "ready() table.remove(setmetatable({}, {__len = function() return 1 << 62 end}), 1)",
         "ready() table.sort({3, 2, 1}, function() local n = 0 while true do n = n + 1 end end)",
-        "ready() setmetatable({}, {__gc = function() while true do end end}) collectgarbage()",
-        "local co = coroutine.wrap(function() setmetatable({}, {__gc = function() while true do end end}) ready() collectgarbage() end) co()",
+        "setmetatable({}, {__gc = function() ready() while true do end end}) collectgarbage()",
+        "local co = coroutine.wrap(function() setmetatable({}, {__gc = function() ready() while true do end end}) collectgarbage() end) co()",
         "ready() debug.sethook(function() while true do end end, 'l')\nlocal x = 1\nx = 2",
     ])
     func `an interrupt stops code of every kind`(_ code: String) {

@@ -30,7 +30,7 @@ import Testing
                     w:post "be busy"
                     begin()
                     local token = rex:observe(function() moonpool.post_to_parent "called " end, { on = w })
-                    while true do end
+                    while true do local text = ("x"):rep(50) end
                     """)
             }
             while begun.load(ordering: .acquiring) <= attempt { await Task.yield() }
