@@ -277,64 +277,6 @@ struct ServiceTests {
         end(script)
     }
 
-    @Test func `requests that wait for their answers take no more than their part of the memory`()
-        throws
-    {
-        let server = try NatsServer()
-        let account = MemoryAccount(limit: 1 << 20)
-        let body = [UInt8](repeating: 0x31, count: 10_000)
-        let held = Mutex<[ReceivedRequest]>([])
-        let most = Mutex(0)
-        let service = try RequestServer(
-            NatsOptions(server.address), subject: "zoo.many", account: account
-        ) { request in
-            held.withLock { $0.append(request) }
-            most.withLock { $0 = max($0, account.bytes) }
-        }
-        #expect(eventually { service.isConnected })
-        let client = RequestClient(NatsOptions(server.address))
-        let answered = Mutex(0)
-        // A request that reaches the server before the subscription does fails, and is sent again.
-        let unsent = Mutex(18)
-        func sendAll() {
-            let count = unsent.withLock { unsent in
-                defer { unsent = 0 }
-                return unsent
-            }
-            for _ in 0..<count {
-                do {
-                    try client.send("zoo.many", body: body, within: .seconds(60)) { result in
-                        if case .success = result {
-                            answered.withLock { $0 += 1 }
-                        } else {
-                            unsent.withLock { $0 += 1 }
-                        }
-                    }
-                } catch {
-                    unsent.withLock { $0 += 1 }
-                }
-            }
-        }
-        let window = account.capacity / 8
-        #expect(
-            eventually {
-                sendAll()
-                return held.withLock { $0.count } > window / body.count
-            })
-        #expect(
-            eventually {
-                sendAll()
-                let request = held.withLock { $0.isEmpty ? nil : $0.removeFirst() }
-                request?.answer(Array("true".utf8))
-                return answered.withLock { $0 } == 18
-            })
-        service.stop()
-        client.close()
-        #expect(most.withLock { $0 } > window / 2)
-        #expect(most.withLock { $0 } <= window + 16 * 1024 + 2 * body.count)
-        #expect(account.bytes == 0)
-    }
-
     @Test func `a body that is not JSON is refused before the handler runs`() throws {
         let server = try NatsServer()
         let script = try serve(server, "log 'handled' return 1")
