@@ -291,12 +291,14 @@ final class NatsConnection {
 
     /// Subscribes to a subject as a member of a group: each message is delivered to one member.
     ///
-    /// Messages that arrive faster than they are read are dropped at 65,536 messages or `byteLimit` bytes.
+    /// If 65,536 messages or `byteLimit` bytes wait, further ones are dropped, and ``NatsSubscription/next(within:)`` throws
+    /// ``NatsMessagesDropped``. A message of the size that the server allows always has space.
     func subscribe(_ subject: String, group: String, byteLimit: Int) throws -> NatsSubscription {
         var made: OpaquePointer?
         try check(functions.queue_subscribe(&made, handle, subject, group))
         guard let made else { throw ReplicationError.fatal("not enough memory") }
-        _ = functions.set_pending_limits(made, 65_536, Int32(clamping: byteLimit))
+        _ = functions.set_pending_limits(
+            made, 65_536, Int32(clamping: max(byteLimit, messageLimit)))
         return NatsSubscription(self, made)
     }
 
@@ -309,6 +311,7 @@ final class NatsConnection {
             // A closed connection has no more messages.
             if !isOpen { try check(status == 0 ? 1 : status) }
             if status == Self.noResponders { return .noResponders }
+            if status == Self.slowConsumer { throw NatsMessagesDropped() }
             if status != Self.timeout { try check(status) }
             return nil
         }
@@ -327,6 +330,7 @@ final class NatsConnection {
     }
 
     private static let connected: Int32 = 2
+    private static let slowConsumer: Int32 = 20
     private static let timeout: Int32 = 26
     private static let noResponders: Int32 = 34
     private static let refused: Int32 = 11
@@ -388,10 +392,15 @@ final class NatsSubscription {
     func end() throws { try connection.unsubscribe(handle) }
 
     /// Returns the next message; nil if none arrives in this time.
+    ///
+    /// Throws ``NatsMessagesDropped`` once after messages were dropped; the next call continues with the others.
     func next(within milliseconds: Int64) throws -> NatsMessage? {
         try connection.next(handle, milliseconds)
     }
 }
+
+/// Messages were dropped, because too many were waiting.
+struct NatsMessagesDropped: Error {}
 
 extension Duration {
     /// The whole milliseconds.

@@ -38,8 +38,8 @@ package final class RequestServer: Sendable {
 
     /// Starts the thread, which calls the handler for each request.
     ///
-    /// `report` receives what happens, for people. The memory of requests is charged to the account. Throws ``RequestError`` for a subject that is not valid, and
-    /// ``ReplicationError`` if the client library is not installed.
+    /// `report` receives messages for people. The memory of requests is charged to the account. Throws ``RequestError``
+    /// for a subject that is not valid, and ``ReplicationError`` if the client library is not installed.
     package init(
         _ servers: NatsOptions, subject: String, account: MemoryAccount? = .current,
         report: @escaping @Sendable (String) -> Void = { _ in },
@@ -96,6 +96,22 @@ package final class RequestServer: Sendable {
         }
     }
 
+    /// Returns the next request; nil if none arrives in this time.
+    private func next(
+        _ requests: NatsSubscription, within milliseconds: Int64
+    ) throws -> NatsMessage? {
+        do {
+            return try requests.next(within: milliseconds)
+        } catch is NatsMessagesDropped {
+            // The connection works, and the requests that wait in the library are not lost.
+            let problem =
+                "requests to '\(subject)' were dropped because too many were waiting; their senders receive timed_out"
+            status.note(problem)
+            report(problem)
+            return try requests.next(within: milliseconds)
+        }
+    }
+
     /// Receives requests over one connection.
     private func receive(_ pause: inout BackOff) throws {
         let connection = try NatsConnection(servers)
@@ -109,7 +125,7 @@ package final class RequestServer: Sendable {
                 status.pause(atMost: .milliseconds(100))
                 continue
             }
-            guard let message = try requests.next(within: 100) else { continue }
+            guard let message = try next(requests, within: 100) else { continue }
             let bytes = message.data.count
             unanswered.withLock {
                 $0.count += 1
@@ -127,7 +143,7 @@ package final class RequestServer: Sendable {
         }
         try requests.end()
         // Without a reply, the senders would wait until their time limits.
-        while let message = try? requests.next(within: 1) {
+        while let message = try? next(requests, within: 1) {
             ReceivedRequest(message, connection, account) {}.refuse(.stopped(subject))
         }
         // Sends the remaining replies to the server.

@@ -277,6 +277,85 @@ struct ServiceTests {
         end(script)
     }
 
+    @Test func `requests that wait for their answers take no more than their part of the memory`()
+        throws
+    {
+        let server = try NatsServer()
+        let account = MemoryAccount(limit: 1 << 20)
+        let body = [UInt8](repeating: 0x31, count: 10_000)
+        let held = Mutex<[ReceivedRequest]>([])
+        let most = Mutex(0)
+        let service = try RequestServer(
+            NatsOptions(server.address), subject: "zoo.many", account: account
+        ) { request in
+            held.withLock { $0.append(request) }
+            most.withLock { $0 = max($0, account.bytes) }
+        }
+        #expect(eventually { service.isConnected })
+        let client = RequestClient(NatsOptions(server.address))
+        let answered = Mutex(0)
+        for _ in 0..<18 {
+            try client.send("zoo.many", body: body, within: .seconds(60)) { result in
+                if case .success = result { answered.withLock { $0 += 1 } }
+            }
+        }
+        let window = account.capacity / 8
+        #expect(eventually { held.withLock { $0.count } > window / body.count })
+        #expect(
+            eventually {
+                let request = held.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+                request?.answer(Array("true".utf8))
+                return answered.withLock { $0 } == 18
+            })
+        service.stop()
+        client.close()
+        #expect(most.withLock { $0 } > window / 2)
+        #expect(most.withLock { $0 } <= window + 16 * 1024 + 2 * body.count)
+        #expect(account.bytes == 0)
+    }
+
+    @Test
+    func `a service that drops requests reports it, and answers later ones on the same connection`()
+        throws
+    {
+        let server = try NatsServer()
+        let reports = Mutex<[String]>([])
+        let held = Mutex<[ReceivedRequest]>([])
+        let isBusy = Mutex(true)
+        let service = try RequestServer(
+            NatsOptions(server.address), subject: "zoo.busy",
+            account: MemoryAccount(limit: 1 << 20),
+            report: { text in reports.withLock { $0.append(text) } }
+        ) { request in
+            guard isBusy.withLock({ $0 }) else { return request.answer(Array("true".utf8)) }
+            held.withLock { $0.append(request) }
+        }
+        #expect(eventually { service.isConnected })
+        let client = RequestClient(NatsOptions(server.address))
+        let ends = Mutex(0)
+        // More than the service and the library have space for.
+        for _ in 0..<40 {
+            let body = [UInt8](repeating: 0x31, count: 100_000)
+            try client.send("zoo.busy", body: body, within: .seconds(3)) { _ in
+                ends.withLock { $0 += 1 }
+            }
+        }
+        #expect(eventually { ends.withLock { $0 } == 40 })
+        isBusy.withLock { $0 = false }
+        for request in held.withLock({ $0 }) { request.answer([]) }
+        let answer = Mutex<[UInt8]>([])
+        try client.send("zoo.busy", body: [0x31], within: .seconds(60)) { result in
+            answer.withLock { $0 = (try? result.get()) ?? [] }
+        }
+        #expect(eventually { answer.withLock { $0 } == Array("true".utf8) })
+        #expect(service.lastError?.contains("dropped") == true)
+        service.stop()
+        client.close()
+        let texts = reports.withLock { $0 }
+        #expect(texts.contains { $0.contains("requests to 'zoo.busy' were dropped") }, "\(texts)")
+        #expect(!texts.contains { $0.contains("trying again") }, "\(texts)")
+    }
+
     @Test func `a body that is not JSON is refused before the handler runs`() throws {
         let server = try NatsServer()
         let script = try serve(server, "log 'handled' return 1")
