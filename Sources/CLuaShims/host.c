@@ -115,6 +115,7 @@ static int open_libraries(lua_State *L) {
     if (host_of(L)->mem.maps) protected_setup(L);
     coroutine_setup(L);
     stoppable_setup(L);
+    debug_setup(L);
     collect_setup(L, host_of(L));
     return 0;
 }

@@ -158,6 +158,7 @@ void class_teardown(host *h);
 void function_setup(lua_State *L, host *h);
 void protected_setup(lua_State *L);
 void stoppable_setup(lua_State *L);
+void debug_setup(lua_State *L);
 void describe_memory_error(lua_State *L);  // [-1, +1] the account's error in place of Lua's, if there is an account
 int class_create_function(lua_State *L);
 int message_handler(lua_State *L);

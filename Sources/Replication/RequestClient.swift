@@ -27,7 +27,8 @@ package final class RequestClient: Sendable {
     ///
     /// Errors: `timed_out`, `unavailable` if no server can be reached or no service answers to the subject, `limit_exceeded`
     /// for a body that exceeds the server's limit or a reply that exceeds the account, and those of the service. Throws
-    /// `invalid_argument` for a subject that is not valid, and ``ReplicationError`` if the client library is not installed or no thread can be started.
+    /// `invalid_argument` for a subject that is not valid, and ``ReplicationError`` if the client library is not installed
+    /// or no thread can be started.
     package func send(
         _ subject: String, body: [UInt8], within limit: Duration,
         account: MemoryAccount? = .current,

@@ -108,8 +108,8 @@ final class IndexBlocks<Value: IndexedValue> {
 
     /// Moves to the last block that begins at or before a position, otherwise to the first block of the index.
     ///
-    /// If there is no block, the returned entry is what follows the index in the table. `isBefore` is whether the
-    /// position is before all blocks.
+    /// Without a block, the returned entry is the one after the index in the table. `isBefore` is true if the position
+    /// is before all blocks.
     static func seek(
         _ cursor: borrowing Cursor, _ position: UnsafeRawBufferPointer, _ prefix: UInt32
     ) throws(StorageError) -> (entry: Entry?, isBefore: Bool) {

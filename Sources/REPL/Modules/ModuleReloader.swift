@@ -30,7 +30,7 @@ final class ModuleReloader {
     // rebound.
     private static let transplanting = """
         local get, set, type, next, rawset = debug.getupvalue, debug.setupvalue, type, next, rawset
-        local rawequal, metatable, setmetatable = rawequal, debug.getmetatable, debug.setmetatable
+        local rawequal, metatable, setmetatable, pcall = rawequal, debug.getmetatable, debug.setmetatable, pcall
         return function(old, new)
           local seen = {}
           local function point(f)
@@ -39,7 +39,8 @@ final class ModuleReloader {
             for index = 1, 255 do
               local name, value = get(f, index)
               if not name then return end
-              if rawequal(value, new) then set(f, index, old)
+              -- Native functions keep their upvalues.
+              if rawequal(value, new) then pcall(set, f, index, old)
               elseif type(value) == "function" then point(value) end
             end
           end
