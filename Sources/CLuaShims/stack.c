@@ -30,6 +30,11 @@ const char *shim_bytes(lua_State *L, int32_t i, size_t *n) {
     *n = 0;
     return lua_type(L, i) == LUA_TSTRING ? lua_tolstring(L, i, n) : NULL;
 }
+bool shim_starts_with(lua_State *L, int32_t i, const void *prefix, size_t n) {
+    size_t length;
+    const char *bytes = shim_bytes(L, i, &length);
+    return bytes && length >= n && memcmp(bytes, prefix, n) == 0;
+}
 const void *shim_pointer(lua_State *L, int32_t i) { return lua_topointer(L, i); }
 size_t shim_rawlen(lua_State *L, int32_t i) { return lua_rawlen(L, i); }
 void shim_push_nil(lua_State *L) { lua_pushnil(L); }

@@ -159,17 +159,11 @@ package struct LuaTable: Hashable, Sendable {
         shim_push_nil(L)
         while result.count < limit, left > 0, shim_rawnext(L, table) {
             left -= 1
-            if Int(shim_type(L, -2)) == SHIM_TSTRING,
-                !ofFunctions || Int(shim_type(L, -1)) == SHIM_TFUNCTION
+            if shim_starts_with(L, -2, wanted, wanted.count),
+                !ofFunctions || Int(shim_type(L, -1)) == SHIM_TFUNCTION,
+                let name = state.string(at: -2, on: L).text
             {
-                var length = 0
-                let bytes = UnsafeRawBufferPointer(
-                    start: shim_bytes(L, -2, &length), count: length)
-                if length >= wanted.count, bytes.prefix(wanted.count).elementsEqual(wanted),
-                    let name = String(validating: bytes, as: UTF8.self)
-                {
-                    result.append(name)
-                }
+                result.append(name)
             }
             shim_settop(L, table + 1)
         }

@@ -92,6 +92,7 @@ int64_t shim_integer(lua_State *L, int32_t index);
 double shim_number(lua_State *L, int32_t index);
 bool shim_exact_integer(lua_State *L, int32_t index, int64_t *out);  // 3 and 3.0, not "3"
 const char *shim_bytes(lua_State *L, int32_t index, size_t *length);  // NULL unless a string
+bool shim_starts_with(lua_State *L, int32_t index, const void *prefix, size_t length);  // false unless a string
 const void *shim_pointer(lua_State *L, int32_t index);
 size_t shim_rawlen(lua_State *L, int32_t index);
 void shim_push_nil(lua_State *L);

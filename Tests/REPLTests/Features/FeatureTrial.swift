@@ -40,12 +40,22 @@ final class FeatureTrial {
     }
 
     /// Types keys and waits until the line ends in a text; then clears it.
+    ///
+    /// Presses Tab again if nothing was completed, because completion does not wait for a script's thread that is slow.
     func types(_ keys: String, shows text: String) throws {
         try session.prompt()
         type(keys)
-        try session.terminal.wait(for: "'\(text)' after \(keys.debugDescription)") { screen in
-            screen.lines.last?.contains(text) == true
+        let what = "'\(text)' after \(keys.debugDescription)"
+        func wait(_ seconds: Double) throws {
+            try session.terminal.wait(for: what, seconds: seconds) { screen in
+                screen.lines.last?.contains(text) == true
+            }
         }
+        for _ in 0..<10 where keys.hasSuffix(Key.tab) {
+            if (try? wait(5)) != nil { break }
+            type(Key.tab)
+        }
+        try wait(60)
         type(Key.interrupt)
         try session.prompt()
     }
