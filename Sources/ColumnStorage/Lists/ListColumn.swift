@@ -95,7 +95,7 @@ package final class ListColumn {
     ) throws(StorageError) -> ListDirectory.StoredChunk? {
         let directory = known(owner)
         if let found = directory.chunk(at: position) { return found }
-        if directory.isWhole { return nil }
+        if directory.isComplete { return nil }
         if let found = try lastChunk(directory, owner, at: position) { return found }
         try extend(directory, owner, past: position)
         return directory.chunk(at: position)
@@ -114,7 +114,7 @@ package final class ListColumn {
     private func extend(
         _ directory: ListDirectory, _ owner: Int64, past position: Int
     ) throws(StorageError) {
-        guard !directory.isWhole, directory.count <= position else { return }
+        guard !directory.isComplete, directory.count <= position else { return }
         let transaction = try pages.transaction()
         let cursor = try transaction.cursor(pages.table)
         let next = directory.chunks.last.map { $0.label &+ 1 } ?? .min
@@ -124,7 +124,7 @@ package final class ListColumn {
             if directory.count > position { return }
             entry = try cursor.next()
         }
-        directory.isWhole = true
+        directory.didReachEnd()
     }
 
     /// Returns the chunk with an element if it is one of the last chunks, which are found from the end.
@@ -132,18 +132,19 @@ package final class ListColumn {
         _ directory: ListDirectory, _ owner: Int64, at position: Int
     ) throws(StorageError) -> ListDirectory.StoredChunk? {
         if let known = directory.lastChunk(at: position) { return known }
-        guard var first = length?(ObjectKey(rawValue: owner)), position < first else { return nil }
+        guard let length = length?(ObjectKey(rawValue: owner)), position < length else {
+            return nil
+        }
         let transaction = try pages.transaction()
         let cursor = try transaction.cursor(pages.table)
         let behind = chunkKey(owner, .max)
         var entry = try cursor.setRange(behind) == nil ? cursor.last() : cursor.previous()
-        directory.lastChunks.removeAll(keepingCapacity: true)
+        directory.restartFromEnd(length: length)
         while let found = entry, directory.lastChunks.count < Self.lastChunkLimit,
             let (label, chunk) = try chunk(found, owner, transaction)
         {
-            first -= chunk.count
-            directory.lastChunks.append(.init(label: label, first: first, chunk: chunk))
-            if first <= position { break }
+            directory.prepend(label: label, chunk)
+            if directory.lastStart <= position { break }
             entry = try cursor.previous()
         }
         return directory.lastChunk(at: position)

@@ -10,30 +10,47 @@ final class ListDirectory {
         var chunk: ListChunk
     }
 
-    var owner: Int64 = -1
-    var generation: UInt64 = 0
+    private(set) var owner: Int64 = -1
+    private(set) var generation: UInt64 = 0
     /// The chunks from the first one on, in order.
     private(set) var chunks: [StoredChunk] = []
     /// The number of elements in `chunks`.
     private(set) var count = 0
     /// Whether `chunks` contains all chunks.
-    var isWhole = false
+    private(set) var isComplete = false
     /// Some of the last chunks, the last one first.
-    var lastChunks: [StoredChunk] = []
+    private(set) var lastChunks: [StoredChunk] = []
+    /// The position of the first element that `lastChunks` contains.
+    private(set) var lastStart = 0
 
     /// Clears the directory for another list, or for this list at another version.
     func reset(_ owner: Int64, _ generation: UInt64) {
         self.owner = owner
         self.generation = generation
         chunks.removeAll(keepingCapacity: chunks.count < 64)
-        lastChunks.removeAll(keepingCapacity: true)
         count = 0
-        isWhole = false
+        isComplete = false
+        restartFromEnd(length: 0)
     }
 
     func append(label: Int64, _ chunk: ListChunk) {
         chunks.append(StoredChunk(label: label, first: count, chunk: chunk))
         count += chunk.count
+    }
+
+    /// Marks that no chunk follows the appended ones.
+    func didReachEnd() { isComplete = true }
+
+    /// Forgets the last chunks; the next ones are read from the end of a list with this many elements.
+    func restartFromEnd(length: Int) {
+        lastChunks.removeAll(keepingCapacity: true)
+        lastStart = length
+    }
+
+    /// Adds the chunk before the known last chunks.
+    func prepend(label: Int64, _ chunk: ListChunk) {
+        lastStart -= chunk.count
+        lastChunks.append(StoredChunk(label: label, first: lastStart, chunk: chunk))
     }
 
     /// Returns the chunk with an element among those known from the first one on.
