@@ -16,8 +16,8 @@ package final class Snapshot {
     private let spares: SpareReaders?
     /// Whether a move to a newer version may have skipped a change of the schema.
     ///
-    /// It remains true until its reader resets it.
-    package var mayHaveNewSchema = false
+    /// It remains true until ``didReadSchema()``.
+    package private(set) var mayHaveNewSchema = false
 
     /// Creates a live snapshot at the newest version.
     package init(_ file: ColumnFile) throws(StorageError) {
@@ -104,15 +104,11 @@ package final class Snapshot {
     /// Returns a small named blob; inside a write, with the changes of the write.
     package func metadata(_ name: String) throws(StorageError) -> [UInt8]? {
         if let write { return try write.metadata(name) }
-        return try Metadata.read("user." + name, in: reader().handle, file.tables.meta)
+        return try Metadata.read("user." + name, in: source.openReader().handle, file.tables.meta)
     }
 
-    private func reader() throws(StorageError) -> ReadTransaction {
-        guard let reader = source.reader else {
-            throw StorageError(.closed, call: "read", file: file.path)
-        }
-        return reader
-    }
+    /// Notes that the schema of this version has been read.
+    package func didReadSchema() { mayHaveNewSchema = false }
 
     // MARK: Versions
 
@@ -124,7 +120,7 @@ package final class Snapshot {
     /// It must not be called inside a write.
     package func advance() throws(StorageError) -> Snapshot? {
         precondition(!isFrozen && write == nil, "only a live snapshot outside a write advances")
-        let old = try reader()
+        let old = try source.openReader()
         guard file.latestVersion() != old.version else { return nil }
         let next = try ReadTransaction(file.lease())
         guard next.version != old.version else { return nil }
@@ -151,8 +147,7 @@ package final class Snapshot {
     ///
     /// Inside a write, it is the version before the write.
     package func frozen() throws(StorageError) -> Snapshot {
-        source.isReaderShared = true
-        return Snapshot(file, try reader(), write?.definitionsBefore ?? source.definitions)
+        Snapshot(file, try source.shareReader(), write?.definitionsBefore ?? source.definitions)
     }
 
     /// Returns the changes after version `from`, up to `to`, which is at most this snapshot's version.
@@ -162,7 +157,8 @@ package final class Snapshot {
     /// A row that was deleted and restored between the two counts as modified in every column.
     package func changes(from: UInt64, to: UInt64) throws(StorageError) -> ChangeSet? {
         var changes = try HistoryLog.changes(
-            after: from, through: to, in: file.tables.history, source.recent, reader().handle)
+            after: from, through: to, in: file.tables.history, source.recent,
+            source.openReader().handle)
         if to > from + 1 { changes?.markRevived(source.definitions) }
         return changes
     }
@@ -198,8 +194,7 @@ package final class Snapshot {
         let transaction = try WriteTransaction(
             file.lease(), durability: file.options.durability, ticket: ticket)
         let left = try advance()
-        source.write = WriteSession(self, transaction)
-        source.forgetPages()
+        source.beginWrite(WriteSession(self, transaction))
         return left
     }
 
@@ -226,7 +221,7 @@ package final class Snapshot {
         guard let session = write else {
             preconditionFailure("commit without a write")
         }
-        let old = try reader()
+        let old = try source.openReader()
         let before = session.definitionsBefore
         let next: ReadTransaction
         let committed: UInt64
@@ -258,7 +253,7 @@ package final class Snapshot {
         let shards = session.touchedShards()
         for overlay in session.overlays.values { overlay.didCommit() }
         session.end()
-        source.write = nil
+        source.endWrite()
         let left = keepingLeft ? Snapshot(leaving: old, of: source, before, spares) : nil
         if next.version == committed {
             source.move(to: next)
@@ -276,7 +271,7 @@ package final class Snapshot {
     /// Rolls back all changes of the write.
     package func cancelWrite() {
         guard let session = write else { return }
-        source.write = nil
+        source.endWrite()
         let touched = session.overlays.values.map(\.reader)
         session.end()
         session.transaction.abort()

@@ -10,9 +10,9 @@ package final class SnapshotSource {
         didSet { uncountedReader = reader.map { .passUnretained($0) } }
     }
     /// Whether a frozen snapshot reads through the same transaction, which must then stay at its version.
-    @exclusivity(unchecked) var isReaderShared = false
+    @exclusivity(unchecked) private(set) var isReaderShared = false
     /// The open write of this snapshot.
-    @exclusivity(unchecked) package var write: WriteSession? {
+    @exclusivity(unchecked) package private(set) var write: WriteSession? {
         didSet { uncountedWrite = write.map { .passUnretained($0.transaction) } }
     }
     // The same two objects without reference counting, because every index lookup uses them.
@@ -21,7 +21,7 @@ package final class SnapshotSource {
     /// The definitions of the tables.
     @exclusivity(unchecked) private(set) var definitions: [TableID: TableDefinition]
     /// The first damage that a read has found in the file.
-    @exclusivity(unchecked) var damage: StorageError?
+    @exclusivity(unchecked) private(set) var damage: StorageError?
     @exclusivity(unchecked) private var madeListPages: ListPages?
     @exclusivity(unchecked) private var madeKeyPages: ListPages?
     /// The delta buffer of this version; nil until it is used.
@@ -118,6 +118,32 @@ package final class SnapshotSource {
         // The nodes are in pages of the version, which remain valid while the version is pinned.
         knownRecent = other.knownRecent
     }
+
+    /// Returns the transaction of the version for a frozen snapshot, which keeps it at this version.
+    func shareReader() throws(StorageError) -> ReadTransaction {
+        let shared = try openReader()
+        isReaderShared = true
+        return shared
+    }
+
+    /// Returns the transaction of the version; throws `closed` if there is none.
+    func openReader() throws(StorageError) -> ReadTransaction {
+        guard let reader else {
+            throw StorageError(.closed, call: "read", file: file.path)
+        }
+        return reader
+    }
+
+    /// Moves reads to the transaction of a write.
+    func beginWrite(_ session: WriteSession) {
+        write = session
+        forgetPages()
+    }
+
+    /// Moves reads back to the version, after the write was committed or rolled back.
+    ///
+    /// The caller then invalidates the pages: it moves to the new version or restores the definitions.
+    func endWrite() { write = nil }
 
     func close() {
         reader = nil

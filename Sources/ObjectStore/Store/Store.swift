@@ -312,7 +312,7 @@ extension Store {
         guard view.snapshot.mayHaveNewSchema else { return }
         if let bytes = try SchemaCatalog.bytes(view.snapshot), bytes != catalog { try adopt(bytes) }
         try readRole()
-        view.snapshot.mayHaveNewSchema = false
+        view.snapshot.didReadSchema()
     }
 
     /// Adopts a schema in its stored form; no bytes mean an empty schema.
