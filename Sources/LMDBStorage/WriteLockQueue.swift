@@ -31,7 +31,7 @@ final class WriteLockQueue: @unchecked Sendable {
             if !isServed {
                 // If the thread cannot be started, writers wait for the lock themselves.
                 remove(ticket)
-                ticket.state = .failed
+                ticket.didFail()
             }
         }
         if ticket.standing != .waiting { notify() }
@@ -79,11 +79,10 @@ final class WriteLockQueue: @unchecked Sendable {
             tickets.removeFirst()
             if let begun {
                 environment.writerThread.store(Self.unclaimed, ordering: .relaxed)
-                ticket.state = .ready(begun)
+                ticket.didAcquire(begun)
             } else {
-                ticket.state = .failed
+                ticket.didFail()
             }
-            monitor.broadcast()
             monitor.withoutLock { ticket.notify() }
             if begun != nil { awaitEnd(of: ticket, environment) }
         }
@@ -93,11 +92,8 @@ final class WriteLockQueue: @unchecked Sendable {
 
     /// Waits until the ticket was used and its write ended, or until it lapses, and ends its transaction.
     private func awaitEnd(of ticket: WriteLockTicket, _ environment: Environment) {
-        monitor.wait(atMost: ticket.patience) {
-            if case .ready = ticket.state { true } else { false }
-        }
-        if case .ready(let transaction) = ticket.state {
-            ticket.state = .ended(0)
+        monitor.wait(atMost: ticket.patience) { ticket.isUnused }
+        if let transaction = ticket.lapse() {
             environment.writerThread.store(0, ordering: .relaxed)
             monitor.withoutLock {
                 mdb_txn_abort(transaction)
@@ -105,15 +101,13 @@ final class WriteLockQueue: @unchecked Sendable {
             }
             return
         }
-        while case .taken = ticket.state { monitor.wait() }
-        guard case .ending(let transaction, let isCommit) = ticket.state else { return }
+        guard let (transaction, isCommit) = ticket.awaitEnd() else { return }
         environment.writerThread.store(0, ordering: .relaxed)
         var code: Int32 = 0
         monitor.withoutLock {
             if isCommit { code = mdb_txn_commit(transaction) } else { mdb_txn_abort(transaction) }
         }
-        ticket.state = .ended(code)
-        monitor.broadcast()
+        ticket.didEnd(code)
     }
 }
 

@@ -17,17 +17,18 @@ package final class WriteLockTicket: @unchecked Sendable {
         case over
     }
 
-    enum State {
+    private enum State {
         case waiting
         case ready(OpaquePointer)
         /// Acquiring the lock failed; a write that begins with the ticket throws the error.
         case failed
+        /// A write uses the transaction.
         case taken(OpaquePointer)
         case ending(OpaquePointer, isCommit: Bool)
         case ended(Int32)
     }
 
-    var state = State.waiting
+    private var state = State.waiting
     let queue: WriteLockQueue
     /// The time for which a ready ticket waits to be used, in nanoseconds.
     let patience: Int
@@ -60,7 +61,7 @@ package final class WriteLockTicket: @unchecked Sendable {
             case .ready(let transaction):
                 state = .ending(transaction, isCommit: false)
                 queue.monitor.broadcast()
-            default: break
+            case .failed, .taken, .ending, .ended: break
             }
         }
     }
@@ -94,5 +95,42 @@ package final class WriteLockTicket: @unchecked Sendable {
                 queue.monitor.wait()
             }
         }
+    }
+
+    // MARK: Transitions by the queue, which holds the monitor
+
+    /// Whether no write has begun with the ready ticket.
+    var isUnused: Bool { if case .ready = state { true } else { false } }
+
+    /// Marks the ticket as ready, with the open transaction that holds the lock.
+    func didAcquire(_ transaction: OpaquePointer) {
+        state = .ready(transaction)
+        queue.monitor.broadcast()
+    }
+
+    /// Marks the ticket as failed: its writer acquires the lock itself, and throws if that fails.
+    func didFail() {
+        state = .failed
+        queue.monitor.broadcast()
+    }
+
+    /// Lapses the ticket if no write has begun with it; returns the transaction, which the queue aborts.
+    func lapse() -> OpaquePointer? {
+        guard case .ready(let transaction) = state else { return nil }
+        state = .ended(0)
+        return transaction
+    }
+
+    /// Waits until the write or the cancellation requests the end; returns the transaction to end.
+    func awaitEnd() -> (transaction: OpaquePointer, isCommit: Bool)? {
+        while case .taken = state { queue.monitor.wait() }
+        guard case .ending(let transaction, let isCommit) = state else { return nil }
+        return (transaction, isCommit)
+    }
+
+    /// Notifies the thread that waits for the end; `code` is LMDB's result.
+    func didEnd(_ code: Int32) {
+        state = .ended(code)
+        queue.monitor.broadcast()
     }
 }
