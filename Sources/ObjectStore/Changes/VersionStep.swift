@@ -9,9 +9,9 @@ final class VersionStep {
     let new: StoreView
     let changes: ChangeSet
     /// The cached touched rows, by scope; observers with the same key paths share them.
-    var touched: [KeyPathFilter.Scope: KeySet] = [:]
+    private var touched: [KeyPathFilter.Scope: KeySet] = [:]
     /// The cached objects that gained or lost a link, by column and target table.
-    var relinked: [Links: KeySet] = [:]
+    private var relinked: [Links: KeySet] = [:]
     /// The rows whose links lead to a change, by the first link.
     private var reached: [Reach: KeySet] = [:]
 
@@ -32,6 +32,27 @@ final class VersionStep {
         self.old = old
         self.new = new
         self.changes = changes
+    }
+
+    /// Returns the touched rows of a scope, which `find` computes for the first observer.
+    func touchedRows(in scope: KeyPathFilter.Scope, _ find: () -> KeySet) -> KeySet {
+        cached(scope, in: \.touched, find)
+    }
+
+    /// Returns the objects that gained or lost a link, which `find` computes for the first observer.
+    func relinkedTargets(_ links: Links, _ find: () -> KeySet) -> KeySet {
+        cached(links, in: \.relinked, find)
+    }
+
+    // A key path, because `find` uses the caches too.
+    private func cached<Key: Hashable>(
+        _ key: Key, in cache: ReferenceWritableKeyPath<VersionStep, [Key: KeySet]>,
+        _ find: () -> KeySet
+    ) -> KeySet {
+        if let known = self[keyPath: cache][key] { return known }
+        let found = find()
+        self[keyPath: cache][key] = found
+        return found
     }
 
     func changes(of table: TableID) -> TableChanges? { changes.tables[table] }
@@ -61,7 +82,7 @@ final class VersionStep {
     /// Computed once for all rows of a step.
     func rows(touchedThrough property: Property, of classSchema: ClassSchema) -> KeySet {
         let reach = Reach(table: classSchema.table, property: property.name, path: nil)
-        return rows(reach) {
+        return cached(reach, in: \.reached) {
             // Without key paths, links are followed forwards only.
             WatchGraph(through: property, of: classSchema, schema: new.schema).touchedRows(in: self)
         }
@@ -72,16 +93,9 @@ final class VersionStep {
         touchedThrough property: Property, of classSchema: ClassSchema, on path: KeyPathFilter.Path
     ) -> KeySet {
         let reach = Reach(table: classSchema.table, property: property.name, path: path.text)
-        return rows(reach) {
+        return cached(reach, in: \.reached) {
             path.first.filter { $0.property.name == property.name }
                 .reduce(into: KeySet()) { $0.formUnion($1.graph.touchedRows(in: self)) }
         }
-    }
-
-    private func rows(_ reach: Reach, _ compute: () -> KeySet) -> KeySet {
-        if let known = reached[reach] { return known }
-        let rows = compute()
-        reached[reach] = rows
-        return rows
     }
 }

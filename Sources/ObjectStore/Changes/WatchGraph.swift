@@ -208,11 +208,9 @@ extension WatchGraph {
 extension VersionStep {
     /// Returns the rows that gained or lost a link, computed once for all observers.
     func relinkedTargets(_ backlinks: WatchGraph.Backlinks, in table: TableID) -> KeySet {
-        let links = Links(backlinks: backlinks, target: table)
-        if let known = relinked[links] { return known }
-        let found = findRelinkedTargets(backlinks, table)
-        relinked[links] = found
-        return found
+        relinkedTargets(Links(backlinks: backlinks, target: table)) {
+            findRelinkedTargets(backlinks, table)
+        }
     }
 
     private func findRelinkedTargets(

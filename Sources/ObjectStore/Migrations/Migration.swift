@@ -41,7 +41,7 @@ public final class Migration {
     }
 
     /// The running loop of `each`, which reports of failures name.
-    var currentWalk: MigrationWalk?
+    private var currentWalk: MigrationWalk?
 
     private var loops: [(old: ClassSchema, new: ClassSchema, run: (MigrationWalk) throws -> Void)] =
         []
@@ -62,6 +62,10 @@ public final class Migration {
         currentWalk = nil
         loops = []
     }
+
+    func didBegin(_ walk: MigrationWalk) { currentWalk = walk }
+
+    func didEnd(_ walk: MigrationWalk) { currentWalk = nil }
 
     /// The current object of `each`, such as `Person id = 17`; nil outside of it.
     package var currentObject: String? { currentWalk?.currentName }
@@ -130,11 +134,10 @@ public final class Migration {
         loops.append((oldClass, newClass, run))
         guard let begun else { return }
         let walk = MigrationWalk(self, oldClass, newClass)
-        walk.resume(begun.number, begun.resumed) { [schemaMigration] position, done, total in
+        walk.commit(every: batch, after: begun.resumed) { [schemaMigration] position, done, total in
             try schemaMigration.commitBatch(
                 loop: begun.number, position: position, done: done, total: total)
         }
-        walk.batch = batch
         try walk.report()
         try run(walk)
     }

@@ -9,7 +9,7 @@ package final class MigrationWalk {
     /// The version with the old values of the objects.
     package let oldView: StoreView
     /// The number of objects after which the loop commits; nil if it does not commit.
-    var batch: Int?
+    private var batch: Int?
     private let migration: Migration
     private var inBatch = 0
     private var commit: ((_ position: Int64, _ done: Int, _ total: Int) throws -> Void)?
@@ -39,7 +39,7 @@ package final class MigrationWalk {
         newRows = migration.store.view.table(newClass)
         total = keys?.count ?? oldRows.count
         listed = keys?.makeIterator()
-        migration.currentWalk = self
+        migration.didBegin(self)
         if oldRows.clusterCount > 0 {
             clusterBits = oldRows.presence(0)
             bits = clusterBits[0]
@@ -63,16 +63,17 @@ package final class MigrationWalk {
         }
         if batch != nil { try commitBatch() }
         current = nil
-        migration.currentWalk = nil
+        migration.didEnd(self)
         try report()
         return nil
     }
 
-    /// Continues where an earlier run stopped, and enables commits in batches.
-    func resume(
-        _ loop: Int, _ checkpoint: MigrationCheckpoint?,
+    /// Commits after every `batch` objects, and continues where an earlier run stopped.
+    func commit(
+        every batch: Int, after checkpoint: MigrationCheckpoint?,
         commit: @escaping (_ position: Int64, _ done: Int, _ total: Int) throws -> Void
     ) {
+        self.batch = batch
         self.commit = commit
         guard let checkpoint, checkpoint.position >= 0 else { return }
         done = checkpoint.done

@@ -60,11 +60,9 @@ struct KeyPathFilter {
         if graph.nodes.count == 1, step.changes(of: table)?.modified.count ?? 0 <= 1 {
             return graph.touchedRows(in: step)
         }
-        let scope = Scope(table: table, texts: texts)
-        if let known = step.touched[scope] { return known }
-        let touched = graph.touchedRows(in: step)
-        step.touched[scope] = touched
-        return touched
+        return step.touchedRows(in: Scope(table: table, texts: texts)) {
+            graph.touchedRows(in: step)
+        }
     }
 
     /// Returns the first key path that matches a change of the given rows; nil without a filter.

@@ -142,13 +142,11 @@ extension NotificationDispatcher {
 
     /// Moves an observer beyond the last commit without calling it.
     private func silence(_ observer: Observer, leaving left: StoreView) {
-        observer.silencedVersion = store.view.version
+        observer.didSilence(store.view.version)
         // The probe of a delayed observer records that this commit was silent.
         if let delay = observer.delay {
-            delay.isSilencing = true
-            defer { delay.isSilencing = false }
             if let probe = delay.probe {
-                advance(probe, left) { try $0?() }
+                delay.whileSilencing { advance(probe, left) { try $0?() } }
                 // The observed object was deleted, and the observer receives no call.
                 guard probe.isActive else { return observer.end() }
             }
@@ -156,7 +154,7 @@ extension NotificationDispatcher {
         }
         // The returned call is dropped, because the commit is silent.
         advance(observer, left) { _ in }
-        observer.makeReason = nil
+        observer.forgetReason()
     }
 
     private func advance(

@@ -28,7 +28,7 @@ class Observer {
     /// Whether the observer is the probe of a delayed observer, which reports the errors of both.
     var isProbe = false
     /// The latest version that was written without notifying the observer.
-    var silencedVersion: UInt64?
+    private(set) var silencedVersion: UInt64?
     /// The delay of the calls; nil if they are immediate.
     var delay: ObserverDelay?
     /// Whether deliveries skip the observer because its owner fetches the changes with ``NotificationToken/pull()``.
@@ -104,6 +104,12 @@ class Observer {
         coverage.isHolding = delay?.isHolding ?? false
         return coverage
     }
+
+    /// Records a version that was written without notifying the observer.
+    final func didSilence(_ version: UInt64) { silencedVersion = version }
+
+    /// Drops the reason of a call that was not made.
+    final func forgetReason() { makeReason = nil }
 
     /// Returns the call for an error that ends the observation.
     func failed(_ error: StoreError) -> Call? { nil }

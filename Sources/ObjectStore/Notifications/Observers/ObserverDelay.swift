@@ -26,7 +26,7 @@ final class ObserverDelay {
     private var isPending = false
 
     /// Whether the probe is being moved beyond a silent commit.
-    var isSilencing = false
+    private var isSilencing = false
     /// The second observer; see above.
     var probe: Observer? {
         didSet { probe?.isProbe = true }
@@ -77,6 +77,13 @@ final class ObserverDelay {
         record(false)
         isPending = true
         if case .debounce(let time) = pace { timer.start(after: time) }
+    }
+
+    /// Runs `move`, which moves the probe beyond a silent commit.
+    func whileSilencing(_ move: () -> Void) {
+        isSilencing = true
+        defer { isSilencing = false }
+        move()
     }
 
     /// Records that the observer has seen the current version.
