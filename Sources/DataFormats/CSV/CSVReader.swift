@@ -27,10 +27,10 @@ package final class CSVReader {
     package private(set) var line = 1
     /// The error of an invalid record, which ends at the end of its line; nil for a valid record.
     package private(set) var fault: String?
-    /// The number of columns.
+    /// The number of columns, which the first record determines.
     ///
     /// In a file of one column, an empty line is a record whose field is nil.
-    package var columnCount: Int?
+    private var columnCount: Int?
     /// The dialect.
     package let format: CSVFormat
 
@@ -89,6 +89,9 @@ package final class CSVReader {
             return true
         }
     }
+
+    /// Expects records of as many fields as the current one has.
+    func keepColumnCount() { columnCount = count }
 
     private func start() throws {
         hasStarted = true

@@ -34,7 +34,7 @@ package final class CSVTable {
             return
         }
         if let fault = reader.fault { throw FormatError(line: reader.line, fault) }
-        reader.columnCount = reader.count
+        reader.keepColumnCount()
         guard format.hasHeader else {
             names = (0..<reader.count).map(CSVFormat.columnName)
             header = []

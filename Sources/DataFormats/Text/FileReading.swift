@@ -35,12 +35,11 @@ package final class FileReader {
     /// Keeps the bytes of a pipe in a temporary file from now on, so that ``rewind()`` is possible.
     ///
     /// Call it before the first read. It has no effect on a plain file.
-    package func keepForRewinding() { file.keepsBytes = true }
+    package func keepForRewinding() { file.keepBytes() }
 
     /// Returns to the beginning, and stops keeping the bytes of a pipe.
     package func rewind() throws {
         try file.rewind()
-        file.keepsBytes = false
         decompressor = nil
         beginning = nil
     }

@@ -14,7 +14,7 @@ final class RawFile {
     /// The number of bytes that have been read since the beginning.
     private(set) var position = 0
     /// Whether to keep the bytes of a pipe, so that ``rewind()`` is possible.
-    var keepsBytes = false
+    private(set) var keepsBytes = false
 
     private let path: String
     private let descriptor: Int32
@@ -67,15 +67,20 @@ final class RawFile {
         return count
     }
 
-    /// Returns to the first byte.
+    /// Keeps the bytes of a pipe from now on, until ``rewind()``.
+    func keepBytes() { keepsBytes = true }
+
+    /// Returns to the first byte, and stops keeping the bytes of a pipe.
     func rewind() throws {
         guard size != nil else {
             precondition(position == keptCount, "bytes of a pipe were not kept")
             position = 0
+            keepsBytes = false
             return
         }
         guard lseek(descriptor, 0, SEEK_SET) == 0 else { throw failure() }
         position = 0
+        keepsBytes = false
     }
 
     private func keep(_ bytes: Slice<UnsafeRawBufferPointer>) throws {
