@@ -66,7 +66,7 @@ public final class Migration {
         let reads = OldReads()
         try engine.each(M.className) { old, new in
             try body(OldObject(old, reads), Live(table, new.key))
-            if let failure = store.context.writeFailure { throw failure }
+            try store.context.checkFailure()
         }
         for name in reads.names where table.classSchema.property(named: name) == nil {
             try engine.deleteProperty(M.className, name)

@@ -85,7 +85,7 @@ extension ModelContext {
         let scope = ReadScope()
         scope.subscriptions = ReadSubscriptions(isWanted: { reads.isTracking }) { reads.makeRead() }
         engine.readScope = scope
-        isObservable = true
+        registerReads()
     }
 }
 

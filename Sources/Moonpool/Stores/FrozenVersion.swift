@@ -20,8 +20,7 @@ package final class FrozenVersion: Sendable {
         identity = hold.identity
         let context = ModelContext(.frozen(view), scheduling: nil)
         state = Mutex(Unchecked(State(context: context)))
-        context.frozen = self
-        context.keptTables = []
+        context.belong(to: self)
     }
 
     /// The current version of a store; for a frozen store, its version.
@@ -53,7 +52,7 @@ package final class FrozenVersion: Sendable {
     deinit {
         // A table references its context, which would create a reference cycle.
         let tables = state.withLock { state in
-            Unchecked(state.value.context.keptTables.take())
+            Unchecked(state.value.context.takeTables())
         }
         withExtendedLifetime(tables) {}
     }

@@ -9,22 +9,22 @@ package final class ModelContext {
     /// The source of the objects.
     package let source: ObjectSource
     /// The frozen version of this context; nil for a store.
-    weak var frozen: FrozenVersion?
+    private(set) weak var frozen: FrozenVersion?
     /// The last frozen version, while it is referenced.
     weak var latestFrozen: FrozenVersion?
     /// The actor and the wakeups; nil for a frozen version.
     let scheduling: StoreScheduling?
     /// The first error of an assignment in the open write, which rolls the write back.
-    var writeFailure: (any Error)?
-    /// Whether an error of an assignment is also recorded outside of a write, because scripts must not end the program
-    /// of their host.
-    var keepsFailures = false
-    /// Whether reads inside of `withObservationTracking`, `Observations` and a script's effects register.
+    private var writeFailure: (any Error)?
+    /// Whether scripts use the store.
     ///
-    /// Set before the first table is created.
-    var isObservable = false
+    /// An error of an assignment is then also recorded outside of a write, because scripts must not end the program of
+    /// their host.
+    private let isHosted: Bool
+    /// Whether reads inside of `withObservationTracking`, `Observations` and a script's effects register.
+    private(set) var isObservable: Bool
     /// The tables of a frozen version, which has no store to keep them.
-    var keptTables: [ModelTable]?
+    private var keptTables: [ModelTable]?
     /// The paths of projections, by type.
     var projections: [ObjectIdentifier: AnyObject] = [:]
     private var tables: [ObjectIdentifier: KnownTable] = [:]
@@ -32,10 +32,25 @@ package final class ModelContext {
     // Not weak, because a weak reference slows down each retain and release of the table, and thus each read in a loop.
     private struct KnownTable { unowned let table: ModelTable }
 
-    init(_ source: ObjectSource, scheduling: StoreScheduling?) {
+    init(_ source: ObjectSource, scheduling: StoreScheduling?, isHosted: Bool = false) {
         self.source = source
         self.scheduling = scheduling
+        self.isHosted = isHosted
+        // Effects and computed values of scripts follow what functions of the host read.
+        isObservable = isHosted
     }
+
+    /// Registers reads from now on; called before the first table is created.
+    func registerReads() { isObservable = true }
+
+    /// Makes this the context of a frozen version, which keeps the tables.
+    func belong(to version: FrozenVersion) {
+        frozen = version
+        keptTables = []
+    }
+
+    /// Returns the tables of a frozen version at its end.
+    func takeTables() -> [ModelTable]? { keptTables.take() }
 
     /// The engine's store.
     ///
@@ -86,7 +101,7 @@ package final class ModelContext {
         do {
             try body()
         } catch {
-            if !keepsFailures {
+            if !isHosted {
                 guard let engine = try? engine, !engine.isClosed, engine.isInWrite else {
                     fatalError(Self.message(of: error))
                 }
@@ -94,6 +109,12 @@ package final class ModelContext {
             if writeFailure == nil { writeFailure = error }
         }
     }
+
+    /// Throws the first failed assignment of the open write.
+    func checkFailure() throws { if let writeFailure { throw writeFailure } }
+
+    /// Forgets the failed assignment, at the beginning and at the end of a write.
+    func forgetFailure() { writeFailure = nil }
 
     /// Ends the program with the message of an error that a member without `try` cannot throw.
     static func trap(_ error: any Error) -> Never { fatalError(message(of: error)) }

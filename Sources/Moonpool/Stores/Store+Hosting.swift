@@ -5,14 +5,10 @@ import ObjectStore
 extension Store {
     /// Creates the typed store of an engine's store that scripts have opened.
     ///
-    /// It belongs to the engine's thread. The error of a failed assignment is recorded for ``takeFailure()`` instead of
+    /// It belongs to the engine's thread. The error of a failed assignment is recorded for ``throwFailure()`` instead of
     /// ending the program.
     package convenience init(hosted engine: ObjectStore.Store) {
-        let context = ModelContext(.store(engine), scheduling: nil)
-        context.keepsFailures = true
-        // Effects and computed values of scripts follow what functions of the host read.
-        context.isObservable = true
-        self.init(context)
+        self.init(ModelContext(.store(engine), scheduling: nil, isHosted: true))
     }
 
     /// Returns an object as a live object.
@@ -103,9 +99,8 @@ extension Store {
 
     /// Throws the first error of an assignment since the last call.
     package func throwFailure() throws {
-        guard let failure = context.writeFailure else { return }
-        context.writeFailure = nil
-        throw failure
+        defer { context.forgetFailure() }
+        try context.checkFailure()
     }
 }
 

@@ -70,17 +70,17 @@ extension Store {
         let transaction = Transaction(self)
         let engine = engine
         try engine.beginWrite()
-        context.writeFailure = nil
+        context.forgetFailure()
         defer { transaction.end() }
         do {
             let result = try body(transaction)
-            if let failure = context.writeFailure { throw failure }
+            try context.checkFailure()
             if !engine.isClosed, engine.isInWrite {
                 try engine.commitWrite(withoutNotifying: silenced.compactMap(\.engineToken))
             }
             return result
         } catch {
-            context.writeFailure = nil
+            context.forgetFailure()
             if !engine.isClosed, engine.isInWrite { try engine.cancelWrite() }
             throw error
         }
@@ -121,9 +121,9 @@ extension Store {
                 {
                     let transaction = Transaction(Store(context))
                     defer { transaction.end() }
-                    context.writeFailure = nil
+                    context.forgetFailure()
                     try body(transaction)
-                    if let failure = context.writeFailure { throw failure }
+                    try context.checkFailure()
                 }, completion: completion)
         } catch {
             completion(error)

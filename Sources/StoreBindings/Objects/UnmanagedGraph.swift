@@ -31,11 +31,8 @@ final class UnmanagedGraph {
         _ root: LuaUserdata, to handle: StoreHandle, mode: UpdateMode
     ) throws -> ObjectReference {
         if let known = handle.additions?.keys[root] { return known }
-        let outer = handle.additions
-        let graph = UnmanagedGraph(handle, outer?.mode ?? mode)
-        handle.additions = graph
-        defer { handle.additions = outer }
-        return try graph.add(root)
+        let graph = UnmanagedGraph(handle, handle.additions?.mode ?? mode)
+        return try handle.adding(graph) { try graph.add(root) }
     }
 
     private func add(_ root: LuaUserdata) throws -> ObjectReference {

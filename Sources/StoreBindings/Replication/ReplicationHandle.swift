@@ -8,12 +8,15 @@ import Replication
 final class ReplicationHandle {
     let task: ReplicationTask
     /// Whether each write waits until the stream has acknowledged it.
-    var isAcknowledged = false
+    private let isAcknowledged: Bool
     private weak var store: StoreHandle?
 
-    init(_ task: ReplicationTask, _ store: StoreHandle) {
+    /// Creates a handle that the store retains until ``stop()``.
+    init(_ task: ReplicationTask, _ store: StoreHandle, isAcknowledged: Bool = false) {
         self.task = task
         self.store = store
+        self.isAcknowledged = isAcknowledged
+        store.add(self)
     }
 
     /// The maximum time that a write waits for the acknowledgment of the stream.
@@ -58,7 +61,7 @@ final class ReplicationHandle {
     /// Stops the publisher or follower.
     func stop() {
         task.stop()
-        store?.replications.removeAll { $0 === self }
+        store?.remove(self)
     }
 
     static let type: LuaClass<ReplicationHandle> = LuaClass(

@@ -21,9 +21,8 @@ enum ReplicationMethods {
                 let task = try wrapping {
                     try ReplicationTask.publish(path, servers, stream: stream, options: options)
                 }
-                let replication = ReplicationHandle(task, handle)
-                replication.isAcknowledged = given.flag("acknowledged")
-                handle.replications.append(replication)
+                let replication = ReplicationHandle(
+                    task, handle, isAcknowledged: given.flag("acknowledged"))
                 return call.answer(replication, ReplicationHandle.type)
             },
             LuaMethod("follow") { handle, call in
@@ -34,7 +33,6 @@ enum ReplicationMethods {
                     try ReplicationTask.follow(path, servers, stream: stream)
                 }
                 let replication = ReplicationHandle(task, handle)
-                handle.replications.append(replication)
                 // The refresh shows the commit that has marked the store as a follower.
                 try handle.store.refresh()
                 return call.answer(replication, ReplicationHandle.type)
@@ -52,9 +50,8 @@ enum ReplicationMethods {
         let task = try wrapping {
             try ReplicationTask.publish(path, to: database, options: options)
         }
-        let replication = ReplicationHandle(task, handle)
-        replication.isAcknowledged = given.flag("acknowledged")
-        handle.replications.append(replication)
+        let replication = ReplicationHandle(
+            task, handle, isAcknowledged: given.flag("acknowledged"))
         return call.answer(replication, ReplicationHandle.type)
     }
 

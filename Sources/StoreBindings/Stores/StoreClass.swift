@@ -131,22 +131,24 @@ extension StoreHandle {
         LuaMethod("create", fastCreate: true) { handle, call in
             let type = try handle.requireClass(call, 2)
             let mode = try call.updateMode(4)
-            handle.nestedMode = mode
-            defer { handle.nestedMode = .error }
-            let values: Value
-            if call.isNil(3) {
-                values = .dictionary([:])
-            } else if let unmanaged = call.optionalObject(3, UnmanagedObject.type) {
-                values = try ValueBridge(handle, nil).values(unmanaged.values, of: type.classSchema)
-            } else if let (_, object) = call.liveObject(3)?.stored {
-                let made = try handle.store.create(
-                    type.classSchema.name, copying: object, mode: mode)
+            return try handle.creating(nested: mode) {
+                let values: Value
+                if call.isNil(3) {
+                    values = .dictionary([:])
+                } else if let unmanaged = call.optionalObject(3, UnmanagedObject.type) {
+                    values = try ValueBridge(handle, nil).values(
+                        unmanaged.values, of: type.classSchema)
+                } else if let (_, object) = call.liveObject(3)?.stored {
+                    let made = try handle.store.create(
+                        type.classSchema.name, copying: object, mode: mode)
+                    return call.answer(LuaLiveObject(type: type, key: made.key.rawValue))
+                } else {
+                    values = try ValueBridge(handle, nil).values(
+                        call.table(3), of: type.classSchema)
+                }
+                let made = try handle.store.create(type.classSchema.name, values, mode: mode)
                 return call.answer(LuaLiveObject(type: type, key: made.key.rawValue))
-            } else {
-                values = try ValueBridge(handle, nil).values(call.table(3), of: type.classSchema)
             }
-            let made = try handle.store.create(type.classSchema.name, values, mode: mode)
-            return call.answer(LuaLiveObject(type: type, key: made.key.rawValue))
         },
         LuaMethod("add") { handle, call in
             if let (type, object) = call.liveObject(2)?.stored {

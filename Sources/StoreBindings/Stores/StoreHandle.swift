@@ -17,13 +17,13 @@ package final class StoreHandle {
     private let options: StoreConfiguration
     private var frozenSpaces: [WeakSpace] = []
     /// The active recordings of changes.
-    var recordings: [ChangeRecording] = []
+    private var recordings: [ChangeRecording] = []
     /// The active publisher or follower of the store; empty for most stores.
-    var replications: [ReplicationHandle] = []
+    private(set) var replications: [ReplicationHandle] = []
     /// The unmanaged objects that are currently being stored.
-    var additions: UnmanagedGraph?
+    private(set) var additions: UnmanagedGraph?
     /// The update mode for nested objects in the values of a new object.
-    var nestedMode = UpdateMode.error
+    private(set) var nestedMode = UpdateMode.error
     private var knownSchema: Schema?
     private var classesByTable: [TableID: ObjectClass] = [:]
     private var classesByName: [UInt: ObjectClass] = [:]
@@ -46,6 +46,25 @@ package final class StoreHandle {
         options = store.configuration
         // Outdated column numbers must not be used to read the objects of a script.
         store.schemaHandler = { [weak self] in self?.updateClasses() }
+    }
+
+    /// Runs `store`, which stores the unmanaged objects of a graph.
+    func adding<Result>(
+        _ graph: UnmanagedGraph, _ store: () throws -> Result
+    ) rethrows -> Result {
+        let outer = additions
+        additions = graph
+        defer { additions = outer }
+        return try store()
+    }
+
+    /// Runs `create`, in which the nested objects of values are stored in a mode.
+    func creating<Result>(
+        nested mode: UpdateMode, _ create: () throws -> Result
+    ) rethrows -> Result {
+        nestedMode = mode
+        defer { nestedMode = .error }
+        return try create()
     }
 
     /// The module that opened the store; available while the script runs.
@@ -120,6 +139,14 @@ package final class StoreHandle {
         recordings = []
         owner?.didClose(self)
     }
+
+    func add(_ recording: ChangeRecording) { recordings.append(recording) }
+
+    func remove(_ recording: ChangeRecording) { recordings.removeAll { $0 === recording } }
+
+    func add(_ replication: ReplicationHandle) { replications.append(replication) }
+
+    func remove(_ replication: ReplicationHandle) { replications.removeAll { $0 === replication } }
 
     /// Waits until the streams have acknowledged the current version, if the script has requested this.
     func acknowledge() throws {

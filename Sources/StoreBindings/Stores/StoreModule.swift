@@ -104,7 +104,7 @@ package final class StoreModule {
     private var hasHinted = false
     private var isClosing = false
     /// The source location in another script whose call is running on this thread; usually empty.
-    var senderPlace = ""
+    private var senderLocation = ""
     /// Wraps each call of an observer, for hosts that separate the output of observers; nil for no wrapper.
     ///
     /// The function must run the call and rethrow its errors.
@@ -325,9 +325,16 @@ extension StoreModule {
         VersionHolder(script: host?.scriptName ?? "", place: callPlace)
     }
 
+    /// Runs `body` for a call from a source location in another script.
+    func answering(callFrom location: String, _ body: () throws -> Void) rethrows {
+        senderLocation = location
+        defer { senderLocation = "" }
+        try body()
+    }
+
     /// The source location of the call in the script, for reports; for a call from another script, the location there.
     var callPlace: String {
-        if !senderPlace.isEmpty { return senderPlace }
+        if !senderLocation.isEmpty { return senderLocation }
         for level in 0..<8 {
             guard let frame = state.frame(level: level) else { break }
             if frame.isLua { return "\(frame.source):\(frame.line)" }

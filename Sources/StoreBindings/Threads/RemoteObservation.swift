@@ -115,9 +115,9 @@ extension StoreModule {
         // If the wait is interrupted, ending the observation also ends what the other thread creates.
         let observation = RemoteObservation(state, on: script)
         try host.run(on: script) { module in
-            module.senderPlace = registeredAt
-            defer { module.senderPlace = "" }
-            module.register(method, parcel, code, at: place, state, for: own, number)
+            module.answering(callFrom: registeredAt) {
+                module.register(method, parcel, code, at: place, state, for: own, number)
+            }
         }
         if let failure = state.current.failure { throw failure }
         return adopt(observation, number: number, title: title, store)

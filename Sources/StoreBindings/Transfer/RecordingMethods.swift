@@ -10,14 +10,16 @@ final class RecordingHandle {
     let recording: ChangeRecording
     private weak var store: StoreHandle?
 
+    /// Creates a handle of a recording, which the store retains until ``stop()``.
     init(_ recording: ChangeRecording, _ store: StoreHandle) {
         self.recording = recording
         self.store = store
+        store.add(recording)
     }
 
     func stop() {
         recording.stop()
-        store?.recordings.removeAll { $0 === recording }
+        store?.remove(recording)
     }
 
     static let type: LuaClass<RecordingHandle> = LuaClass(
@@ -58,7 +60,6 @@ enum RecordingMethods {
                 let recording = try TransferError.wrapping {
                     try ChangeRecording(of: handle.store, to: path, options: options)
                 }
-                handle.recordings.append(recording)
                 return call.answer(RecordingHandle(recording, handle), RecordingHandle.type)
             }
         ]
