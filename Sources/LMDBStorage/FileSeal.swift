@@ -19,24 +19,27 @@ struct FileSeal: Equatable {
     /// The identity of the machine's boot; 0 if the file was flushed.
     var boot: UInt64
 
+    init(version: UInt64, pages: UInt64, headers: UInt64, boot: UInt64) {
+        self.version = version
+        self.pages = pages
+        self.headers = headers
+        self.boot = boot
+    }
+
     private static let magic: UInt64 = 0x4C4F_4F50_5345_414C
     static let offset = 384
     static let size = 48
 
-    private var words: [UInt64] { [Self.magic, version, pages, headers, boot] }
-
-    private static func sum(_ words: [UInt64]) -> UInt64 {
-        words.withUnsafeBytes { ValueSeal.hash($0) }
-    }
+    private static let summedSize = size - 8
 
     /// Writes the seal into an open file.
     ///
     /// Returns false if the system call fails.
     func write(_ descriptor: Int32) -> Bool {
-        let bytes = words + [Self.sum(words)]
-        return bytes.withUnsafeBytes {
-            pwrite(descriptor, $0.baseAddress, Self.size, off_t(Self.offset)) == Self.size
-        }
+        var writer = ByteWriter(capacity: Self.size)
+        for word in [Self.magic, version, pages, headers, boot] { writer.word(word) }
+        writer.word(writer.bytes.withUnsafeBytes { ValueSeal.hash($0) })
+        return pwrite(descriptor, writer.bytes, Self.size, off_t(Self.offset)) == Self.size
     }
 
     /// The seal on a file's first page, if there is one.
@@ -49,15 +52,22 @@ struct FileSeal: Equatable {
 
     /// Reads the seal of an open file.
     static func read(_ descriptor: Int32) -> Found {
-        var words = [UInt64](repeating: 0, count: size / 8)
-        let count = words.withUnsafeMutableBytes {
-            pread(descriptor, $0.baseAddress, size, off_t(offset))
-        }
-        guard count == size else { return .none }
-        if words.allSatisfy({ $0 == 0 }) { return .none }
-        guard words[0] == magic, words[5] == sum(Array(words[..<5])) else { return .damaged }
-        return .seal(
-            FileSeal(version: words[1], pages: words[2], headers: words[3], boot: words[4]))
+        var bytes = [UInt8](repeating: 0, count: size)
+        guard pread(descriptor, &bytes, size, off_t(offset)) == size else { return .none }
+        if bytes.allSatisfy({ $0 == 0 }) { return .none }
+        let seal = try? bytes.withUnsafeBytes { try FileSeal(decoding: $0) }
+        return seal.map(Found.seal) ?? .damaged
+    }
+
+    private init(decoding bytes: UnsafeRawBufferPointer) throws(DamagedEncoding) {
+        var reader = ByteReader(bytes, of: "a seal")
+        try reader.expect(Self.magic)
+        version = try reader.word()
+        pages = try reader.word()
+        headers = try reader.word()
+        boot = try reader.word()
+        let summed = UnsafeRawBufferPointer(rebasing: bytes[..<Self.summedSize])
+        try reader.expect(ValueSeal.hash(summed))
     }
 
     /// Returns the checksum of the pages with LMDB's headers, without the log's marker and the seal.

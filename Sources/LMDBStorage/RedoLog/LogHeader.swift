@@ -31,26 +31,24 @@ struct LogHeader: Equatable {
 
     /// The bytes of the header in the log; nil if the names do not fit.
     var bytes: [UInt8]? {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(Self.size)
+        var writer = ByteWriter(capacity: Self.size)
         for word in [
             Self.magic, id, salt, sequence, version, UInt64(start), UInt64(pageSize),
             UInt64(tables.count),
         ] {
-            withUnsafeBytes(of: word) { bytes.append(contentsOf: $0) }
+            writer.word(word)
         }
-        for meta in metas { bytes += meta }
+        for meta in metas { meta.withUnsafeBytes { writer.raw($0) } }
         for table in tables {
             let name = Array(table.utf8)
             guard name.count < 256 else { return nil }
-            bytes.append(UInt8(name.count))
-            bytes += name
+            writer.byte(UInt8(name.count))
+            name.withUnsafeBytes { writer.raw($0) }
         }
-        guard bytes.count <= Self.bodySize else { return nil }
-        bytes += [UInt8](repeating: 0, count: Self.bodySize - bytes.count)
-        let sum = bytes.withUnsafeBytes { Checksum.of($0) }
-        withUnsafeBytes(of: sum) { bytes.append(contentsOf: $0) }
-        return bytes
+        guard writer.bytes.count <= Self.bodySize else { return nil }
+        while writer.bytes.count < Self.bodySize { writer.byte(0) }
+        writer.word(writer.bytes.withUnsafeBytes { Checksum.of($0) })
+        return writer.bytes
     }
 
     init(
@@ -69,37 +67,36 @@ struct LogHeader: Equatable {
 
     /// Decodes a header; nil if the bytes are not a complete one.
     init?(_ bytes: [UInt8]) {
-        guard bytes.count == Self.size else { return nil }
-        func word(_ index: Int) -> UInt64 {
-            bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: 8 * index, as: UInt64.self) }
+        guard bytes.count == Self.size,
+            let header = try? bytes.withUnsafeBytes({ try LogHeader(decoding: $0) })
+        else { return nil }
+        self = header
+    }
+
+    private init(decoding bytes: UnsafeRawBufferPointer) throws(DamagedEncoding) {
+        let what = "a header of the log"
+        let body = UnsafeRawBufferPointer(rebasing: bytes[..<Self.bodySize])
+        var seal = ByteReader(UnsafeRawBufferPointer(rebasing: bytes[Self.bodySize...]), of: what)
+        try seal.expect(Checksum.of(body))
+        var reader = ByteReader(body, of: what)
+        try reader.expect(Self.magic)
+        id = try reader.word()
+        salt = try reader.word()
+        sequence = try reader.word()
+        version = try reader.word()
+        start = Int(clamping: try reader.word())
+        pageSize = Int(clamping: try reader.word())
+        let tableCount = try reader.word()
+        metas = []
+        for _ in 0..<2 { metas.append(Array(try reader.raw(FileHeader.metaSize))) }
+        tables = []
+        for _ in 0..<min(tableCount, 1000) {
+            let count = Int(try reader.byte())
+            tables.append(String(decoding: try reader.raw(count), as: UTF8.self))
         }
-        let sum = bytes.withUnsafeBytes {
-            Checksum.of(UnsafeRawBufferPointer(rebasing: $0[..<Self.bodySize]))
+        guard pageSize >= 512, pageSize <= 65536, pageSize & (pageSize - 1) == 0 else {
+            throw reader.damaged
         }
-        guard word(0) == Self.magic, word(Self.bodySize / 8) == sum else { return nil }
-        id = word(1)
-        salt = word(2)
-        sequence = word(3)
-        version = word(4)
-        start = Int(clamping: word(5))
-        pageSize = Int(clamping: word(6))
-        var offset = 64
-        var metas: [[UInt8]] = []
-        for _ in 0..<2 {
-            metas.append(Array(bytes[offset..<offset + FileHeader.metaSize]))
-            offset += FileHeader.metaSize
-        }
-        self.metas = metas
-        var tables: [String] = []
-        for _ in 0..<min(word(7), 1000) {
-            guard offset < Self.bodySize else { return nil }
-            let end = offset + 1 + Int(bytes[offset])
-            guard end <= Self.bodySize else { return nil }
-            tables.append(String(decoding: bytes[offset + 1..<end], as: UTF8.self))
-            offset = end
-        }
-        self.tables = tables
-        guard pageSize >= 512, pageSize <= 65536, pageSize & (pageSize - 1) == 0 else { return nil }
     }
 }
 

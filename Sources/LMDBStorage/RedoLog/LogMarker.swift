@@ -37,15 +37,11 @@ struct LogMarker: Equatable {
 
     /// Writes the marker into an open data file, without waiting for the device.
     func write(_ descriptor: Int32) -> Bool {
-        withUnsafeTemporaryAllocation(byteCount: Self.size, alignment: 8) { bytes in
-            let words = [
-                id == 0 ? 0 : Self.magic, id, salt, boot.high, boot.low, device, inode,
-            ]
-            for (index, word) in words.enumerated() {
-                bytes.storeBytes(of: word, toByteOffset: 8 * index, as: UInt64.self)
-            }
-            return pwrite(descriptor, bytes.baseAddress, Self.size, off_t(Self.offset)) == Self.size
+        var writer = ByteWriter(capacity: Self.size)
+        for word in [id == 0 ? 0 : Self.magic, id, salt, boot.high, boot.low, device, inode] {
+            writer.word(word)
         }
+        return pwrite(descriptor, writer.bytes, Self.size, off_t(Self.offset)) == Self.size
     }
 
     /// Makes an open data file complete without its log.
@@ -74,16 +70,17 @@ struct LogMarker: Equatable {
 extension LogMarker {
     /// Decodes a marker; the marker is empty if the bytes are not valid.
     init(_ bytes: UnsafeRawBufferPointer) {
-        self.init()
-        func word(_ index: Int) -> UInt64 {
-            bytes.load(fromByteOffset: 8 * index, as: UInt64.self)
-        }
-        guard word(0) == Self.magic else { return }
-        id = word(1)
-        salt = word(2)
-        boot = BootIdentity(high: word(3), low: word(4))
-        device = word(5)
-        inode = word(6)
+        do throws(DamagedEncoding) { try self.init(decoding: bytes) } catch { self.init() }
+    }
+
+    private init(decoding bytes: UnsafeRawBufferPointer) throws(DamagedEncoding) {
+        var reader = ByteReader(bytes, of: "a marker of the log")
+        try reader.expect(Self.magic)
+        id = try reader.word()
+        salt = try reader.word()
+        boot = BootIdentity(high: try reader.word(), low: try reader.word())
+        device = try reader.word()
+        inode = try reader.word()
     }
 }
 

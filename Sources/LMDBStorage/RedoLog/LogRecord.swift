@@ -40,16 +40,20 @@ struct LogRecord {
 
     /// Decodes a record's header; nil if the bytes are not valid.
     init?(_ bytes: UnsafeRawBufferPointer) {
-        guard bytes.count >= Self.size, bytes.loadUnaligned(as: UInt32.self) == Self.magic,
-            let kind = Kind(rawValue: bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self)),
-            let length = Int(exactly: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)),
-            length <= ChangeRecorder.limit
-        else { return nil }
+        do throws(DamagedEncoding) { try self.init(decoding: bytes) } catch { return nil }
+    }
+
+    private init(decoding bytes: UnsafeRawBufferPointer) throws(DamagedEncoding) {
+        var reader = ByteReader(bytes, of: "a record of the log")
+        try reader.expect(UInt64(Self.magic), bytes: 4)
+        guard let kind = Kind(rawValue: UInt32(try reader.word(bytes: 4))),
+            let length = Int(exactly: try reader.word()), length <= ChangeRecorder.limit
+        else { throw reader.damaged }
         self.kind = kind
         self.length = length
-        version = bytes.loadUnaligned(fromByteOffset: 16, as: UInt64.self)
-        salt = bytes.loadUnaligned(fromByteOffset: 24, as: UInt64.self)
-        checksum = bytes.loadUnaligned(fromByteOffset: 32, as: UInt64.self)
+        version = try reader.word()
+        salt = try reader.word()
+        checksum = try reader.word()
     }
 
     /// Returns the checksum of a whole record.

@@ -32,21 +32,18 @@ struct MigrationCheckpoint {
             try snapshot.metadata(blob)
         }
         guard let bytes, !bytes.isEmpty else { return nil }
-        return try StoreError.decoding("state of a migration", of: snapshot.file) {
-            try decode(bytes)
-        }
+        return try StoreError.decoding(bytes, "state of a migration", of: snapshot.file, decode)
     }
 
-    private static func decode(_ bytes: [UInt8]) throws -> MigrationCheckpoint? {
-        var reader = ByteReader(bytes)
+    private static func decode(_ reader: inout ByteReader) throws -> MigrationCheckpoint? {
         // A checkpoint of another format is ignored; the migration then starts again.
         guard try reader.number() == format else { return nil }
         return MigrationCheckpoint(
             key: try reader.text(), original: try reader.data(), interim: try reader.data(),
-            catalog: try reader.data(), loop: try Int(exactly: reader.number()).orDamaged(),
+            catalog: try reader.data(), loop: try reader.number(as: Int.self),
             position: Int64(bitPattern: try reader.number()),
-            done: try Int(exactly: reader.number()).orDamaged(),
-            total: try Int(exactly: reader.number()).orDamaged(), version: try reader.number())
+            done: try reader.number(as: Int.self),
+            total: try reader.number(as: Int.self), version: try reader.number())
     }
 
     /// Stores the checkpoint in the open write transaction.

@@ -80,13 +80,10 @@ package struct MigrationLog: Hashable, Sendable {
             try snapshot.metadata(blob)
         }
         guard let bytes, !bytes.isEmpty else { return MigrationLog() }
-        return try StoreError.decoding("record of migrations", of: snapshot.file) {
-            try decode(bytes)
-        }
+        return try StoreError.decoding(bytes, "record of migrations", of: snapshot.file, decode)
     }
 
-    private static func decode(_ bytes: [UInt8]) throws -> MigrationLog {
-        var reader = ByteReader(bytes)
+    private static func decode(_ reader: inout ByteReader) throws -> MigrationLog {
         let written = try reader.number()
         guard written == format || written == 1 else {
             throw StoreError(
@@ -96,7 +93,7 @@ package struct MigrationLog: Hashable, Sendable {
         }
         var log = MigrationLog()
         for _ in 0..<(try reader.count()) {
-            let number = try Int(exactly: reader.number()).orDamaged()
+            let number = try reader.number(as: Int.self)
             let name = try reader.text()
             let checksum = try reader.text()
             let appliedAt = Timestamp(microseconds: Int64(bitPattern: try reader.number()))

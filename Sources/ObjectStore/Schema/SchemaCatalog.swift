@@ -15,7 +15,7 @@ enum SchemaCatalog {
 
     /// Decodes the schema of a file; if the bytes are damaged, the error names the file.
     static func decode(_ bytes: [UInt8], of file: ColumnFile) throws -> Schema {
-        try StoreError.decoding("schema", of: file) { try decode(bytes) }
+        try StoreError.decoding(bytes, "schema", of: file, decode)
     }
 
     /// Returns the blob of a snapshot; nil if no schema was stored yet.
@@ -46,35 +46,34 @@ enum SchemaCatalog {
         return writer.bytes
     }
 
-    private static func decode(_ bytes: [UInt8]) throws -> Schema {
-        var reader = ByteReader(bytes)
+    private static func decode(_ reader: inout ByteReader) throws -> Schema {
         guard try reader.number() == format else {
             throw StoreError(
                 .fileFormatTooNew,
                 "the file's schema was written by a newer Moonpool; update to open it")
         }
         let version = try reader.number()
-        let nextTable = try UInt32(exactly: reader.number()).orDamaged()
+        let nextTable = try reader.number(as: UInt32.self)
         var classes: [ClassSchema] = []
         for _ in 0..<(try reader.count()) {
             let name = try reader.text()
-            let table = TableID(rawValue: try UInt32(exactly: reader.number()).orDamaged())
-            guard table.rawValue < TableID.limit else { throw DamagedBytes() }
-            let columnCount = try Int(exactly: reader.number()).orDamaged()
-            guard columnCount < ColumnID.limit else { throw DamagedBytes() }
+            let table = TableID(rawValue: try reader.number(as: UInt32.self))
+            guard table.rawValue < TableID.limit else { throw reader.damaged }
+            let columnCount = try reader.number(as: Int.self)
+            guard columnCount < ColumnID.limit else { throw reader.damaged }
             let isEmbedded = try reader.byte() != 0
             let count = try reader.count()
             let properties = try (0..<count).map { _ in
                 let property = try decodeProperty(&reader)
                 guard property.isBacklinks || (0..<columnCount).contains(property.column.rawValue)
-                else { throw DamagedBytes() }
+                else { throw reader.damaged }
                 return property
             }
             let classSchema = ClassSchema(
                 name, properties, table: table, columnCount: columnCount, isEmbedded: isEmbedded,
                 indexes: try decodeIndexes(&reader))
             guard classSchema.indexes.allSatisfy({ $0.fault(in: classSchema) == nil }) else {
-                throw DamagedBytes()
+                throw reader.damaged
             }
             classes.append(classSchema)
         }
@@ -83,11 +82,11 @@ enum SchemaCatalog {
 
     private static func decodeIndexes(_ reader: inout ByteReader) throws -> [CompositeIndex] {
         try (0..<(try reader.count())).map { _ in
-            let id = try Int(exactly: reader.number()).orDamaged()
-            guard id < ColumnID.limit else { throw DamagedBytes() }
+            let id = try reader.number(as: Int.self)
+            guard id < ColumnID.limit else { throw reader.damaged }
             let marked = try reader.number()
-            let count = try Int(exactly: marked & ~uniqueMark).orDamaged()
-            guard count <= CompositeIndex.mostProperties else { throw DamagedBytes() }
+            let count = try Int(exactly: marked & ~uniqueMark).orThrow(reader.damaged)
+            guard count <= CompositeIndex.mostProperties else { throw reader.damaged }
             return CompositeIndex(
                 try (0..<count).map { _ in try reader.text() },
                 isUnique: marked & uniqueMark != 0, id: id)
@@ -128,14 +127,15 @@ enum SchemaCatalog {
     private static func decodeProperty(_ reader: inout ByteReader) throws -> Property {
         let name = try reader.text()
         let storedName = try reader.text()
-        let type = try PropertyType(rawValue: reader.text()).orDamaged()
+        let type = try PropertyType(rawValue: reader.text()).orThrow(reader.damaged)
         let flags = try reader.number()
         let collectionCode = try reader.byte()
         let collection =
-            try collectionCode == 0 ? nil : CollectionKind(rawValue: collectionCode).orDamaged()
+            try collectionCode == 0
+            ? nil : CollectionKind(rawValue: collectionCode).orThrow(reader.damaged)
         let target = try reader.text()
         let originProperty = try reader.text()
-        let column = try Int(exactly: reader.number()).orDamaged() - 1
+        let column = try reader.number(as: Int.self) - 1
         let value = try reader.byte() == 1 ? ValueCoding.decode(&reader) : nil
         let origin =
             originProperty.isEmpty

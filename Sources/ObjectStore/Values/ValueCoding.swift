@@ -1,3 +1,5 @@
+import ColumnStorage
+
 /// The encoding of values as bytes, for defaults in the schema catalog.
 enum ValueCoding {
     static func encode(_ value: Value, _ writer: inout ByteWriter) {
@@ -60,12 +62,12 @@ enum ValueCoding {
         case 5: return .string(try reader.text())
         case 6: return .data(try reader.data())
         case 7: return .date(Timestamp(microseconds: Int64(bitPattern: try reader.number())))
-        case 8: return .uuid(try UUIDValue(bytes: reader.data()).orDamaged())
-        case 9: return .objectID(try ObjectIDValue(bytes: reader.data()).orDamaged())
+        case 8: return .uuid(try UUIDValue(bytes: reader.data()).orThrow(reader.damaged))
+        case 9: return .objectID(try ObjectIDValue(bytes: reader.data()).orThrow(reader.damaged))
         case 10 where !isElement:
             return .list(
                 try (0..<(try reader.count())).map { _ in try decode(&reader, isElement: true) })
-        case 11: return .decimal(try DecimalValue(bytes: reader.data()).orDamaged())
+        case 11: return .decimal(try DecimalValue(bytes: reader.data()).orThrow(reader.damaged))
         case 12 where !isElement:
             var entries: [String: Value] = [:]
             for _ in 0..<(try reader.count()) {
@@ -73,7 +75,7 @@ enum ValueCoding {
                 entries[key] = try decode(&reader, isElement: true)
             }
             return .dictionary(entries)
-        default: throw DamagedBytes()
+        default: throw reader.damaged
         }
     }
 }
