@@ -197,16 +197,16 @@ enum FileHeader {
         var bytes = [UInt8](repeating: 0, count: pageHeaderSize + metaSize)
         let wanted = bytes.count
         guard pread(descriptor, &bytes, wanted, off_t(offset)) == wanted else { return nil }
-        return bytes.withUnsafeBytes { raw in
-            func load<T: BitwiseCopyable>(_ offset: Int, _: T.Type) -> T {
-                raw.loadUnaligned(fromByteOffset: pageHeaderSize + offset, as: T.self)
-            }
+        return bytes.withUnsafeBytes { bytes in
+            let page = PageImage(bytes)
+            let start = pageHeaderSize
             return Meta(
-                magic: load(0, UInt32.self), format: load(4, UInt32.self),
-                mapSize: load(16, UInt64.self),
-                pageSize: Int(load(24, UInt32.self)),
-                roots: [load(24 + 40, UInt64.self), load(72 + 40, UInt64.self)],
-                lastPage: load(120, UInt64.self), version: load(128, UInt64.self))
+                magic: page.load(start, UInt32.self), format: page.load(start + 4, UInt32.self),
+                mapSize: page.load(start + 16, UInt64.self),
+                pageSize: Int(page.load(start + 24, UInt32.self)),
+                roots: [24, 72].map { page.load(start + $0 + 40, UInt64.self) },
+                lastPage: page.load(start + 120, UInt64.self),
+                version: page.load(start + 128, UInt64.self))
         }
     }
 }

@@ -125,13 +125,12 @@ final class PageGuard: @unchecked Sendable {
         // Other pages are in separate memory, because this write has created them.
         guard distance < mapSize else { return }
         let expected = UInt64(distance) / UInt64(pageSize)
-        let needed = (PageImage.headerSize + value.mv_size - 1) / pageSize + 1
-        let flags = head.loadUnaligned(fromByteOffset: 10, as: UInt16.self)
-        let pages = UInt64(head.loadUnaligned(fromByteOffset: 12, as: UInt32.self))
+        let needed = PageImage.pages(ofValue: value.mv_size, pageSize: pageSize)
+        let page = PageImage(UnsafeRawBufferPointer(start: head, count: PageImage.headerSize))
         let last = UInt64(max(0, Int(lseek(descriptor, 0, SEEK_END)) / pageSize))
-        guard distance % UInt(pageSize) == 0, head.loadUnaligned(as: UInt64.self) == expected,
-            flags & ~madeHere == PageImage.Flags.overflow, pages >= needed,
-            expected + pages <= last || flags & madeHere != 0
+        guard distance % UInt(pageSize) == 0, page.number == expected,
+            page.flags & ~madeHere == PageImage.Flags.overflow, page.pages >= needed,
+            expected + page.pages <= last || page.flags & madeHere != 0
         else {
             throw StorageError(.damaged, call: "page \(expected)", file: location.name)
         }

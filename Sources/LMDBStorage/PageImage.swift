@@ -28,6 +28,7 @@ struct PageImage {
     /// Creates an image of the bytes of a whole page.
     init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
+    /// Returns a number in the machine's byte order; the caller has verified that it is inside of the page.
     func load<T: BitwiseCopyable>(_ offset: Int, _: T.Type) -> T {
         bytes.loadUnaligned(fromByteOffset: offset, as: T.self)
     }
@@ -36,6 +37,12 @@ struct PageImage {
     var flags: UInt16 { load(10, UInt16.self) }
     /// The number of pages of a long value, on the first of them.
     var pages: UInt64 { UInt64(load(12, UInt32.self)) }
+
+    /// Returns the number of pages that a value with its own pages needs.
+    static func pages(ofValue size: Int, pageSize: Int) -> Int {
+        (headerSize + size - 1) / pageSize + 1
+    }
+
     private var lower: Int { Int(load(12, UInt16.self)) }
     private var upper: Int { Int(load(14, UInt16.self)) }
 
@@ -100,6 +107,27 @@ struct PageImage {
             key: UnsafeRawBufferPointer(rebasing: bytes[start + Self.nodeSize..<data]),
             flags: flags, child: low | UInt64(flags) << 32, dataSize: Int(low), data: data,
             range: start..<end)
+    }
+}
+
+/// LMDB's list of pages that one transaction has freed: the count, then the numbers of the pages, the greatest first.
+///
+/// There may be unused space after them.
+struct FreePages: Sequence, IteratorProtocol {
+    private var rest: UnsafeRawBufferPointer
+
+    /// Returns nil if the bytes are not a list.
+    init?(_ bytes: UnsafeRawBufferPointer) {
+        guard bytes.count >= 8, bytes.count % 8 == 0 else { return nil }
+        let count = bytes.loadUnaligned(as: UInt64.self)
+        guard count < UInt64(bytes.count / 8) else { return nil }
+        rest = UnsafeRawBufferPointer(rebasing: bytes[8..<8 * (1 + Int(count))])
+    }
+
+    mutating func next() -> UInt64? {
+        guard !rest.isEmpty else { return nil }
+        defer { rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(8)) }
+        return rest.loadUnaligned(as: UInt64.self)
     }
 }
 

@@ -226,7 +226,7 @@ struct PageTree: ~Copyable {
         switch node.flags {
         case PageImage.NodeFlags.big:
             let first = image.load(node.data, UInt64.self)
-            let needed = (PageImage.headerSize + node.dataSize - 1) / pageSize + 1
+            let needed = PageImage.pages(ofValue: node.dataSize, pageSize: pageSize)
             guard first >= 2, first < pageCount else { return false }
             guard readsLongValues || tree.hasFreePages else {
                 return take(first, UInt64(needed))
@@ -262,15 +262,11 @@ struct PageTree: ~Copyable {
         }
     }
 
-    /// Returns whether bytes are a list of free pages: their count, then their numbers, the greatest first.
+    /// Returns whether bytes are a list of free pages.
     private func isFreeList(_ list: UnsafeRawBufferPointer) -> Bool {
-        guard list.count >= 8, list.count % 8 == 0,
-            list.loadUnaligned(as: UInt64.self) < UInt64(list.count / 8)
-        else { return false }
+        guard let pages = FreePages(list) else { return false }
         var before = lastPage + 1
-        let end = 8 * (1 + Int(list.loadUnaligned(as: UInt64.self)))
-        for offset in stride(from: 8, to: end, by: 8) {
-            let number = list.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+        for number in pages {
             guard number >= 2, number < before else { return false }
             before = number
             // Pages that one write has allocated and freed may be beyond the end of the file.

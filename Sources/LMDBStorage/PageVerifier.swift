@@ -311,7 +311,7 @@ package struct PageVerifier {
         _ location: String
     ) {
         let first = image.load(node.data, UInt64.self)
-        let needed = (PageImage.headerSize + node.dataSize - 1) / pageSize + 1
+        let needed = PageImage.pages(ofValue: node.dataSize, pageSize: pageSize)
         guard first >= 2, first < pageCount else {
             return add("\(tree.name) refers to page \(first), which the file does not contain")
         }
@@ -391,16 +391,11 @@ package struct PageVerifier {
         return Int(clamping: image.pages)
     }
 
-    /// Verifies a list of pages: the count, then the page numbers.
-    ///
-    /// There may be unused space after them.
     private mutating func verifyFreePages(_ list: UnsafeRawBufferPointer, _ location: String) {
-        guard list.count >= 8, list.count % 8 == 0,
-            list.loadUnaligned(as: UInt64.self) < UInt64(list.count / 8)
-        else { return add("\(location) is not a list of pages") }
-        let end = 8 * (1 + Int(list.loadUnaligned(as: UInt64.self)))
-        for offset in stride(from: 8, to: end, by: 8) {
-            let number = list.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+        guard let pages = FreePages(list) else {
+            return add("\(location) is not a list of pages")
+        }
+        for number in pages {
             // Pages that one transaction has allocated and freed may be beyond the end of the file.
             if number < 2 { return add("\(location) contains a header") }
             if number < pageCount, !take(number) {

@@ -45,34 +45,24 @@ struct PageWalk {
         var isTree: Bool
     }
 
-    private func references(in page: UnsafeRawBufferPointer) -> [Reference]? {
-        func load<T: BitwiseCopyable>(_ offset: Int, _: T.Type) -> T {
-            page.loadUnaligned(fromByteOffset: offset, as: T.self)
-        }
-        let flags = load(10, UInt16.self)
-        let isBranch = flags & 1 != 0
-        guard isBranch || flags & 2 != 0 else { return nil }
-        let lower = Int(load(12, UInt16.self))
-        guard lower >= 16, lower <= pageSize else { return nil }
+    private func references(in bytes: UnsafeRawBufferPointer) -> [Reference]? {
+        let page = PageImage(bytes)
+        let isLeaf = page.flags & PageImage.Flags.branch == 0
+        guard !isLeaf || page.flags & PageImage.Flags.leaf != 0, page.hasBounds else { return nil }
         var references: [Reference] = []
-        for index in 0..<(lower - 16) / 2 {
-            let node = Int(load(16 + 2 * index, UInt16.self))
-            guard node >= 16, node + 8 <= pageSize else { return nil }
-            let low = UInt64(load(node, UInt16.self)) | UInt64(load(node + 2, UInt16.self)) << 16
-            let nodeFlags = load(node + 4, UInt16.self)
-            let data = node + 8 + Int(load(node + 6, UInt16.self))
-            if isBranch {
+        for index in 0..<page.nodeCount {
+            guard let node = page.node(index, isLeaf: isLeaf) else { return nil }
+            if !isLeaf {
+                references.append(Reference(first: node.child, count: 1, isTree: true))
+            } else if node.flags & PageImage.NodeFlags.big != 0 {
+                let count = PageImage.pages(ofValue: node.dataSize, pageSize: pageSize)
                 references.append(
-                    Reference(first: low | UInt64(nodeFlags) << 32, count: 1, isTree: true))
-            } else if nodeFlags & 1 != 0 {
-                guard data + 8 <= pageSize else { return nil }
-                let pages = (low + 15) / UInt64(pageSize) + 1
-                references.append(
-                    Reference(first: load(data, UInt64.self), count: pages, isTree: false))
-            } else if nodeFlags & 2 != 0 {
-                guard data + 48 <= pageSize else { return nil }
-                let root = load(data + 40, UInt64.self)
-                if root != UInt64.max {
+                    Reference(
+                        first: page.load(node.data, UInt64.self), count: UInt64(count),
+                        isTree: false))
+            } else if node.flags & PageImage.NodeFlags.table != 0 {
+                guard node.dataSize >= PageImage.tableSize else { return nil }
+                if let root = TreeHead(page, at: node.data).root {
                     references.append(Reference(first: root, count: 1, isTree: true))
                 }
             }
