@@ -68,9 +68,9 @@ import Testing
         }
         let script = try TestSession.globalsOfScripts()
         let own = globals.subtracting(script).subtracting(["_1", "store"])
-        #expect(own == Set(Catalogue.entries(of: Catalogue.prompt).map(\.name)))
+        #expect(own == Set(HelpCatalog.entries(of: HelpCatalog.prompt).map(\.name)))
         _ = try session.run("store:define { Dog = { name = 'string' } }")
-        for entry in Catalogue.entries(of: Catalogue.prompt) where !entry.example.isEmpty {
+        for entry in HelpCatalog.entries(of: HelpCatalog.prompt) where !entry.example.isEmpty {
             for line in entry.example.split(separator: "\n") {
                 #expect(try session.run(String(line)).count > 100, "\(line)")
             }

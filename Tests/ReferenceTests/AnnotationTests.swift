@@ -12,11 +12,11 @@ import Testing
         _ = try state.load(text, name: "=moonpool.lua")
         #expect(text.hasPrefix("---@meta moonpool\n"))
         #expect(text.hasSuffix("\nreturn moonpool\n"))
-        for type in Catalogue.types where type.name != "moonpool" && type != Catalogue.prompt {
+        for type in HelpCatalog.types where type.name != "moonpool" && type != HelpCatalog.prompt {
             #expect(text.contains("---@class moonpool.\(type.annotation)"), "\(type.name)")
         }
         #expect(text.contains("---@class moonpool\n"))
-        for entry in Catalogue.entries(of: Catalogue.type(named: "moonpool")!)
+        for entry in HelpCatalog.entries(of: HelpCatalog.type(named: "moonpool")!)
         where entry.kind == .function {
             #expect(text.contains("\nfunction moonpool.\(entry.name)("), "\(entry.name)")
         }
@@ -44,7 +44,7 @@ import Testing
     @Test func `every type of the API has its full name`() {
         for line in text.split(separator: "\n")
         where line.hasPrefix("---@param") || line.hasPrefix("---@return") {
-            for type in Catalogue.types
+            for type in HelpCatalog.types
             where !["json", "csv", "moonpool"].contains(type.annotation) {
                 let words = line.split { !$0.isLetter && $0 != "." && $0 != "_" }
                 #expect(!words.contains(Substring(type.annotation)), "\(line)")

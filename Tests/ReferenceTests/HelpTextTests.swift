@@ -72,7 +72,7 @@ import Testing
         for name in HelpText.names {
             for line in (help.page(on: name) ?? "").split(separator: "\n") {
                 // Examples and long words stay as they are.
-                let isExample = line.hasPrefix("    ") && Catalogue.contains(example: line)
+                let isExample = line.hasPrefix("    ") && HelpCatalog.contains(example: line)
                 let longest = line.split(separator: " ").map(\.count).max() ?? 0
                 #expect(
                     isExample || line.count <= max(columns, longest + columns / 2),
@@ -93,7 +93,7 @@ import Testing
     }
 }
 
-extension Catalogue {
+extension HelpCatalog {
     /// Returns whether a line of help is a line of an example.
     fileprivate static func contains(example line: Substring) -> Bool {
         let text = line.dropFirst(4)

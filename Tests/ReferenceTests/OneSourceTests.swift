@@ -11,13 +11,13 @@ import Testing
     static var files: [String] {
         let all = FileManager.default.enumerator(atPath: sources)?.compactMap { $0 as? String }
         return (all ?? []).filter {
-            $0.hasSuffix(".swift") && !$0.hasPrefix("Reference/Catalogue/")
+            $0.hasSuffix(".swift") && !$0.hasPrefix("Reference/HelpCatalog/")
         }
     }
 
     @Test func `no other source file repeats a sentence of the help catalog`() throws {
         let sentences = Set(
-            Catalogue.entries.map(\.summary) + Catalogue.types.map(\.summary)
+            HelpCatalog.entries.map(\.summary) + HelpCatalog.types.map(\.summary)
                 + ErrorCode.allCases.map(\.summary))
         let files = Self.files
         #expect(files.count > 300)
@@ -35,14 +35,14 @@ import Testing
     @Test func `help, annotations and the reference page contain the summary of every name`() {
         let annotations = LuaLSAnnotations.api
         let page = ReferencePage.text
-        for entry in Catalogue.entries {
+        for entry in HelpCatalog.entries {
             let owner = entry.owners[0]
-            let place = owner == Catalogue.prompt ? entry.name : "\(owner.name).\(entry.name)"
+            let place = owner == HelpCatalog.prompt ? entry.name : "\(owner.name).\(entry.name)"
             #expect(
                 HelpText(columns: 400).page(on: place)?.contains(entry.summary) == true, "\(place)")
             #expect(page.contains(entry.summary), "\(place)")
             // Annotations are for files, which cannot use globals of the prompt.
-            if owner != Catalogue.prompt {
+            if owner != HelpCatalog.prompt {
                 #expect(annotations.contains(entry.summary), "\(place)")
             }
         }

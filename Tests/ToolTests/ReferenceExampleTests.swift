@@ -5,10 +5,10 @@ import Testing
 @Suite struct ReferenceExampleTests {
     /// The examples with their source locations; the example that ends the event loop comes last.
     static let examples: [(name: String, text: String)] =
-        Catalogue.types.filter { !$0.example.isEmpty }.map { ($0.name, $0.example) }
-        + Catalogue.entries.filter { entry in
+        HelpCatalog.types.filter { !$0.example.isEmpty }.map { ($0.name, $0.example) }
+        + HelpCatalog.entries.filter { entry in
             // The tests of the prompt run the examples of its functions.
-            !entry.example.isEmpty && entry.owners != [Catalogue.prompt]
+            !entry.example.isEmpty && entry.owners != [HelpCatalog.prompt]
         }.map {
             ("\($0.owners[0].name).\($0.name)", $0.example)
         }.sorted { $1.0 == "moonpool.stop" && $0.0 != "moonpool.stop" }
@@ -39,7 +39,7 @@ import Testing
         let folder = try TemporaryFolder()
         var script = """
             local names, sources, wanted = {}, {}, {}
-            local prelude = \(Self.quoted(Catalogue.examplePrelude))
+            local prelude = \(Self.quoted(HelpCatalog.examplePrelude))
 
             """
         for (index, example) in Self.examples[round].enumerated() {

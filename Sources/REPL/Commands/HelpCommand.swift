@@ -118,11 +118,11 @@ extension Session {
         case let value:
             if case .object(let object)? = context.storeModule.inspect(value) {
                 writeSchema(object.classSchema)
-                write("\n" + helpText.page(on: Catalogue.object))
+                write("\n" + helpText.page(on: HelpCatalog.object))
                 return
             }
             let type = call.typeName(1)
-            guard let page = Catalogue.type(named: type).map(helpText.page) else {
+            guard let page = HelpCatalog.type(named: type).map(helpText.page) else {
                 return writeHelp(about: "a \(type)")
             }
             write(page)

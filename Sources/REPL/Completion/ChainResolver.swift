@@ -22,11 +22,11 @@ enum Subject {
     func names(startingWith typed: String, isMethod: Bool, _ session: Session) -> [String] {
         switch self {
         case .known(let known):
-            let properties = known.type == Catalogue.object ? known.element?.properties : nil
+            let properties = known.type == HelpCatalog.object ? known.element?.properties : nil
             return (isMethod ? [] : properties?.map(\.name) ?? [])
                 + known.type.names(isMethod: isMethod)
         case .projected(let names, let isRow):
-            let type = isRow ? Catalogue.projection : Catalogue.projectedResults
+            let type = isRow ? HelpCatalog.projection : HelpCatalog.projectedResults
             return (isMethod || !isRow ? [] : names) + type.names(isMethod: isMethod)
         case .value(.string):
             return session.context.state.globals["string"].table?.names(startingWith: typed) ?? []
@@ -144,29 +144,29 @@ struct ChainResolver {
 
     private func classify(_ value: LuaValue) -> Subject {
         switch session.context.storeModule.inspect(value) {
-        case .object(let object): known(Catalogue.object, object.classSchema)
+        case .object(let object): known(HelpCatalog.object, object.classSchema)
         case .results(let results):
-            (try? results.classSchema()).map { known(Catalogue.results, $0) } ?? .value(value)
+            (try? results.classSchema()).map { known(HelpCatalog.results, $0) } ?? .value(value)
         case .sections(let sections):
-            (try? sections.results.classSchema()).map { known(Catalogue.sectionsType, $0) }
+            (try? sections.results.classSchema()).map { known(HelpCatalog.sectionsType, $0) }
                 ?? .value(value)
-        case .list(let list): elements(of: list, Catalogue.list) ?? .value(value)
-        case .set(let set): elements(of: set, Catalogue.set) ?? .value(value)
-        case .map(let map): elements(of: map, Catalogue.map) ?? .value(value)
-        case .store: known(Catalogue.store, nil)
-        case .token: known(Catalogue.token, nil)
-        case .values: known(Catalogue.valuesType, nil)
+        case .list(let list): elements(of: list, HelpCatalog.list) ?? .value(value)
+        case .set(let set): elements(of: set, HelpCatalog.set) ?? .value(value)
+        case .map(let map): elements(of: map, HelpCatalog.map) ?? .value(value)
+        case .store: known(HelpCatalog.store, nil)
+        case .token: known(HelpCatalog.token, nil)
+        case .values: known(HelpCatalog.valuesType, nil)
         case .projection(let projection): .projected(names: projection.names, isRow: true)
         case .projectedResults(let results): .projected(names: results.names, isRow: false)
         case .nested, .text, nil: .value(value)
         }
     }
 
-    private func known(_ type: CatalogueType, _ element: ClassSchema?) -> Subject {
+    private func known(_ type: HelpType, _ element: ClassSchema?) -> Subject {
         .known(KnownType(type: type, schema: schema, element: element))
     }
 
-    private func elements(of collection: some LiveCollection, _ type: CatalogueType) -> Subject? {
+    private func elements(of collection: some LiveCollection, _ type: HelpType) -> Subject? {
         guard collection.source.isOpen else { return nil }
         return known(type, collection.source.view.schema.target(of: collection.property))
     }
@@ -182,7 +182,7 @@ struct ChainResolver {
                 ?? table[String(token.text.dropFirst().dropLast())]
             return value == .nil ? nil : classify(value)
         case (.value(.table(let table)), .call(let name, _)) where table == session.context.module:
-            return result(of: KnownType(type: Catalogue.moonpool), name, nil)
+            return result(of: KnownType(type: HelpCatalog.moonpool), name, nil)
         case (.value, _): return nil
         case (.projected(let names, isRow: false), .index),
             (.projected(let names, isRow: false), .call("first", _)),
@@ -193,7 +193,7 @@ struct ChainResolver {
             return subject
         case (.projected, _): return nil
         case (.known(let type), .field(let name)):
-            if type.type == Catalogue.object, let property = type.element?.property(named: name) {
+            if type.type == HelpCatalog.object, let property = type.element?.property(named: name) {
                 return type.value(of: property).map(Subject.known)
             }
             guard case .field(let annotation, _)? = type.entry(name)?.kind else { return nil }

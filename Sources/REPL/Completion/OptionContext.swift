@@ -25,12 +25,12 @@ struct OptionContext {
         }
         guard let open, open > 0 else { return nil }
         guard let function = Self.function(of: Array(tokens[..<open])) else { return nil }
-        let types = Catalogue.find(function).flatMap(\.signatures).flatMap(\.parameters)
+        let types = HelpCatalog.find(function).flatMap(\.signatures).flatMap(\.parameters)
             .flatMap { $0.type.split(whereSeparator: { "?|".contains($0) }).map(String.init) }
             .filter { $0.hasSuffix("Options") }
         let names = types.compactMap { name in
-            Catalogue.types.first { $0.annotation == name }
-        }.flatMap { Catalogue.entries(of: $0).map(\.name) }.filter { !used.contains($0) }
+            HelpCatalog.types.first { $0.annotation == name }
+        }.flatMap { HelpCatalog.entries(of: $0).map(\.name) }.filter { !used.contains($0) }
         guard !names.isEmpty else { return nil }
         self.names = names
     }

@@ -23,25 +23,26 @@ package enum LuaLSAnnotations {
 
             """
         // Names that exist only at the prompt are unknown to scripts, and therefore also to editors.
-        for type in Catalogue.types where type != Catalogue.moonpool && type != Catalogue.prompt {
+        for type in HelpCatalog.types
+        where type != HelpCatalog.moonpool && type != HelpCatalog.prompt {
             text += TypeAnnotation(type).text + "\n"
         }
-        return text + TypeAnnotation(Catalogue.moonpool).text + additions + "\nreturn moonpool\n"
+        return text + TypeAnnotation(HelpCatalog.moonpool).text + additions + "\nreturn moonpool\n"
     }
 }
 
 /// The annotations of a type and its members.
 private struct TypeAnnotation {
-    let type: CatalogueType
-    let entries: [CatalogueEntry]
+    let type: HelpType
+    let entries: [HelpEntry]
 
-    init(_ type: CatalogueType) {
+    init(_ type: HelpType) {
         self.type = type
-        entries = Catalogue.entries(of: type)
+        entries = HelpCatalog.entries(of: type)
     }
 
     /// Whether the type is the module, a table of functions, and not a kind of value.
-    private var isModule: Bool { type == Catalogue.moonpool }
+    private var isModule: Bool { type == HelpCatalog.moonpool }
     private var isGeneric: Bool { !type.element.isEmpty }
     private var className: String { isModule ? "moonpool" : "moonpool.\(type.annotation)" }
 
@@ -56,7 +57,7 @@ private struct TypeAnnotation {
             }
         }
         if isModule {
-            for part in Catalogue.types where part.name.hasPrefix("moonpool.") {
+            for part in HelpCatalog.types where part.name.hasPrefix("moonpool.") {
                 lines.append("---@field \(part.annotation) moonpool.\(part.annotation)")
             }
         }
@@ -79,14 +80,14 @@ private struct TypeAnnotation {
         var header = className
         if isGeneric {
             header += "<T>"
-            if [Catalogue.map].contains(type) {
+            if [HelpCatalog.map].contains(type) {
                 header += ": { [string]: T }"
-            } else if type == Catalogue.sectionsType {
+            } else if type == HelpCatalog.sectionsType {
                 header += ": { [integer]: { key: any, objects: moonpool.Results<T> } }"
-            } else if type != Catalogue.change {
+            } else if type != HelpCatalog.change {
                 header += ": { [integer]: T }"
             }
-        } else if let parent = type.parent.flatMap(Catalogue.type(named:)) {
+        } else if let parent = type.parent.flatMap(HelpCatalog.type(named:)) {
             header += ": moonpool.\(parent.annotation)"
         }
         return header
@@ -94,7 +95,7 @@ private struct TypeAnnotation {
 
     /// Returns a method of a generic type as a field, because only a field of a function type can refer to the `T` of
     /// the class.
-    private func genericField(_ entry: CatalogueEntry) -> String {
+    private func genericField(_ entry: HelpEntry) -> String {
         let own = "\(className)<T>"
         let types = entry.signatures.map { signature in
             let parameters =
@@ -111,7 +112,7 @@ private struct TypeAnnotation {
         return "---@field \(entry.name) \(type) \(entry.summary)"
     }
 
-    private func declaration(_ entry: CatalogueEntry, _ variable: String) -> String {
+    private func declaration(_ entry: HelpEntry, _ variable: String) -> String {
         var lines = ["---\(entry.summary)"]
         if !entry.errors.isEmpty {
             lines += ["---", "---Errors: \(entry.errors.map(\.rawValue).joined(separator: ", "))"]
@@ -154,18 +155,19 @@ private struct TypeAnnotation {
             + ["---```"]
     }
 
-    private static func operators(of type: CatalogueType) -> [String] {
+    private static func operators(of type: HelpType) -> [String] {
         switch type {
-        case Catalogue.results, Catalogue.list, Catalogue.set, Catalogue.map, Catalogue.valuesType,
-            Catalogue.sectionsType, Catalogue.mixedList, Catalogue.mixedMap, Catalogue.data:
+        case HelpCatalog.results, HelpCatalog.list, HelpCatalog.set, HelpCatalog.map,
+            HelpCatalog.valuesType,
+            HelpCatalog.sectionsType, HelpCatalog.mixedList, HelpCatalog.mixedMap, HelpCatalog.data:
             return ["---@operator len: integer"]
-        case Catalogue.date:
+        case HelpCatalog.date:
             return [
                 "---@operator add(number): moonpool.Date",
                 "---@operator sub(number): moonpool.Date",
                 "---@operator sub(moonpool.Date): number",
             ]
-        case Catalogue.decimal:
+        case HelpCatalog.decimal:
             return ["add", "sub", "mul", "div", "mod", "idiv"].map {
                 "---@operator \($0)(number|moonpool.Decimal): moonpool.Decimal"
             } + ["---@operator unm: moonpool.Decimal"]
@@ -193,8 +195,8 @@ private struct TypeAnnotation {
 
     /// Adds `moonpool.` before the names of API types.
     private static func qualified(_ text: String) -> String {
-        Catalogue.types.reduce(text) {
-            $1 == Catalogue.moonpool
+        HelpCatalog.types.reduce(text) {
+            $1 == HelpCatalog.moonpool
                 ? $0 : $0.replacing(word: $1.annotation, by: "moonpool.\($1.annotation)")
         }
     }

@@ -23,8 +23,8 @@ package struct HelpText: Sendable {
     ///
     /// Returns nil if the name is unknown. The text ends with a newline.
     package func page(on text: String) -> String? {
-        if let type = Catalogue.type(named: text) { return page(on: type) }
-        let found = Catalogue.find(text)
+        if let type = HelpCatalog.type(named: text) { return page(on: type) }
+        let found = HelpCatalog.find(text)
         if !found.isEmpty {
             return found.map { page(on: $0, as: text) }.joined(separator: "\n")
         }
@@ -35,7 +35,7 @@ package struct HelpText: Sendable {
     /// All names that have help, for completion.
     package static let names: [String] = Array(
         Set(
-            Catalogue.types.map(\.name) + Catalogue.entries.map(\.name)
+            HelpCatalog.types.map(\.name) + HelpCatalog.entries.map(\.name)
                 + ErrorCode.allCases.map(\.rawValue))
     ).sorted()
 
@@ -48,11 +48,11 @@ package struct HelpText: Sendable {
     // MARK: - Pages
 
     /// Returns help on a type: its summary, members and example.
-    package func page(on type: CatalogueType) -> String {
+    package func page(on type: HelpType) -> String {
         var text = titled(type.name, type.summary)
-        let entries = Catalogue.entries(of: type)
+        let entries = HelpCatalog.entries(of: type)
         let rows = entries.map { entry in
-            (name: (type == Catalogue.prompt ? "" : entry.separator) + entry.name, entry: entry)
+            (name: (type == HelpCatalog.prompt ? "" : entry.separator) + entry.name, entry: entry)
         }
         let lines = wrap.definitions(
             rows.map { ($0.name, $0.entry.summary) }, indent: "  "
@@ -64,7 +64,7 @@ package struct HelpText: Sendable {
     }
 
     /// Returns help on one name: signatures, summary, errors and example.
-    private func page(on entry: CatalogueEntry, as text: String) -> String {
+    private func page(on entry: HelpEntry, as text: String) -> String {
         let owner = self.owner(of: entry, as: text)
         var lines: [String] = []
         switch entry.kind {
@@ -95,7 +95,7 @@ package struct HelpText: Sendable {
     }
 
     private func page(on code: ErrorCode) -> String {
-        let raising = Catalogue.entries.filter { $0.errors.contains(code) }.map {
+        let raising = HelpCatalog.entries.filter { $0.errors.contains(code) }.map {
             "\($0.owners[0].name)\($0.separator)\($0.name)"
         }
         var text = titled(code.rawValue, code.summary)
@@ -124,10 +124,10 @@ package struct HelpText: Sendable {
         }
     }
 
-    private func owner(of entry: CatalogueEntry, as text: String) -> CatalogueType {
+    private func owner(of entry: HelpEntry, as text: String) -> HelpType {
         let before = text.split(whereSeparator: { $0 == "." || $0 == ":" }).dropLast()
             .joined(separator: ".")
-        return Catalogue.type(named: before).flatMap { type in
+        return HelpCatalog.type(named: before).flatMap { type in
             entry.owners.first { $0 == type }
         } ?? entry.owners[0]
     }
@@ -140,14 +140,14 @@ package struct HelpText: Sendable {
     // MARK: - Types
 
     /// Returns the text of a signature: `(predicate: string, ...: any) → Results`.
-    static func text(of signature: Signature, for owner: CatalogueType) -> String {
+    static func text(of signature: Signature, for owner: HelpType) -> String {
         let parameters = type(signature.parameterText, of: owner)
         let results = signature.results.map { type($0, of: owner) }.joined(separator: ", ")
         return results.isEmpty ? parameters : "\(parameters) → \(results)"
     }
 
     /// Returns a type without the notation for editors: `Results<T>` becomes `Results`, and `T` becomes `object`.
-    static func type(_ text: String, of owner: CatalogueType) -> String {
+    static func type(_ text: String, of owner: HelpType) -> String {
         let element = owner.element.isEmpty ? "object" : owner.element
         var result = ""
         var word = ""

@@ -16,21 +16,21 @@ package enum ReferencePage {
             "",
             "```lua",
         ]
-        lines += Catalogue.examplePrelude.split(separator: "\n", omittingEmptySubsequences: false)
+        lines += HelpCatalog.examplePrelude.split(separator: "\n", omittingEmptySubsequences: false)
             .map(String.init)
         while lines.last == "" { lines.removeLast() }
         lines += ["```", ""]
-        for type in Catalogue.types { lines += section(on: type) }
+        for type in HelpCatalog.types { lines += section(on: type) }
         lines += ["## Errors", "", "The values of `err.code`:", ""]
         for code in ErrorCode.allCases { lines.append("- `\(code.rawValue)`: \(code.summary)") }
         return lines.joined(separator: "\n") + "\n"
     }
 
-    private static func section(on type: CatalogueType) -> [String] {
+    private static func section(on type: HelpType) -> [String] {
         var lines = ["## \(type.name)", "", type.summary, ""]
         if let parent = type.parent { lines += ["Has all members of \(parent).", ""] }
         lines += block(type.example)
-        let entries = Catalogue.entries(of: type)
+        let entries = HelpCatalog.entries(of: type)
         let fields = entries.filter { $0.kind != .function && $0.kind != .method }
         for entry in fields {
             guard case .field(let fieldType, let isWritable) = entry.kind else { continue }

@@ -3,7 +3,7 @@ import ObjectStore
 /// Checks a call of a function or method of the API: its result, and errors in its arguments.
 struct CallCheck {
     private let run: LintRun
-    private let entry: CatalogueEntry
+    private let entry: HelpEntry
     private let receiver: KnownType
     private let arguments: [SourceExpression]
     private let isJudging: Bool
@@ -11,7 +11,7 @@ struct CallCheck {
     private(set) var result: KnownType?
 
     init(
-        _ run: LintRun, _ entry: CatalogueEntry, _ receiver: KnownType,
+        _ run: LintRun, _ entry: HelpEntry, _ receiver: KnownType,
         _ arguments: [SourceExpression], isJudging: Bool
     ) {
         self.run = run
@@ -20,9 +20,9 @@ struct CallCheck {
         self.arguments = arguments
         self.isJudging = isJudging
         let named = namedClass()
-        if entry.name == "open", receiver.type == Catalogue.moonpool {
+        if entry.name == "open", receiver.type == HelpCatalog.moonpool {
             result = KnownType(
-                type: Catalogue.store,
+                type: HelpCatalog.store,
                 schema: run.schema(ofOpening: arguments.first, isJudging: isJudging))
         } else {
             result = commonResult(named)
@@ -55,14 +55,14 @@ struct CallCheck {
         guard results.count == 1, let annotation = results.first else { return nil }
         // For a collection of values, `where` and similar methods return no objects.
         let isOfObjects =
-            ![Catalogue.list, Catalogue.set, Catalogue.map].contains(receiver.type)
+            ![HelpCatalog.list, HelpCatalog.set, HelpCatalog.map].contains(receiver.type)
             || receiver.element != nil
         guard isOfObjects || !annotation.hasPrefix("Results") else { return nil }
         // If the class is unknown, the type of an object is unknown too, but not the type of a collection.
         if ["T", "T?"].contains(annotation), named == nil, receiver.element == nil,
-            receiver.type == Catalogue.store
+            receiver.type == HelpCatalog.store
         {
-            return KnownType(type: Catalogue.object, schema: receiver.schema)
+            return KnownType(type: HelpCatalog.object, schema: receiver.schema)
         }
         return receiver.meaning(of: annotation, named: named)
     }
@@ -137,7 +137,7 @@ struct CallCheck {
 
     private static func optionType(_ annotation: String) -> KnownType? {
         guard annotation.hasSuffix("Options") else { return nil }
-        return Catalogue.type(named: annotation).map { KnownType(type: $0) }
+        return HelpCatalog.type(named: annotation).map { KnownType(type: $0) }
     }
 
     private func judgeOptions(_ fields: [SourceField], _ options: KnownType) {
@@ -193,7 +193,7 @@ struct CallCheck {
             let parameters = Signature(String(type.dropFirst(3))).parameters
             for (variable, parameter) in zip(function.parameters, parameters) {
                 // A migration has a different schema than the store that is being opened.
-                guard receiver.type != Catalogue.migration else { continue }
+                guard receiver.type != HelpCatalog.migration else { continue }
                 run.bind(variable, receiver.meaning(of: parameter.type, named: named))
             }
         }

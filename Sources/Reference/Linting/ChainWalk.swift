@@ -16,7 +16,7 @@ struct ChainWalk {
         case unknown
         case value(KnownType)
         /// An API function that has not been called yet; `hasPoint` if a dot precedes the name of a method.
-        case function(CatalogueEntry, of: KnownType, name: LuaToken, hasPoint: Bool)
+        case function(HelpEntry, of: KnownType, name: LuaToken, hasPoint: Bool)
         /// A table of a standard library of Lua.
         case library(String)
         /// The function `require`.
@@ -55,7 +55,7 @@ struct ChainWalk {
             if isJudging { run.check(key) }
             guard case .value(let type) = place else { return .unknown }
             if let text = SourceText.content(of: key) {
-                guard type.type == Catalogue.object || type.type == Catalogue.map else {
+                guard type.type == HelpCatalog.object || type.type == HelpCatalog.map else {
                     return .unknown
                 }
                 let token = LuaToken(
@@ -81,17 +81,18 @@ struct ChainWalk {
     }
 
     private func field(_ name: LuaToken, of type: KnownType, isSet: Bool) -> Place {
-        if type.type == Catalogue.object, let property = type.element?.property(named: name.text) {
+        if type.type == HelpCatalog.object, let property = type.element?.property(named: name.text)
+        {
             return type.value(of: property).map(Place.value) ?? .unknown
         }
-        if type.type == Catalogue.moonpool,
-            let part = Catalogue.type(named: "moonpool.\(name.text)")
+        if type.type == HelpCatalog.moonpool,
+            let part = HelpCatalog.type(named: "moonpool.\(name.text)")
         {
             return .value(KnownType(type: part))
         }
         // A map key with the name of a method refers to the method.
         guard let entry = type.entry(name.text) ?? moduleEntry(name.text, of: type) else {
-            if type.type == Catalogue.map {
+            if type.type == HelpCatalog.map {
                 return type.elements.map(Place.value) ?? .unknown
             }
             judgeMissing(name, of: type, isSet: isSet)
@@ -103,15 +104,15 @@ struct ChainWalk {
         case .function: return .function(entry, of: type, name: name, hasPoint: false)
         case .method:
             // In `moonpool.observe(dog, …)`, the receiver is an argument.
-            if type.type == Catalogue.moonpool { return .unknown }
+            if type.type == HelpCatalog.moonpool { return .unknown }
             return .function(entry, of: type, name: name, hasPoint: true)
         }
     }
 
     /// Returns the module's function for a method; every method has one.
-    private func moduleEntry(_ name: String, of type: KnownType) -> CatalogueEntry? {
-        guard type.type == Catalogue.moonpool else { return nil }
-        return Catalogue.find(name).first { $0.kind == .method }
+    private func moduleEntry(_ name: String, of type: KnownType) -> HelpEntry? {
+        guard type.type == HelpCatalog.moonpool else { return nil }
+        return HelpCatalog.find(name).first { $0.kind == .method }
     }
 
     private func method(
@@ -124,7 +125,7 @@ struct ChainWalk {
         guard let entry = type.entry(name.text), entry.kind == .method else {
             if isJudging { run.check(arguments) }
             // A property takes precedence over a method of the same name; in a mixed value it can have any type.
-            if type.type == Catalogue.object,
+            if type.type == HelpCatalog.object,
                 type.element == nil || type.element?.property(named: name.text) != nil
             {
                 return .unknown
@@ -145,7 +146,7 @@ struct ChainWalk {
             guard arguments.first.flatMap(SourceText.content)?.text == "moonpool" else {
                 return .unknown
             }
-            return .value(KnownType(type: Catalogue.moonpool))
+            return .value(KnownType(type: HelpCatalog.moonpool))
         case .function(let entry, let type, let name, let hasPoint):
             guard hasPoint else {
                 return CallCheck(run, entry, type, arguments, isJudging: isJudging).result
@@ -182,7 +183,7 @@ struct ChainWalk {
     ) {
         guard isJudging, isMethod || type.isClosed else { return }
         let offset = name.range.lowerBound
-        if type.type == Catalogue.object, let classSchema = type.element {
+        if type.type == HelpCatalog.object, let classSchema = type.element {
             let names = classSchema.properties.map(\.name)
             let hint =
                 NearestName.find(name.text, among: names + (isSet ? [] : type.names)).map {
@@ -198,7 +199,7 @@ struct ChainWalk {
             return
         }
         let what = isModule ? "function" : isMethod ? "method" : "member"
-        let parts = type.type == Catalogue.moonpool ? ["json", "csv", "migrate"] : []
+        let parts = type.type == HelpCatalog.moonpool ? ["json", "csv", "migrate"] : []
         let near = NearestName.find(name.text, among: type.names + parts)
         run.report(
             .unknownName,
@@ -208,7 +209,7 @@ struct ChainWalk {
 
     /// Reports `store.create("Dog", …)`, where the first argument shows that a colon was intended.
     private func judgePoint(
-        _ entry: CatalogueEntry, _ type: KnownType, _ name: LuaToken,
+        _ entry: HelpEntry, _ type: KnownType, _ name: LuaToken,
         _ arguments: [SourceExpression]
     ) {
         switch arguments.first {

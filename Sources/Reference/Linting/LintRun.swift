@@ -146,10 +146,10 @@ final class LintRun {
     private func kind(ofGlobal name: String) -> KnownType? {
         if survey.hidesGlobals { return nil }
         if name == "moonpool", !survey.assignedGlobals.contains(name) {
-            return KnownType(type: Catalogue.moonpool)
+            return KnownType(type: HelpCatalog.moonpool)
         }
         if name == "store", let schema = linter.schema, !survey.assignedGlobals.contains(name) {
-            return KnownType(type: Catalogue.store, schema: usable(schema))
+            return KnownType(type: HelpCatalog.store, schema: usable(schema))
         }
         if let known = knownGlobals[name] { return known }
         knownGlobals[name] = .some(nil)

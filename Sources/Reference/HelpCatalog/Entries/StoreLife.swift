@@ -1,0 +1,63 @@
+extension HelpCatalog {
+    /// The members of stores for classes, schema, state and closing.
+    static let storeLife: [HelpEntry] = [
+        .method(
+            "objects", of: [store], ["(class: `T`): Results<T>"],
+            "Returns all objects of a class. Lazy and live.", errors: [.unknownClass, .closed],
+            example: """
+                print(#store:objects "Dog")  --> 2
+                for dog in store:objects("Dog"):each() do print(dog.name) end
+                --> Rex
+                --> Max
+                """),
+        .method(
+            "object", of: [store], ["(class: `T`, key: any): T?"],
+            "Returns the object with a primary key, or nil.",
+            errors: [.unknownClass, .typeMismatch, .invalidArgument, .closed],
+            example: """
+                print(store:object("Dog", 1).name, store:object("Dog", 99))  --> Rex nil
+                """),
+        .method(
+            "schema", of: [store], ["(): table<string, table>", "(class: string): table"],
+            "Returns the schema, or one class, in the form that define takes.",
+            errors: [.unknownClass, .closed],
+            example: """
+                print(store:schema("Dog").age)  --> int?
+                """),
+        .method(
+            "define", of: [store],
+            [
+                "(schema: table<string, table>, options?: {force: boolean})",
+                "(schema: table<string, table>, migration: fun(m: Migration))",
+            ],
+            "Creates or changes classes. Data loss requires `force = true` or a migration function.",
+            errors: [.invalidSchema, .migrationNeeded, .alreadyInWrite, .readOnly, .closed],
+            example: """
+                store:define { Cat = { name = "string", lives = "int" } }
+                print(#store:objects "Cat")  --> 0
+                """),
+        .method(
+            "close", of: [store], ["()"],
+            "Closes the store. Rolls back an open write transaction and invalidates its observers.",
+            example: """
+                local other = moonpool.open { in_memory = "other" }
+                other:close()
+                print(other.is_closed)  --> true
+                """),
+        .field("path", of: [store], "string?", "The path of the file; nil for an in-memory store."),
+        .field("version", of: [store], "integer", "The version that the store reads."),
+        .field("schema_version", of: [store], "integer", "The version of the schema."),
+        .field("is_in_write", of: [store], "boolean", "Whether a write transaction is open."),
+        .field("is_frozen", of: [store], "boolean", "Whether the store is frozen at one version."),
+        .field("is_read_only", of: [store], "boolean", "Whether the store was opened read-only."),
+        .field("is_closed", of: [store], "boolean", "Whether the store is closed."),
+        .field(
+            "autorefresh", of: [store], "boolean",
+            "Whether the store refreshes automatically when other writers commit.",
+            isWritable: true, errors: [.typeMismatch],
+            example: """
+                store.autorefresh = false
+                print(store.autorefresh)  --> false
+                """),
+    ]
+}
