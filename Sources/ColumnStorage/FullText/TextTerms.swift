@@ -148,8 +148,8 @@ private struct TermBuilder {
         held = 0
         isSingle = false
         if bytes.isEmpty { return true }
-        let goesOn = body(bytes.span)
+        let mayContinue = body(bytes.span)
         bytes.removeAll(keepingCapacity: true)
-        return goesOn
+        return mayContinue
     }
 }

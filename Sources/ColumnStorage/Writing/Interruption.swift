@@ -28,7 +28,7 @@ package final class Interruption: Sendable {
     package init(isAsked: @escaping @Sendable () -> Bool) { self.isAsked = isAsked }
 
     /// Counts one or several steps of work; returns false if the computation should stop.
-    package func goesOn(_ count: Int = 1) -> Bool {
+    package func mayContinue(after count: Int = 1) -> Bool {
         if hasGivenUp.load(ordering: .relaxed) { return false }
         let taken = steps.load(ordering: .relaxed) &+ count
         steps.store(taken < Self.pause ? taken : 0, ordering: .relaxed)
@@ -58,7 +58,7 @@ package final class Interruption: Sendable {
 
     /// Counts steps of a write, and throws if the write should stop.
     static func step(_ count: Int) throws(StorageError) {
-        guard let current, !current.goesOn(count) else { return }
+        guard let current, !current.mayContinue(after: count) else { return }
         _ = current.takeGivenUp()
         if current.takeReachedLimit() != nil {
             throw StorageError(.memoryLimit, call: "a query", file: "")

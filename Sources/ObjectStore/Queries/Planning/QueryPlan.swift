@@ -60,7 +60,7 @@ struct QueryPlan {
         guard cluster < rows.clusterCount, found < most else { return }
         let scan = AllScan(parts: scanSteps().map(\.scan))
         let interruption = Interruption.current
-        while cluster < rows.clusterCount, found < most, interruption?.goesOn() ?? true {
+        while cluster < rows.clusterCount, found < most, interruption?.mayContinue() ?? true {
             let bits = scan.evaluate(cluster, among: rows.presence(cluster))
             body(bits)
             found += bits.rowCount

@@ -17,7 +17,7 @@ struct BoundTables {
     subscript(slot: Int) -> TableReader { readers[slot] }
 
     /// Whether the evaluation may continue; called for each value of a collection.
-    var mayContinue: Bool { interruption?.goesOn() ?? true }
+    var mayContinue: Bool { interruption?.mayContinue() ?? true }
 }
 
 /// A compiled property path: instead of names it has columns and slots in ``BoundTables``.

@@ -78,7 +78,8 @@ enum TextTest: Sendable {
             let interruption = Interruption.ofSearch(bytes.count, other.count)
             let step = 1 + other.count / 64
             var start = 0
-            while start <= bytes.count - other.count, interruption?.goesOn(step) ?? true {
+            while start <= bytes.count - other.count, interruption?.mayContinue(after: step) ?? true
+            {
                 if TextTest.equal(bytes, from: start, other.span) { return true }
                 start += 1
             }
@@ -109,7 +110,7 @@ enum TextTest: Sendable {
             let interruption = Interruption.ofSearch(scalars.count, other.count)
             let step = 1 + other.count / 16
             return (0...scalars.count - other.count).contains {
-                (interruption?.goesOn(step) ?? true)
+                (interruption?.mayContinue(after: step) ?? true)
                     && scalars[$0..<$0 + other.count].elementsEqual(other)
             }
         case .like(let pattern): return isLike(scalars, pattern)
@@ -133,7 +134,7 @@ enum TextTest: Sendable {
         var at = 0
         var part = 0
         var retry: (text: Int, part: Int)?
-        while at < text.count, interruption?.goesOn() ?? true {
+        while at < text.count, interruption?.mayContinue() ?? true {
             if part < pattern.count, pattern[part] == .anyRun {
                 retry = (at, part)
                 part += 1
