@@ -87,9 +87,9 @@ extension StoreError {
             script: "open it without read_only to write")
     }
 
-    /// Returns the error with a place before its message.
-    package func at(_ place: String) -> StoreError {
-        StoreError(code, "\(place): \(text)", detail: detail)
+    /// Returns the error with a location before its message.
+    package func at(_ location: String) -> StoreError {
+        StoreError(code, "\(location): \(text)", detail: detail)
     }
 
     /// Returns the message in the words of a reader.

@@ -40,7 +40,7 @@ final class ScriptModules {
     /// Throws the error of source that does not compile or that fails; the old module then remains.
     func define(_ name: String, source: String) throws {
         let loader = try state.load(source, name: "@" + name)
-        if !loaded[name].isNil { try replace(name, by: loader, place: .nil) }
+        if !loaded[name].isNil { try replace(name, by: loader, loaderData: .nil) }
         if let package {
             let preload = package["preload"].table ?? state.makeTable()
             preload[name] = .function(loader)
@@ -54,15 +54,15 @@ final class ScriptModules {
     ///
     /// Throws the error of a module that is not found, does not compile or fails; the old module then remains.
     func reload(_ name: String) throws {
-        let (loader, place) = try find(name)
-        try replace(name, by: loader, place: place)
+        let (loader, loaderData) = try find(name)
+        try replace(name, by: loader, loaderData: loaderData)
     }
 
-    private func replace(_ name: String, by loader: LuaFunction, place: LuaValue) throws {
+    private func replace(_ name: String, by loader: LuaFunction, loaderData: LuaValue) throws {
         let old = loaded[name]
         loaded[name] = .nil
         do {
-            let result = try loader.call([.text(name), place]).first ?? .nil
+            let result = try loader.call([.text(name), loaderData]).first ?? .nil
             if !result.isNil { loaded[name] = result }
         } catch {
             loaded[name] = old
@@ -76,7 +76,7 @@ final class ScriptModules {
         loaded[name] = old
     }
 
-    private func find(_ name: String) throws -> (loader: LuaFunction, place: LuaValue) {
+    private func find(_ name: String) throws -> (loader: LuaFunction, loaderData: LuaValue) {
         guard let package else {
             if let loader = defined[name] { return (loader, .nil) }
             let (source, path) = try file(ofModule: name)
@@ -100,8 +100,8 @@ final class ScriptModules {
             guard let self else { return .none }
             let name = try call.text(1)
             if !loaded[name].isNil { return call.answer(loaded[name]) }
-            let (loader, place) = try find(name)
-            let result = try loader.call([.text(name), place]).first ?? .nil
+            let (loader, loaderData) = try find(name)
+            let result = try loader.call([.text(name), loaderData]).first ?? .nil
             if loaded[name].isNil { loaded[name] = result.isNil ? .boolean(true) : result }
             return call.answer(loaded[name])
         }

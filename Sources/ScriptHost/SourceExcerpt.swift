@@ -3,7 +3,7 @@ import EventLoops
 /// Excerpts of a script around the source location in a message.
 enum SourceExcerpt {
     /// Returns the source location at the start of a message: `zoo.lua:12: text`.
-    static func place(in message: String) -> (path: String, line: Int)? {
+    static func location(in message: String) -> (path: String, line: Int)? {
         // A path can contain colons, so the location ends at the first `:digits:`.
         let parts = message.split(separator: ":", omittingEmptySubsequences: false)
         for index in parts.indices.dropFirst() where index + 1 < parts.endIndex {
@@ -16,7 +16,7 @@ enum SourceExcerpt {
 
     /// Returns up to three lines, with a mark at the line of the message; nil if the message names no readable file.
     static func of(_ message: String) -> String? {
-        guard let (path, line) = place(in: message),
+        guard let (path, line) = location(in: message),
             let bytes = ProcessServices.read(path, limit: 4 << 20), !bytes.contains(0)
         else { return nil }
         let lines = String(decoding: bytes, as: UTF8.self)

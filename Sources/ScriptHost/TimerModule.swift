@@ -9,12 +9,12 @@ import ObjectStore
 package final class ScriptTimer {
     fileprivate var timer: LoopTimer?
     /// The file and line of the call that created the timer; empty if no Lua code did.
-    package let place: String
+    package let location: String
 
     /// The memory of a timer, including its entry in the queue of the loop.
     private let charge = MemoryCharge(recording: 640)
 
-    fileprivate init(place: String) { self.place = place }
+    fileprivate init(location: String) { self.location = location }
 
     /// Cancels the timer: the function is not called again.
     package func cancel() { timer?.cancel() }
@@ -87,10 +87,10 @@ extension ScriptContext {
     private func makeTimer(_ call: borrowing LuaCall, repeats: Bool) throws -> LuaAnswer {
         let delay = try call.duration(1)
         let function = try call.function(2)
-        let place = state.frame(level: 1).map { "\($0.source):\($0.line)" } ?? ""
+        let location = state.frame(level: 1).map { "\($0.source):\($0.line)" } ?? ""
         try state.checkMemory()
-        let source = place.isEmpty ? "timer" : "timer (\(place))"
-        let timer = ScriptTimer(place: place)
+        let source = location.isEmpty ? "timer" : "timer (\(location))"
+        let timer = ScriptTimer(location: location)
         var isCalling = false
         timer.timer = loop.timer(after: delay, every: repeats ? delay : nil) {
             [weak self, weak timer] in

@@ -4,7 +4,7 @@ import ColumnStorage
 ///
 /// Positions start at 0 and ascend. Applied in this order, `deletions` (positions before) and `insertions` (positions
 /// after) turn the old collection into the new one. Rows that moved are deleted and inserted; `modifications` names
-/// rows that kept their place, by their position before, and `modificationsNew` the same rows by their position after.
+/// rows that did not move, by their position before, and `modificationsNew` the same rows by their position after.
 public struct CollectionChange {
     /// The kind of call.
     public enum Kind {

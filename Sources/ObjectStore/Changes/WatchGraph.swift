@@ -53,12 +53,12 @@ struct WatchGraph: Sendable {
 
     /// Creates a graph that depends on the steps of some paths of a class.
     init(_ paths: [PropertyPath], of table: TableID) {
-        struct Place: Hashable {
+        struct ChildKey: Hashable {
             var parent: Int
             var component: PropertyPath.Component
         }
         var nodes = [Node(table: table)]
-        var children: [Place: Int] = [:]
+        var children: [ChildKey: Int] = [:]
         for path in paths {
             var current = 0
             for (position, component) in path.components.enumerated() {
@@ -73,8 +73,8 @@ struct WatchGraph: Sendable {
                 guard position + 1 < path.components.count, let target = component.target else {
                     break
                 }
-                let place = Place(parent: current, component: component)
-                if let child = children[place] {
+                let childKey = ChildKey(parent: current, component: component)
+                if let child = children[childKey] {
                     current = child
                 } else {
                     let column = component.property.column
@@ -84,7 +84,7 @@ struct WatchGraph: Sendable {
                     nodes.append(
                         Node(table: target, parents: [Parent(node: current, edge: edge)]))
                     current = nodes.count - 1
-                    children[place] = current
+                    children[childKey] = current
                 }
             }
         }

@@ -157,19 +157,19 @@ final class CarriedValues {
                     migration.store.view.name(of: ObjectReference(table: present.table, key: key)))
             }
             guard count > 0 else { continue }
-            let place = "'\(present.name).\(property.name)'"
+            let subject = "'\(present.name).\(property.name)'"
             let objects = names.joined(separator: ", ") + (count > names.count ? ", …" : "")
             guard example != .null else {
                 throw StoreError(
                     .missingValue,
-                    "\(place) is required now, and \(count == 1 ? "1 object has" : "\(count) objects have") no "
+                    "\(subject) is required now, and \(count == 1 ? "1 object has" : "\(count) objects have") no "
                         + "value (\(objects)); set it in the migration, or give the property a default"
                 )
             }
             let loss = "\"\(present.name).\(property.name)\""
             throw StoreError(
                 .typeMismatch,
-                "\(place) would change from \(conversion.old.typeName) to \(property.typeName), and "
+                "\(subject) would change from \(conversion.old.typeName) to \(property.typeName), and "
                     + "\(count == 1 ? "1 value does" : "\(count) values do") not convert exactly, such as "
                     + "\(example.summary) (\(objects))",
                 program:

@@ -22,8 +22,8 @@ package struct LaterWrites: Sendable {
 
     /// Values or objects that are not in the copy.
     package struct Loss: Hashable, Sendable {
-        /// The place of the loss: `Class.property`, or the name of a class.
-        package let place: String
+        /// The qualified name of the loss: `Class.property`, or the name of a class.
+        package let qualifiedName: String
         /// The reason for the loss.
         package let reason: Reason
         /// The number of lost values, or of lost objects of the class.
@@ -40,7 +40,7 @@ package struct LaterWrites: Sendable {
     package fileprivate(set) var changed = 0
     /// The number of objects that were deleted from the copy.
     package fileprivate(set) var deleted = 0
-    /// The values and objects that are not in the copy, by place.
+    /// The values and objects that are not in the copy, by qualified name.
     package fileprivate(set) var losses: [Loss] = []
 
     fileprivate init(commits: Int, baseVersion: UInt64) {
@@ -86,9 +86,9 @@ extension Store {
 
     /// Returns the number of existing objects in which a property was set since a version.
     ///
-    /// `place` is `Class.property`, or the name of a class, whose objects are counted.
-    package func writtenCount(_ place: String, in changes: ChangeSet) -> Int {
-        let parts = place.split(separator: ".", maxSplits: 1).map(String.init)
+    /// `qualifiedName` is `Class.property`, or the name of a class, whose objects are counted.
+    package func writtenCount(_ qualifiedName: String, in changes: ChangeSet) -> Int {
+        let parts = qualifiedName.split(separator: ".", maxSplits: 1).map(String.init)
         guard let classSchema = parts.first.flatMap(view.schema.find),
             let changed = changes.tables[classSchema.table]
         else { return 0 }
@@ -119,7 +119,7 @@ private final class LaterWriting {
     private var unknownObjects: Set<ObjectReference> = []
 
     private struct LossKey: Hashable {
-        let place: String
+        let qualifiedName: String
         let reason: LaterWrites.Reason
     }
 
@@ -173,14 +173,15 @@ private final class LaterWriting {
             lose(name, .createdByMigration, 1)
         }
         result.losses = losses.map {
-            LaterWrites.Loss(place: $0.key.place, reason: $0.key.reason, count: $0.value)
-        }.sorted { ($0.place, "\($0.reason)") < ($1.place, "\($1.reason)") }
+            LaterWrites.Loss(
+                qualifiedName: $0.key.qualifiedName, reason: $0.key.reason, count: $0.value)
+        }.sorted { ($0.qualifiedName, "\($0.reason)") < ($1.qualifiedName, "\($1.reason)") }
         return result
     }
 
-    private func lose(_ place: String, _ reason: LaterWrites.Reason, _ count: Int = 1) {
+    private func lose(_ qualifiedName: String, _ reason: LaterWrites.Reason, _ count: Int = 1) {
         guard count > 0 else { return }
-        losses[LossKey(place: place, reason: reason), default: 0] += count
+        losses[LossKey(qualifiedName: qualifiedName, reason: reason), default: 0] += count
     }
 
     // MARK: Objects
@@ -331,18 +332,18 @@ private final class LaterWriting {
     private func translated(
         _ value: Value, to property: Property, _ classSchema: ClassSchema
     ) throws -> Value? {
-        let place = "\(classSchema.name).\(property.name)"
-        if property.canHoldLinks { return try translatedLinks(value, place) }
+        let qualifiedName = "\(classSchema.name).\(property.name)"
+        if property.canHoldLinks { return try translatedLinks(value, qualifiedName) }
         guard let converted = ExactConversion.convert(value, to: property),
             converted != .null || property.isOptional || !property.isSingle
         else {
-            lose(place, .notConvertible)
+            lose(qualifiedName, .notConvertible)
             return nil
         }
         return converted
     }
 
-    private func translatedLinks(_ value: Value, _ place: String) throws -> Value {
+    private func translatedLinks(_ value: Value, _ qualifiedName: String) throws -> Value {
         switch value {
         case .object(let reference):
             guard let classSchema = present.schema.find(table: reference.table) else {
@@ -355,17 +356,17 @@ private final class LaterWriting {
             if before.isPresent(reference) {
                 return copy.view.isPresent(reference) ? value : .null
             }
-            lose(place, .createdByMigration)
+            lose(qualifiedName, .createdByMigration)
             return .null
         case .list(let elements):
             return .list(
                 try elements.compactMap { element in
-                    let translated = try translatedLinks(element, place)
+                    let translated = try translatedLinks(element, qualifiedName)
                     // A link without a target in the copy is removed from the list.
                     return translated == .null && element != .null ? nil : translated
                 })
         case .dictionary(let entries):
-            return .dictionary(try entries.mapValues { try translatedLinks($0, place) })
+            return .dictionary(try entries.mapValues { try translatedLinks($0, qualifiedName) })
         default: return value
         }
     }

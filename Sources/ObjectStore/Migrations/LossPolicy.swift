@@ -7,8 +7,8 @@ package struct LossPolicy: Sendable {
     ///
     /// A strict policy also refuses the removal of undeclared properties and classes without data, so a migration fails
     /// on an empty store as on a full one.
-    package static func declared(_ places: Set<String>, isStrict: Bool) -> LossPolicy {
-        LossPolicy(isChecked: true, isStrict: isStrict, declared: places)
+    package static func declared(_ qualifiedNames: Set<String>, isStrict: Bool) -> LossPolicy {
+        LossPolicy(isChecked: true, isStrict: isStrict, declared: qualifiedNames)
     }
 
     /// Whether undeclared losses are refused.
@@ -18,19 +18,19 @@ package struct LossPolicy: Sendable {
     private(set) var declared: Set<String>
 
     /// Throws `invalid_schema` if a strict policy contains a name that neither the old nor the new schema declares.
-    func checkPlaces(_ before: [ClassSchema], _ after: [ClassSchema]) throws {
+    func checkDeclarations(_ before: [ClassSchema], _ after: [ClassSchema]) throws {
         guard isStrict else { return }
-        for place in declared.sorted() {
-            if let hint = LossPlace(place).missing(in: before, after) {
+        for qualifiedName in declared.sorted() {
+            if let hint = DeclaredLoss(qualifiedName).missing(in: before, after) {
                 throw StoreError(
                     .invalidSchema,
-                    "drops contains '\(place)', which neither schema declares\(hint)")
+                    "drops contains '\(qualifiedName)', which neither schema declares\(hint)")
             }
         }
     }
 
-    /// Declares one more place.
-    mutating func declare(_ place: String) { declared.insert(place) }
+    /// Declares the loss of one more property or class.
+    mutating func declare(_ qualifiedName: String) { declared.insert(qualifiedName) }
 
     /// Returns whether a class and its objects may be lost.
     func covers(className: String) -> Bool { declared.contains(className) }
@@ -65,22 +65,23 @@ enum UndeclaredLoss {
         defer { view.close() }
         let counts = Dictionary(
             SchemaLoss.losses(differences.filter(\.isClassRenamed) + undeclared, in: view)
-                .map { ($0.place, $0.count) }, uniquingKeysWith: +)
+                .map { ($0.qualifiedName, $0.count) }, uniquingKeysWith: +)
         var sentences: [String] = []
-        var places: [String] = []
+        var qualifiedNames: [String] = []
         for case .propertyRemoved(let name, let old) in undeclared {
-            let place = "\(name).\(old.name)"
-            let count = counts[place] ?? 0
+            let qualifiedName = "\(name).\(old.name)"
+            let count = counts[qualifiedName] ?? 0
             guard losses.isStrict || count > 0 else { continue }
             let objects = count == 1 ? "1 object has a value" : "\(count) objects have a value"
-            sentences.append("'\(place)' would disappear, and \(objects) in it")
-            places.append("\"\(place)\"")
+            sentences.append("'\(qualifiedName)' would disappear, and \(objects) in it")
+            qualifiedNames.append("\"\(qualifiedName)\"")
         }
         guard !sentences.isEmpty else { return }
         throw StoreError(
             losses.isStrict ? .invalidSchema : .migrationNeeded,
             sentences.joined(separator: "; ") + "; declare the loss with drops = { "
-                + places.joined(separator: ", ") + " }, keep the values with m:rename_property, or "
+                + qualifiedNames.joined(separator: ", ")
+                + " }, keep the values with m:rename_property, or "
                 + "keep the property in the schema")
     }
 }
@@ -89,8 +90,8 @@ extension SchemaDifference {
     fileprivate var isClassRenamed: Bool { if case .classRenamed = self { true } else { false } }
 }
 
-/// A place that a migration declares as lost: a class, or `Class.property`.
-private struct LossPlace {
+/// A loss that a migration declares: a class, or `Class.property`.
+private struct DeclaredLoss {
     private let className: String
     private let property: String?
 
@@ -101,7 +102,7 @@ private struct LossPlace {
         property = parts.count > 1 ? parts[1] : nil
     }
 
-    /// Returns a hint with the most similar name if no schema has the place; nil if one has it.
+    /// Returns a hint with the most similar name if no schema declares it; nil if one does.
     ///
     /// The hint is empty if no name is similar. A property may be declared with either name of a class that the
     /// migration renames, so a class that only one of the schemas has matches every class of the other.

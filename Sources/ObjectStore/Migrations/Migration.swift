@@ -229,20 +229,20 @@ extension Migration {
                 .invalidSchema, "class '\(className)' is new: it has no properties to rename")
         }
         let renames = schemaMigration.circumstances.renames
-        let place = "'\(className).\(name)' cannot be renamed to '\(newName)'"
+        let subject = "'\(className).\(name)' cannot be renamed to '\(newName)'"
         let known = oldClass.properties.map { renames.newProperty(of: $0.name, in: oldClass.name) }
         guard known.contains(name), let original = renames.oldProperty(of: name, in: oldClass.name),
             let old = oldClass.property(named: original), !old.isBacklinks
         else {
             throw StoreError(
                 .invalidSchema,
-                "\(place): the file has no property with this name"
+                "\(subject): the file has no property with this name"
                     + NearestName.hint(for: name, among: known))
         }
         guard !known.contains(newName) else {
             throw StoreError(
                 .invalidSchema,
-                "\(place): the file has a property '\(newName)' whose values would be lost"
+                "\(subject): the file has a property '\(newName)' whose values would be lost"
             )
         }
         let wanted = schemaMigration.wantedClass(renames.newClass(of: oldClass.name))
@@ -251,7 +251,7 @@ extension Migration {
             guard target.type == old.type, target.collection == old.collection else {
                 throw StoreError(
                     .invalidSchema,
-                    "\(place): its type would change from \(old.typeName) to \(target.typeName); "
+                    "\(subject): its type would change from \(old.typeName) to \(target.typeName); "
                         + "fill the new property with each instead")
             }
         }
@@ -271,25 +271,25 @@ extension Migration {
         try check()
         let renames = schemaMigration.circumstances.renames
         let known = old.schema.classes.map { renames.newClass(of: $0.name) }
-        let place = "class '\(name)' cannot be renamed to '\(newName)'"
+        let subject = "class '\(name)' cannot be renamed to '\(newName)'"
         guard known.contains(name),
             !schemaMigration.circumstances.removed.contains(renames.oldClass(of: name) ?? name)
         else {
             throw StoreError(
                 .invalidSchema,
-                "\(place): the file has no class with this name"
+                "\(subject): the file has no class with this name"
                     + NearestName.hint(for: name, among: known))
         }
         guard !known.contains(newName) else {
             throw StoreError(
-                .invalidSchema, "\(place): the file already has a class '\(newName)'")
+                .invalidSchema, "\(subject): the file already has a class '\(newName)'")
         }
         guard schemaMigration.wantedClass(name) == nil else {
-            throw StoreError(.invalidSchema, "\(place): the new schema still declares '\(name)'")
+            throw StoreError(.invalidSchema, "\(subject): the new schema still declares '\(name)'")
         }
         if let made = store.view.schema.find(newName), store.view.table(made).count > 0 {
             throw StoreError(
-                .invalidSchema, "\(place): it already has objects; rename it before creating any")
+                .invalidSchema, "\(subject): it already has objects; rename it before creating any")
         }
         try schemaMigration.update { $0.renames.renameClass(name, to: newName) }
     }

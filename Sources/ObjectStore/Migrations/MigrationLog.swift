@@ -151,7 +151,7 @@ extension MigrationLog.Entry {
         writer.number(added == nil ? 0 : 1)
         if let added {
             writer.number(UInt64(added.count))
-            for place in added { writer.text(place) }
+            for name in added { writer.text(name) }
         }
         writer.text(codeChecksum)
         writer.number(UInt64(helpers.count))

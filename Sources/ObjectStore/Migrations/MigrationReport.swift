@@ -34,13 +34,13 @@ package struct MigrationReport {
         package let after: [(name: String, value: Value)]
     }
 
-    /// Values without a place in the new schema.
+    /// Values that the new schema does not declare.
     package struct Dropped {
-        /// The place of the values: `Class.property`, or the name of a class.
-        package let place: String
+        /// The qualified name of the values: `Class.property`, or the name of a class.
+        package let qualifiedName: String
         /// Whether objects were removed, not only values of objects.
         package let isClass: Bool
-        /// The number of objects that had a value at the place, or belonged to the class.
+        /// The number of objects that had such a value, or belonged to the class.
         package let count: Int
     }
 
@@ -73,7 +73,9 @@ package struct MigrationReport {
             else { return KeySet() }
             return changes.tables[classSchema.table]?.modified[property.column] ?? KeySet()
         }.map {
-            Dropped(place: $0.place, isClass: !$0.place.contains("."), count: $0.count)
+            Dropped(
+                qualifiedName: $0.qualifiedName, isClass: !$0.qualifiedName.contains("."),
+                count: $0.count)
         }
     }
 

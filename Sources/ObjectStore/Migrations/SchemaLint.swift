@@ -8,7 +8,7 @@ package struct SchemaLint {
     package struct Finding: Hashable, Sendable {
         /// The kinds of findings.
         package enum Rule: String, Sendable, CaseIterable {
-            /// Values without a place in the new schema.
+            /// Values that the new schema does not declare.
             case lostValues = "lost_values"
             /// Objects of a class that the new schema does not have.
             case lostObjects = "lost_objects"
@@ -26,8 +26,8 @@ package struct SchemaLint {
 
         /// The kind of finding.
         package let rule: Rule
-        /// The place of the finding: `Class.property`, or the name of a class.
-        package let place: String
+        /// The qualified name of the finding: `Class.property`, or the name of a class.
+        package let qualifiedName: String
         /// A message with the problem and its solution.
         package let message: String
         /// The number of affected objects.
@@ -81,7 +81,7 @@ package struct SchemaLint {
         }
     }
 
-    /// Returns whether a complete schema has no place for some values or objects of a store, unless they are renamed.
+    /// Returns whether a complete schema does not declare some values or objects of a store, unless they are renamed.
     package static func loses(_ store: Store, for classes: [ClassSchema]) throws -> Bool {
         let differences = try differences(from: store.schema, to: classes)
         return !SchemaLoss.losses(differences, in: store.view).isEmpty
@@ -100,9 +100,9 @@ package struct SchemaLint {
         case .propertyRemoved:
             for loss in SchemaLoss.losses([difference], in: view) {
                 add(
-                    .lostValues, loss.place, loss.count, loss.objects,
-                    "\(objects(loss.count)) would lose the value of '\(loss.place)'; keep it with "
-                        + "m:rename_property, or declare the loss with drops = { \"\(loss.place)\" }"
+                    .lostValues, loss.qualifiedName, loss.count, loss.objects,
+                    "\(objects(loss.count)) would lose the value of '\(loss.qualifiedName)'; keep it with "
+                        + "m:rename_property, or declare the loss with drops = { \"\(loss.qualifiedName)\" }"
                 )
             }
         case .madeRequired(let name, let property): lookAtRequired(property, name)
@@ -119,12 +119,12 @@ package struct SchemaLint {
     func objects(_ count: Int) -> String { count == 1 ? "1 object" : "\(count) objects" }
 
     mutating func add(
-        _ rule: Finding.Rule, _ place: String, _ count: Int, _ objects: [ObjectReference],
+        _ rule: Finding.Rule, _ qualifiedName: String, _ count: Int, _ objects: [ObjectReference],
         _ message: String
     ) {
         findings.append(
             Finding(
-                rule: rule, place: place, message: message, count: count,
+                rule: rule, qualifiedName: qualifiedName, message: message, count: count,
                 objects: objects.prefix(Self.nameLimit).map(view.name)))
     }
 }

@@ -2,9 +2,9 @@ import ColumnStorage
 
 /// Values that a change of the schema drops, counted in the stored data.
 struct SchemaLoss {
-    /// The place of the values: `Class.property`, or the name of a class.
-    let place: String
-    /// The number of objects that have a value at the place, or belong to the class.
+    /// The qualified name of the values: `Class.property`, or the name of a class.
+    let qualifiedName: String
+    /// The number of objects that have such a value, or belong to the class.
     let count: Int
     /// The first affected objects.
     let objects: [ObjectReference]
@@ -40,7 +40,7 @@ struct SchemaLoss {
         for cluster in 0..<rows.clusterCount {
             loss.add(rows.presence(cluster), cluster, classSchema.table)
         }
-        return SchemaLoss(place: classSchema.name, count: loss.count, objects: loss.objects)
+        return SchemaLoss(qualifiedName: classSchema.name, count: loss.count, objects: loss.objects)
     }
 
     private static func ofProperty(
@@ -74,7 +74,7 @@ struct SchemaLoss {
             loss.add(bits, cluster, classSchema.table)
         }
         return SchemaLoss(
-            place: "\(name).\(property.name)", count: loss.count, objects: loss.objects)
+            qualifiedName: "\(name).\(property.name)", count: loss.count, objects: loss.objects)
     }
 
     /// Counts objects and keeps the first of them.

@@ -94,7 +94,7 @@ final class SchemaMigration {
         return change.schema.classes.filter { !names.contains($0.name) }
     }
 
-    /// Changes the schema; values without a place in the new schema are dropped if ``losses`` allow it.
+    /// Changes the schema; values that the new schema does not declare are dropped if ``losses`` allow it.
     func apply() throws {
         guard carriesValues else { return try finish() }
         try apply { _ in }
@@ -105,7 +105,7 @@ final class SchemaMigration {
     /// Before the function runs, existing objects have the defaults of new properties, and those values of properties
     /// with another type that convert exactly.
     func apply(running body: (Migration) throws -> Void) throws {
-        try losses.checkPlaces(before.classes, wanted)
+        try losses.checkDeclarations(before.classes, wanted)
         let old = try oldView()
         try define(keepingOldColumns: true)
         try store.keepingWriteOpen {
@@ -151,7 +151,7 @@ final class SchemaMigration {
     }
 
     /// Declares that data is dropped intentionally: `Class.property`, or the name of a class.
-    func declareLoss(of place: String) { losses.declare(place) }
+    func declareLoss(of qualifiedName: String) { losses.declare(qualifiedName) }
 
     /// Returns the version before the change, for reading.
     func oldView() throws -> StoreView {
@@ -225,20 +225,20 @@ final class SchemaMigration {
 
     private func keepOldColumns(in definition: inout TableDefinition) {
         if let old = before.find(table: definition.id) {
-            for (place, column) in before.tableDefinition(of: old).columns.enumerated()
-            where !column.isDropped && definition.columns[place].isDropped {
-                definition.columns[place] = column
+            for (index, column) in before.tableDefinition(of: old).columns.enumerated()
+            where !column.isDropped && definition.columns[index].isDropped {
+                definition.columns[index] = column
             }
         }
         // An interrupted run has filled columns that this run may request only after a rename.
         guard resumed != nil, let present = store.view.snapshot.definition(of: definition.id) else {
             return
         }
-        for (place, column) in present.columns.enumerated() {
-            if place >= definition.columns.count {
+        for (index, column) in present.columns.enumerated() {
+            if index >= definition.columns.count {
                 definition.columns.append(column)
-            } else if definition.columns[place].isDropped {
-                definition.columns[place] = column
+            } else if definition.columns[index].isDropped {
+                definition.columns[index] = column
             }
         }
     }
@@ -267,22 +267,23 @@ final class SchemaMigration {
         for (oldClass, names) in circumstances.renames.properties {
             let className = circumstances.renames.newClass(of: oldClass)
             for (name, old) in names {
-                let place = "'\(className).\(old)' was renamed to '\(name)'"
+                let subject = "'\(className).\(old)' was renamed to '\(name)'"
                 guard let wanted = wantedClass(className) else {
                     throw StoreError(
-                        .invalidSchema, "\(place), but the schema does not declare '\(className)'")
+                        .invalidSchema, "\(subject), but the schema does not declare '\(className)'"
+                    )
                 }
                 let isTaken = names.values.contains(old) && names[old] == nil
                 guard !isTaken || wanted.property(named: old) == nil else {
                     throw StoreError(
                         .invalidSchema,
-                        "\(place), and the new schema still declares '\(old)'; declare only one of them"
+                        "\(subject), and the new schema still declares '\(old)'; declare only one of them"
                     )
                 }
                 guard wanted.property(named: name) != nil else {
                     throw StoreError(
                         .invalidSchema,
-                        "\(place), which the schema does not declare"
+                        "\(subject), which the schema does not declare"
                             + NearestName.hint(for: name, among: wanted.properties.map(\.name)))
                 }
             }

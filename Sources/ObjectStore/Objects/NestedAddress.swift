@@ -34,10 +34,11 @@ struct NestedAddress: Hashable, Sendable {
                 case .list(let news) = new
             {
                 let alignment = ElementAlignment(from: olds, to: news)
-                guard olds.indices.contains(index), let place = alignment.newPositions[index] else {
+                guard olds.indices.contains(index), let newIndex = alignment.newPositions[index]
+                else {
                     return nil
                 }
-                next = .index(place)
+                next = .index(newIndex)
             }
             guard let oldElement = old.element(at: part), let newElement = new.element(at: next)
             else { return nil }

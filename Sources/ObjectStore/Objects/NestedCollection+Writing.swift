@@ -106,10 +106,10 @@ extension NestedCollection {
     /// Decodes the outermost value, changes the collection in it and stores it again.
     private func change(_ body: (inout Value) throws -> Void) throws {
         try checkWritable()
-        guard let bytes = try Self.bytes(at: place) else { throw removedError() }
+        guard let bytes = try Self.bytes(at: location) else { throw removedError() }
         var value = MixedCoding.decode(bytes)
         try descend(&value, path[...], body)
-        switch place {
+        switch location {
         case .property(let object, let property): try object.set(property.name, value)
         case .element(let list, let index): try list.set(value, at: index)
         case .entry(let map, let key): try map.set(value, forKey: key)

@@ -14,7 +14,7 @@ package struct NestedCollection {
     }
 
     /// The location of the outermost value.
-    package enum Place {
+    package enum Location {
         /// A mixed property of an object.
         case property(LiveObject, Property)
         /// An element of a list of mixed values.
@@ -41,7 +41,7 @@ package struct NestedCollection {
     }
 
     /// The location of the outermost value.
-    package let place: Place
+    package let location: Location
     /// The steps from the outermost value; empty for the outermost collection itself.
     package let path: [Step]
     /// The kind of the collection when the handle was created.
@@ -55,8 +55,8 @@ package struct NestedCollection {
         case nested(NestedCollection)
     }
 
-    init(_ place: Place, _ path: [Step], _ kind: Kind) {
-        self.place = place
+    init(_ location: Location, _ path: [Step], _ kind: Kind) {
+        self.location = location
         self.path = path
         self.kind = kind
     }
@@ -82,17 +82,17 @@ package struct NestedCollection {
     /// Returns the stored value at a location.
     ///
     /// Throws `invalid_object` if the owner was deleted.
-    package static func item(at place: Place) throws -> Item {
-        guard let bytes = try bytes(at: place) else { return .value(.null) }
+    package static func item(at location: Location) throws -> Item {
+        guard let bytes = try bytes(at: location) else { return .value(.null) }
         var reader = MixedReader(bytes)
-        return reader.item(at: place, []) ?? .value(.null)
+        return reader.item(at: location, []) ?? .value(.null)
     }
 }
 
 extension NestedCollection {
     /// The store, or the frozen view, from which the collection is read.
     package var source: ObjectSource {
-        switch place {
+        switch location {
         case .property(let object, _): object.source
         case .element(let list, _): list.source
         case .entry(let map, _): map.source
@@ -101,7 +101,7 @@ extension NestedCollection {
 
     /// The object and the property of the value, and the steps from the value of the property.
     package var root: (owner: LiveObject, property: Property, path: [Step]) {
-        switch place {
+        switch location {
         case .property(let object, let property): (object, property, path)
         case .element(let list, let index):
             (
@@ -170,7 +170,7 @@ extension NestedCollection {
     package func item(at index: Int) throws -> Item? {
         var reader = try reader()
         guard kind == .list, reader.enter(index) else { return nil }
-        return reader.item(at: place, path + [.index(index)])
+        return reader.item(at: location, path + [.index(index)])
     }
 
     /// Returns the value of a key in a map; nil if the map does not have the key.
@@ -179,7 +179,7 @@ extension NestedCollection {
     package func item(forKey key: String) throws -> Item? {
         var reader = try reader()
         guard kind == .map, reader.enter(key) else { return nil }
-        return reader.item(at: place, path + [.key(key)])
+        return reader.item(at: location, path + [.key(key)])
     }
 
     /// Returns all elements of a list, or all entries of a map in the order of their keys.
@@ -191,7 +191,7 @@ extension NestedCollection {
         for index in 0..<(reader.head() ?? 0) {
             let key = kind == .map ? reader.key() : nil
             let step = key.map(Step.key) ?? .index(index)
-            guard let item = reader.item(at: place, path + [step]) else { break }
+            guard let item = reader.item(at: location, path + [step]) else { break }
             items.append((key, item))
         }
         return items
@@ -227,7 +227,7 @@ extension NestedCollection {
 
     /// Returns a reader at the beginning of the collection.
     private func located() throws -> MixedReader {
-        guard let bytes = try Self.bytes(at: place) else { throw removedError() }
+        guard let bytes = try Self.bytes(at: location) else { throw removedError() }
         var reader = MixedReader(bytes)
         for step in path {
             let tag = reader.tag()
@@ -241,8 +241,8 @@ extension NestedCollection {
         return reader
     }
 
-    static func bytes(at place: Place) throws -> [UInt8]? {
-        switch place {
+    static func bytes(at location: Location) throws -> [UInt8]? {
+        switch location {
         case .property(let object, let property):
             let rows = try object.source.openView().table(object.classSchema)
             object.source.noteRead(object.classSchema, object.key, property.column)
@@ -268,7 +268,7 @@ extension NestedCollection {
 extension MixedReader {
     /// Reads the next value; skips the contents of a collection.
     fileprivate mutating func item(
-        at place: NestedCollection.Place, _ path: [NestedCollection.Step]
+        at location: NestedCollection.Location, _ path: [NestedCollection.Step]
     ) -> NestedCollection.Item? {
         let kind: NestedCollection.Kind
         switch nextTag {
@@ -276,6 +276,6 @@ extension MixedReader {
         case .map: kind = .map
         default: return value().map(NestedCollection.Item.value)
         }
-        return skip() ? .nested(NestedCollection(place, path, kind)) : nil
+        return skip() ? .nested(NestedCollection(location, path, kind)) : nil
     }
 }

@@ -95,15 +95,15 @@ package struct ProjectedPath: Sendable {
                     at: component.range, isUnknownName: true)
             }
             steps.append(.property(property, of: owner))
-            for place in component.places { steps.append(try step(place)) }
-            isToMany = !property.isSingle && component.places.isEmpty
+            for bracket in component.brackets { steps.append(try step(bracket)) }
+            isToMany = !property.isSingle && component.brackets.isEmpty
             current = schema.target(of: property)
         }
         return steps
     }
 
-    private static func step(_ place: PathSyntax.Place) throws(QueryFault) -> Step {
-        switch place.form {
+    private static func step(_ bracket: PathSyntax.Bracket) throws(QueryFault) -> Step {
+        switch bracket.form {
         case .index(let index): return .index(Int(clamping: index) - 1)
         case .first: return .first
         case .last: return .last
@@ -111,7 +111,7 @@ package struct ProjectedPath: Sendable {
         case .size, .every, .argument:
             throw QueryFault(
                 "a projection needs one element here: an index, first, last or a key",
-                at: place.range)
+                at: bracket.range)
         }
     }
 

@@ -257,15 +257,15 @@ package struct Query: Sendable {
         for step in steps {
             switch step {
             case .filter(let predicate):
-                var place = planned.count
-                while place > 0 {
-                    if case .limit = planned[place - 1] { break }
-                    place -= 1
+                var index = planned.count
+                while index > 0 {
+                    if case .limit = planned[index - 1] { break }
+                    index -= 1
                 }
-                if place < planned.count, case .filter(let first) = planned[place] {
-                    planned[place] = .filter(first.and(predicate))
+                if index < planned.count, case .filter(let first) = planned[index] {
+                    planned[index] = .filter(first.and(predicate))
                 } else {
-                    planned.insert(step, at: place)
+                    planned.insert(step, at: index)
                 }
             case .sort(let keys):
                 if case .sort(let before)? = planned.last {

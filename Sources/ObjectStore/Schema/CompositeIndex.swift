@@ -43,21 +43,22 @@ public struct CompositeIndex: Hashable, Sendable {
 
     /// Returns the error in the index of a class; nil if it is valid.
     func fault(in classSchema: ClassSchema) -> String? {
-        let place = "an index of '\(classSchema.name)' over (\(properties.joined(separator: ", ")))"
+        let subject =
+            "an index of '\(classSchema.name)' over (\(properties.joined(separator: ", ")))"
         guard (2...Self.mostProperties).contains(properties.count) else {
-            return "\(place) has \(properties.count) properties; expected 2 to "
+            return "\(subject) has \(properties.count) properties; expected 2 to "
                 + "\(Self.mostProperties); for one property, use \"indexed\""
         }
         if Set(properties).count < properties.count {
-            return "\(place) contains a property twice"
+            return "\(subject) contains a property twice"
         }
         for name in properties {
             guard let property = classSchema.property(named: name) else {
-                return "\(place) contains '\(name)', which is not a property"
+                return "\(subject) contains '\(name)', which is not a property"
                     + NearestName.hint(for: name, among: classSchema.properties.map(\.name))
             }
             guard property.isSingle, property.type.canBeInCompositeIndex else {
-                return "\(place): '\(name)' is \(property.typeName), which cannot be indexed"
+                return "\(subject): '\(name)' is \(property.typeName), which cannot be indexed"
             }
         }
         if classSchema.property(named: "indexes") != nil {

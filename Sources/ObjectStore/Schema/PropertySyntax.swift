@@ -8,15 +8,15 @@ package enum PropertySyntax {
     package static func parse(name: String, in className: String, _ text: String) throws -> Property
     {
         var words = text.split(whereSeparator: \.isWhitespace).map(String.init)
-        let place = "'\(className).\(name)'"
+        let subject = "'\(className).\(name)'"
         guard !words.isEmpty else {
-            throw StoreError(.invalidSchema, "\(place) has no type; write \"int\" or \"string?\"")
+            throw StoreError(.invalidSchema, "\(subject) has no type; write \"int\" or \"string?\"")
         }
         let type = words.removeFirst()
         if type == "backlinks" {
-            return try backlinks(name, place, words)
+            return try backlinks(name, subject, words)
         }
-        var property = try parseType(name, place, type)
+        var property = try parseType(name, subject, type)
         for word in words {
             switch word {
             case "primary": property.isPrimary = true
@@ -25,11 +25,12 @@ package enum PropertySyntax {
             case _ where word.contains("."):
                 throw StoreError(
                     .invalidSchema,
-                    "\(place): '\(type) \(word)' is not a type; did you mean 'backlinks \(word)'?")
+                    "\(subject): '\(type) \(word)' is not a type; did you mean 'backlinks \(word)'?"
+                )
             default:
                 throw StoreError(
                     .invalidSchema,
-                    "\(place): '\(word)' is not a modifier; use primary, indexed or "
+                    "\(subject): '\(word)' is not a modifier; use primary, indexed or "
                         + "fulltext")
             }
         }
@@ -37,19 +38,19 @@ package enum PropertySyntax {
     }
 
     private static func backlinks(
-        _ name: String, _ place: String, _ words: [String]
+        _ name: String, _ subject: String, _ words: [String]
     ) throws -> Property {
         let parts = words.joined(separator: " ").split(separator: ".")
         guard words.count == 1, parts.count == 2 else {
             throw StoreError(
-                .invalidSchema, "\(place): write \"backlinks Class.property\", as in Person.dogs")
+                .invalidSchema, "\(subject): write \"backlinks Class.property\", as in Person.dogs")
         }
         let origin = Property.Origin(className: String(parts[0]), property: String(parts[1]))
         return Property(name, .backlinks, origin: origin)
     }
 
     private static func parseType(
-        _ name: String, _ place: String, _ text: String
+        _ name: String, _ subject: String, _ text: String
     ) throws -> Property {
         var base = text[...]
         let collection = CollectionKind.allCases.first { base.hasSuffix($0.mark) }
@@ -59,7 +60,7 @@ package enum PropertySyntax {
         if base == "mixed", isOptional {
             throw StoreError(
                 .invalidSchema,
-                "\(place): a mixed value may always be nil; write \"mixed\(collection?.mark ?? "")\""
+                "\(subject): a mixed value may always be nil; write \"mixed\(collection?.mark ?? "")\""
             )
         }
         let type = PropertyType(rawValue: String(base))
@@ -69,7 +70,7 @@ package enum PropertySyntax {
         guard !base.isEmpty, !base.contains(where: { "[]<>{}?".contains($0) }) else {
             throw StoreError(
                 .invalidSchema,
-                "\(place): '\(text)' is not a type; put ? before one of [], <> or {}, as in "
+                "\(subject): '\(text)' is not a type; put ? before one of [], <> or {}, as in "
                     + "\"int?[]\"; for nested lists, use mixed")
         }
         guard type == nil else {
@@ -77,7 +78,7 @@ package enum PropertySyntax {
                 type == .backlinks
                 ? "write \"backlinks Class.property\", as in Person.dogs"
                 : "for a link, write the name of the linked class"
-            throw StoreError(.invalidSchema, "\(place): '\(text)' is not a type; \(right)")
+            throw StoreError(.invalidSchema, "\(subject): '\(text)' is not a type; \(right)")
         }
         return Property(
             name, .object, isOptional: isOptional && collection != nil, collection: collection,

@@ -95,8 +95,8 @@ public final class Schema: Sendable {
     ///
     /// Takes constant time.
     package func find(table: TableID) -> ClassSchema? {
-        let place = Int(table.rawValue)
-        return place < classesByTable.count ? classesByTable[place] : nil
+        let index = Int(table.rawValue)
+        return index < classesByTable.count ? classesByTable[index] : nil
     }
 
     /// Returns every to-one link and list of links whose targets are in a table.

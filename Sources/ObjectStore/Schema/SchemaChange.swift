@@ -8,7 +8,7 @@ struct SchemaChange {
         case sameVersion
         /// New classes, indexes and properties; a change that loses data is refused.
         case additive
-        /// All changes; data without a place in the new schema is dropped.
+        /// All changes; data that the new schema does not declare is dropped.
         case newVersion
     }
 

@@ -112,48 +112,48 @@ struct SchemaValidation {
     private func isDigit(_ scalar: Unicode.Scalar) -> Bool { ("0"..."9").contains(scalar) }
 
     private mutating func check(_ property: Property, of classSchema: ClassSchema) {
-        let place = "'\(classSchema.name).\(property.name)'"
+        let subject = "'\(classSchema.name).\(property.name)'"
         checkName(property.name, "property")
         if property.storedName != property.name {
             checkStoredName(property.storedName)
             if property.isBacklinks {
-                faults.append("\(place) is computed, not stored; remove its map_to")
+                faults.append("\(subject) is computed, not stored; remove its map_to")
             }
         }
         if let target = property.target, known[target] == nil {
-            return faults.append(place + undeclared(target))
+            return faults.append(subject + undeclared(target))
         }
         if property.isPrimary, !property.type.canBePrimary || !property.isSingle {
             faults.append(
-                "\(place) is a primary key of type \(property.typeName); "
+                "\(subject) is a primary key of type \(property.typeName); "
                     + "a primary key is int, string, uuid or object_id")
         }
         if property.isIndexed, !property.type.canBeIndexed || !property.isSingle {
             faults.append(
-                "\(place) of type \(property.typeName) cannot be indexed; "
+                "\(subject) of type \(property.typeName) cannot be indexed; "
                     + "bool, int, string, date, uuid and object_id can")
         }
         if property.isFullText, property.type != .string || !property.isSingle {
             faults.append(
-                "\(place) of type \(property.typeName) cannot have a full-text index; only strings can"
+                "\(subject) of type \(property.typeName) cannot have a full-text index; only strings can"
             )
         }
         if property.type == .object, property.isList || property.isSet, property.isOptional {
             let right = (property.target ?? "Class") + (property.collection?.mark ?? "")
-            faults.append("\(place) cannot hold nil links; write \(right)")
+            faults.append("\(subject) cannot hold nil links; write \(right)")
         }
         if property.isSet, let target = property.target, known[target]?.isEmbedded == true {
             faults.append(
-                "\(place) cannot hold embedded objects, which are never equal; "
+                "\(subject) cannot hold embedded objects, which are never equal; "
                     + "write \(target)[] or \(target){}")
         }
-        if let origin = property.origin { check(origin, place, classSchema) }
+        if let origin = property.origin { check(origin, subject, classSchema) }
         if let value = property.defaultValue {
             do {
                 _ = try ValueConversion.stored(value, property, classSchema)
             } catch {
                 faults.append(
-                    "\(place): the default \(value.summary) is not a valid \(property.typeName)")
+                    "\(subject): the default \(value.summary) is not a valid \(property.typeName)")
             }
         }
     }
@@ -171,19 +171,19 @@ struct SchemaValidation {
     }
 
     private mutating func check(
-        _ origin: Property.Origin, _ place: String, _ classSchema: ClassSchema
+        _ origin: Property.Origin, _ subject: String, _ classSchema: ClassSchema
     ) {
         guard let source = known[origin.className] else { return }
         guard let link = source.property(named: origin.property) else {
             let names = source.properties.map(\.name)
             faults.append(
-                "\(place) follows '\(origin.className).\(origin.property)', which does not exist"
+                "\(subject) follows '\(origin.className).\(origin.property)', which does not exist"
                     + NearestName.hint(for: origin.property, among: names))
             return
         }
         if link.type != .object || link.target != classSchema.name {
             faults.append(
-                "\(place) follows '\(origin.className).\(origin.property)', which is "
+                "\(subject) follows '\(origin.className).\(origin.property)', which is "
                     + "\(link.typeName); it must link to \(classSchema.name)")
         }
     }

@@ -28,13 +28,13 @@ struct SectionSequence {
     }
 
     /// Returns the position of a section; nil if no section has the key.
-    func place(of key: Scalar, by rules: SectionRules) -> Int? {
+    func position(of key: Scalar, by rules: SectionRules) -> Int? {
         let (chunk, offset, isThere) = find(key, by: rules)
         return isThere ? sections.sum(before: chunk) + offset : nil
     }
 
     /// Returns the section of a row in the sequence of all rows, and the row's position in it; nil past the last row.
-    func section(ofRow row: Int) -> (place: Int, key: Scalar, row: Int)? {
+    func section(ofRow row: Int) -> (position: Int, key: Scalar, row: Int)? {
         guard row < rows.total else { return nil }
         var (chunk, left) = rows.locate(row)
         var offset = 0

@@ -86,7 +86,7 @@ package struct SectionedChange {
         var known: (was: Int, section: Int?) = (-1, nil)
         for position in positions.deletions {
             guard let (was, key, row) = old.section(ofRow: position) else { continue }
-            if was != known.was { known = (was, new.place(of: key, by: rules)) }
+            if was != known.was { known = (was, new.position(of: key, by: rules)) }
             if let section = known.section {
                 change(section, was, key) { $0.deletions.append(row) }
             } else if removed.last != was {
@@ -96,7 +96,7 @@ package struct SectionedChange {
         var found: (section: Int, was: Int?) = (-1, nil)
         for position in positions.insertions {
             guard let (section, key, row) = new.section(ofRow: position) else { continue }
-            if section != found.section { found = (section, old.place(of: key, by: rules)) }
+            if section != found.section { found = (section, old.position(of: key, by: rules)) }
             if let was = found.was {
                 change(section, was, key) { $0.insertions.append(row) }
             } else if come.last != section {

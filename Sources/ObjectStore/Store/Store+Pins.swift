@@ -41,8 +41,8 @@ extension Store {
                 version: pin.4, kind: pin.0, holder: pin.1, since: pin.2, process: pin.3,
                 bytes: bytes)
         }.sorted {
-            ($0.version, $0.kind.rawValue, $0.holder.place, $0.process)
-                < ($1.version, $1.kind.rawValue, $1.holder.place, $1.process)
+            ($0.version, $0.kind.rawValue, $0.holder.location, $0.process)
+                < ($1.version, $1.kind.rawValue, $1.holder.location, $1.process)
         }
     }
 

@@ -14,9 +14,9 @@ package struct StoreFault: Hashable, Sendable, CustomStringConvertible {
     /// One line such as `'Dog.name' of the object in row 12: its value is missing in the index`.
     package var description: String {
         guard let className else { return what }
-        let place = property.map { "\(className).\($0)" } ?? className
+        let subject = property.map { "\(className).\($0)" } ?? className
         let row = object.map { " of the object in row \($0.rawValue)" } ?? ""
-        return "'\(place)'\(row): \(what)"
+        return "'\(subject)'\(row): \(what)"
     }
 }
 

@@ -33,11 +33,11 @@ package enum StoreLimits {
         }
     }
 
-    /// Throws `limit_exceeded` for a string or data that is too large; `place` names it.
-    static func check(bytes count: Int, _ place: @autoclosure () -> String) throws {
+    /// Throws `limit_exceeded` for a string or data that is too large; `name` names it.
+    static func check(bytes count: Int, _ name: @autoclosure () -> String) throws {
         guard count > valueBytes else { return }
         throw StoreError(
             .limitExceeded,
-            "\(place()) has \(count) bytes; the maximum is \(valueBytes)")
+            "\(name()) has \(count) bytes; the maximum is \(valueBytes)")
     }
 }

@@ -3,12 +3,12 @@ package struct VersionHolder: Hashable, Sendable {
     /// The name of the script; empty if no script is involved.
     package var script: String
     /// The file and line, as in `zoo.lua:12`; empty if unknown.
-    package var place: String
+    package var location: String
 
     /// Creates a holder.
-    package init(script: String = "", place: String = "") {
+    package init(script: String = "", location: String = "") {
         self.script = script
-        self.place = place
+        self.location = location
     }
 }
 
@@ -47,8 +47,8 @@ package struct VersionPin: Hashable, Sendable {
 extension VersionPin {
     /// A description of the holder, such as `a frozen version of zoo.lua:12`.
     package var summary: String {
-        let place = holder.place.isEmpty ? holder.script : holder.place
-        let end = place.isEmpty ? "" : " of \(place)"
+        let location = holder.location.isEmpty ? holder.script : holder.location
+        let end = location.isEmpty ? "" : " of \(location)"
         return switch kind {
         case .store: "the store\(end)"
         case .frozen: "a frozen version\(end)"

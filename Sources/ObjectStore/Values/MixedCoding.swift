@@ -96,8 +96,8 @@ enum MixedCoding {
         append(UInt32(truncatingIfNeeded: count), to: &bytes)
         body(&bytes)
         var length = UInt32(truncatingIfNeeded: bytes.count - start - 4)
-        for place in start..<start + 4 {
-            bytes[place] = UInt8(truncatingIfNeeded: length)
+        for position in start..<start + 4 {
+            bytes[position] = UInt8(truncatingIfNeeded: length)
             length >>= 8
         }
     }

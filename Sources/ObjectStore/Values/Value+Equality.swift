@@ -26,8 +26,8 @@ extension Value {
         case (.dictionary(let a), .dictionary(let b)):
             a.count == b.count
                 && a.allSatisfy { key, value in
-                    guard let place = b.index(forKey: key) else { return false }
-                    return hasSameBytes(key, b[place].key) && value == b[place].value
+                    guard let index = b.index(forKey: key) else { return false }
+                    return hasSameBytes(key, b[index].key) && value == b[index].value
                 }
         default: false
         }

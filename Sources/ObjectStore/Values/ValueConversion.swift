@@ -124,10 +124,10 @@ enum ValueConversion {
         _ value: Value, _ property: Property, _ classSchema: ClassSchema, isElement: Bool = true
     ) -> StoreError {
         let isElement = isElement && property.collection != nil
-        let place = isElement ? "an element of" : "property"
+        let subject = isElement ? "an element of" : "property"
         let type = isElement ? property.elementTypeName : property.typeName
         var text =
-            "\(place) '\(property.name)' of '\(classSchema.name)' expects \(type), "
+            "\(subject) '\(property.name)' of '\(classSchema.name)' expects \(type), "
             + "got \(value.typeName)"
         switch (value, property.type) {
         case (.double(let number), .int):
@@ -150,10 +150,10 @@ enum ValueConversion {
                 "an element of '\(property.name)' of '\(classSchema.name)' cannot be nil; "
                     + "pass a '\(type)'")
         }
-        let place = property.collection == nil ? "property" : "an element of"
+        let subject = property.collection == nil ? "property" : "an element of"
         return StoreError(
             .missingValue,
-            "\(place) '\(property.name)' of '\(classSchema.name)' is required and cannot be nil; "
+            "\(subject) '\(property.name)' of '\(classSchema.name)' is required and cannot be nil; "
                 + "declare it \"\(type)?\(mark)\" to allow nil")
     }
 }

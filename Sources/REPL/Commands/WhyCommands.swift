@@ -42,7 +42,7 @@ extension Session {
     /// Returns the active observer with this number, name or source location.
     private func observer(_ text: String) -> TokenHandle? {
         context.storeModule.activeTokens.first {
-            "\($0.number)" == text || $0.name == text || $0.place == text
+            "\($0.number)" == text || $0.name == text || $0.location == text
         }
     }
 
@@ -54,7 +54,7 @@ extension Session {
         guard !tokens.isEmpty else {
             return CommandError("there are no observers; register one with results:observe(fn)")
         }
-        let known = tokens.map { "\($0.number) \($0.name.isEmpty ? $0.place : $0.name)" }
+        let known = tokens.map { "\($0.number) \($0.name.isEmpty ? $0.location : $0.name)" }
         return CommandError(
             "expected the number, name or location of an observer: "
                 + known.prefix(12).joined(separator: ", "))
@@ -95,7 +95,7 @@ extension Session {
             tree.down("properties " + style.paint(reason.properties.joined(separator: ", "), .key))
         }
         tree.down(
-            style.paint(token.title, .type) + (token.place.isEmpty ? "" : " (\(token.place))")
+            style.paint(token.title, .type) + (token.location.isEmpty ? "" : " (\(token.location))")
                 + ", of \(token.subject)")
         let rows = ValueText.count(reason.objects.count, "object")
         let time = Self.text(of: .nanoseconds(Int64(token.statistics.handling.last * 1_000)))

@@ -159,18 +159,18 @@ struct Completer {
         var parts = word.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         let typed = parts.removeLast()
         guard let schema else { return nil }
-        guard var place = start else {
+        guard var current = start else {
             let names = schema.classes.flatMap { $0.properties.map(\.name) }
             return make(typed, parts.isEmpty ? names + classNames : names)
         }
         for part in parts {
-            guard let property = place.property(named: part),
+            guard let property = current.property(named: part),
                 let next = Self.target(of: property, in: schema)
             else { return nil }
-            place = next
+            current = next
         }
-        return make(typed, place.properties.map(\.name)) { name in
-            place.property(named: name)?.typeName
+        return make(typed, current.properties.map(\.name)) { name in
+            current.property(named: name)?.typeName
         }
     }
 

@@ -188,15 +188,15 @@ final class ModuleReloader {
             // The observers of a module that was required for the first time have been removed, so the module must run
             // again.
             loaded?.restore()
-            survivors[source] = earlier.filter { Self.file(of: $0.place) == source }
+            survivors[source] = earlier.filter { Self.file(of: $0.location) == source }
             for timer in context.activeTimers where !timers.contains(where: { $0 === timer }) {
                 timer.cancel()
             }
             throw error
         }
-        let old = earlier.filter { Self.file(of: $0.place) == source }
+        let old = earlier.filter { Self.file(of: $0.location) == source }
         for token in old { token.invalidate() }
-        for timer in timers where Self.file(of: timer.place) == source { timer.cancel() }
+        for timer in timers where Self.file(of: timer.location) == source { timer.cancel() }
         survivors[source] = nil
         return (old.count, added().count)
     }
@@ -218,7 +218,7 @@ final class ModuleReloader {
     }
 
     /// Returns the file of a source location: `zoo.lua` for `zoo.lua:12`.
-    private static func file(of place: String) -> Substring {
-        place.lastIndex(of: ":").map { place[..<$0] } ?? place[...]
+    private static func file(of location: String) -> Substring {
+        location.lastIndex(of: ":").map { location[..<$0] } ?? location[...]
     }
 }

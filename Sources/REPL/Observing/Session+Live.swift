@@ -66,7 +66,7 @@ extension Session {
                 token.name.isEmpty ? "-" : token.name, token.subject,
             ]
                 + numbers(of: token)
-                + [token.place, token.dependencies.joined(separator: ", ")]
+                + [token.location, token.dependencies.joined(separator: ", ")]
         }
         // The mark must not move the columns.
         if marked != nil { header[0] = "  " + header[0] }
@@ -82,12 +82,12 @@ extension Session {
     /// The mark of an observer that was called a moment ago.
     private static let callMark = "● "
 
-    /// Lays out a table with the columns at `places` on lines below their row.
+    /// Lays out a table with the columns at `columns` on lines below their row.
     private func folded(
-        _ header: [String], _ rows: [[String]], at places: Set<Int>
+        _ header: [String], _ rows: [[String]], at columns: Set<Int>
     ) -> [String] {
         func narrow(_ row: [String]) -> [String] {
-            row.indices.filter { !places.contains($0) }.map { row[$0] }
+            row.indices.filter { !columns.contains($0) }.map { row[$0] }
         }
         func table(nameWidth: Int) -> [String] {
             let rows = rows.map { row in
@@ -110,8 +110,8 @@ extension Session {
         for (line, row) in zip(shown.dropFirst(), rows) {
             folded.append(line)
             var texts = ""
-            for place in places.sorted() where !["", "0"].contains(row[place]) {
-                let text = "\(header[place]) \(row[place])"
+            for column in columns.sorted() where !["", "0"].contains(row[column]) {
+                let text = "\(header[column]) \(row[column])"
                 let longer = texts.isEmpty ? "   " + text : texts + " · " + text
                 if !texts.isEmpty, TerminalText.width(longer) >= window.columns {
                     folded.append(style.paint(texts, .dim))

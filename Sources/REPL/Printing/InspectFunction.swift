@@ -55,7 +55,7 @@ extension ValuePrinter {
         self.init(
             state: module.state, limits: limits, style: style,
             describe: { StoreValues(module: module).describe($0, limits: $1) })
-        place = { function in
+        location = { function in
             guard let info = try? functionInfo?.call([.function(function), "S"]).first?.table,
                 let source = info["short_src"].text, let line = info["linedefined"].integer
             else { return nil }

@@ -40,7 +40,7 @@ struct ValuePrinter {
     /// Describes a value of a store; returns nil for other values.
     var describe: (_ value: LuaValue, _ limits: PrintLimits) -> Described?
     /// Returns the source location of a function; nil if it is unknown.
-    var place: (LuaFunction) -> String? = { _ in nil }
+    var location: (LuaFunction) -> String? = { _ in nil }
 
     /// A text after the number of omitted rows that says how to show them.
     var remedy = ""
@@ -115,7 +115,7 @@ struct ValuePrinter {
     }
 
     private func name(of function: LuaFunction) -> String {
-        if let place = place(function) { return "function (\(place))" }
+        if let location = location(function) { return "function (\(location))" }
         return "function"
     }
 

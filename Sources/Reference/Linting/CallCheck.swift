@@ -38,7 +38,7 @@ struct CallCheck {
 
     /// Returns the class that an argument names.
     private func namedClass() -> ClassSchema? {
-        guard let place = classPosition, let text = literal(at: place) else { return nil }
+        guard let position = classPosition, let text = literal(at: position) else { return nil }
         return receiver.schema?.find(text.text)
     }
 

@@ -12,7 +12,7 @@ struct ChainWalk {
     }
 
     /// The meaning of the chain up to a step.
-    private enum Place {
+    private enum Meaning {
         case unknown
         case value(KnownType)
         /// An API function that has not been called yet; `hasPoint` if a dot precedes the name of a method.
@@ -27,16 +27,16 @@ struct ChainWalk {
         _ root: SourceExpression, _ suffixes: [SourceSuffix], isTarget: Bool
     ) -> KnownType? {
         if isJudging { run.check(root) }
-        var place = start(root)
+        var meaning = start(root)
         for (index, suffix) in suffixes.enumerated() {
             let isSet = isTarget && index == suffixes.count - 1
-            place = step(place, suffix, isSet: isSet)
+            meaning = step(meaning, suffix, isSet: isSet)
         }
-        if case .value(let type) = place { return type }
+        if case .value(let type) = meaning { return type }
         return nil
     }
 
-    private func start(_ root: SourceExpression) -> Place {
+    private func start(_ root: SourceExpression) -> Meaning {
         if let type = run.kind(of: root) { return .value(type) }
         guard case .name(let name) = root, name.variable == nil, !run.survey.hidesGlobals,
             !run.survey.assignedGlobals.contains(name.token.text)
@@ -48,12 +48,12 @@ struct ChainWalk {
 
     // MARK: - Steps
 
-    private func step(_ place: Place, _ suffix: SourceSuffix, isSet: Bool) -> Place {
+    private func step(_ meaning: Meaning, _ suffix: SourceSuffix, isSet: Bool) -> Meaning {
         switch suffix {
-        case .field(let name): return field(name, of: place, isSet: isSet)
+        case .field(let name): return field(name, of: meaning, isSet: isSet)
         case .element(let key):
             if isJudging { run.check(key) }
-            guard case .value(let type) = place else { return .unknown }
+            guard case .value(let type) = meaning else { return .unknown }
             if let text = SourceText.content(of: key) {
                 guard type.type == HelpCatalog.object || type.type == HelpCatalog.map else {
                     return .unknown
@@ -61,17 +61,17 @@ struct ChainWalk {
                 let token = LuaToken(
                     kind: .name, range: text.start..<text.start + text.text.utf8.count,
                     text: text.text)
-                return field(token, of: place, isSet: isSet)
+                return field(token, of: meaning, isSet: isSet)
             }
-            return type.elements.map(Place.value) ?? .unknown
-        case .call(let arguments, let token): return call(place, arguments, token)
+            return type.elements.map(Meaning.value) ?? .unknown
+        case .call(let arguments, let token): return call(meaning, arguments, token)
         case .method(let name, let arguments):
-            return method(name, arguments, of: place)
+            return method(name, arguments, of: meaning)
         }
     }
 
-    private func field(_ name: LuaToken, of place: Place, isSet: Bool) -> Place {
-        switch place {
+    private func field(_ name: LuaToken, of meaning: Meaning, isSet: Bool) -> Meaning {
+        switch meaning {
         case .library(let library):
             judgeLibrary(library, name, isSet: isSet)
             return .unknown
@@ -80,10 +80,10 @@ struct ChainWalk {
         }
     }
 
-    private func field(_ name: LuaToken, of type: KnownType, isSet: Bool) -> Place {
+    private func field(_ name: LuaToken, of type: KnownType, isSet: Bool) -> Meaning {
         if type.type == HelpCatalog.object, let property = type.element?.property(named: name.text)
         {
-            return type.value(of: property).map(Place.value) ?? .unknown
+            return type.value(of: property).map(Meaning.value) ?? .unknown
         }
         if type.type == HelpCatalog.moonpool,
             let part = HelpCatalog.type(named: "moonpool.\(name.text)")
@@ -93,14 +93,14 @@ struct ChainWalk {
         // A map key with the name of a method refers to the method.
         guard let entry = type.entry(name.text) ?? moduleEntry(name.text, of: type) else {
             if type.type == HelpCatalog.map {
-                return type.elements.map(Place.value) ?? .unknown
+                return type.elements.map(Meaning.value) ?? .unknown
             }
             judgeMissing(name, of: type, isSet: isSet)
             return .unknown
         }
         switch entry.kind {
         case .field(let annotation, _):
-            return type.meaning(of: annotation).map(Place.value) ?? .unknown
+            return type.meaning(of: annotation).map(Meaning.value) ?? .unknown
         case .function: return .function(entry, of: type, name: name, hasPoint: false)
         case .method:
             // In `moonpool.observe(dog, …)`, the receiver is an argument.
@@ -116,9 +116,9 @@ struct ChainWalk {
     }
 
     private func method(
-        _ name: LuaToken, _ arguments: [SourceExpression], of place: Place
-    ) -> Place {
-        guard case .value(let type) = place else {
+        _ name: LuaToken, _ arguments: [SourceExpression], of meaning: Meaning
+    ) -> Meaning {
+        guard case .value(let type) = meaning else {
             if isJudging { run.check(arguments) }
             return .unknown
         }
@@ -134,13 +134,13 @@ struct ChainWalk {
             return .unknown
         }
         return CallCheck(run, entry, type, arguments, isJudging: isJudging).result
-            .map(Place.value) ?? .unknown
+            .map(Meaning.value) ?? .unknown
     }
 
     private func call(
-        _ place: Place, _ arguments: [SourceExpression], _ token: LuaToken
-    ) -> Place {
-        switch place {
+        _ meaning: Meaning, _ arguments: [SourceExpression], _ token: LuaToken
+    ) -> Meaning {
+        switch meaning {
         case .require:
             if isJudging { run.check(arguments) }
             guard arguments.first.flatMap(SourceText.content)?.text == "moonpool" else {
@@ -150,7 +150,7 @@ struct ChainWalk {
         case .function(let entry, let type, let name, let hasPoint):
             guard hasPoint else {
                 return CallCheck(run, entry, type, arguments, isJudging: isJudging).result
-                    .map(Place.value) ?? .unknown
+                    .map(Meaning.value) ?? .unknown
             }
             if isJudging {
                 run.check(arguments)

@@ -44,7 +44,7 @@ struct SourceLines {
     }
 
     /// Returns the line and the column of a UTF-8 offset.
-    func place(of offset: Int) -> (line: Int, column: Int) {
+    func location(of offset: Int) -> (line: Int, column: Int) {
         let offset = min(max(offset, 0), bytes.count)
         var (low, high) = (0, starts.count - 1)
         while low < high {

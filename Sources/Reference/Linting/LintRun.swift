@@ -19,9 +19,9 @@ final class LintRun {
     }
 
     func report(_ rule: LintFinding.Rule, _ message: String, at offset: Int) {
-        let place = lines.place(of: offset)
+        let location = lines.location(of: offset)
         findings.append(
-            LintFinding(line: place.line, column: place.column, rule: rule, message: message))
+            LintFinding(line: location.line, column: location.column, rule: rule, message: message))
     }
 
     // MARK: - Statements
@@ -258,7 +258,7 @@ final class LintRun {
         } catch {
             if isJudging, let error = error as? StoreError {
                 for line in error.message.split(separator: "\n") {
-                    report(.invalidSchema, String(line), at: literal.place(of: line) ?? offset)
+                    report(.invalidSchema, String(line), at: literal.offset(of: line) ?? offset)
                 }
             }
             schemas[offset] = .some(nil)

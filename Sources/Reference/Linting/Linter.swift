@@ -64,8 +64,8 @@ package struct Linter {
             }
             var message = String(parts[2])
             while message.first == " " { message.removeFirst() }
-            let place = column(of: message, in: source, line, lines)
-            return LintFinding(line: line, column: place, rule: .syntaxError, message: message)
+            let position = column(of: message, in: source, line, lines)
+            return LintFinding(line: line, column: position, rule: .syntaxError, message: message)
         }
     }
 
@@ -74,7 +74,7 @@ package struct Linter {
         of message: String, in source: String, _ line: Int, _ lines: SourceLines
     ) -> Int {
         guard let range = lines.range(ofLine: line) else { return 1 }
-        if message.hasSuffix("near <eof>") { return lines.place(of: range.upperBound).column }
+        if message.hasSuffix("near <eof>") { return lines.location(of: range.upperBound).column }
         var word = ""
         if message.last == "'", let quote = message.dropLast().lastIndex(of: "'") {
             word = String(message[message.index(after: quote)...].dropLast())
@@ -83,7 +83,7 @@ package struct Linter {
             range.contains(token.range.lowerBound)
                 && (token.text == word || !word.isEmpty && token.text.hasPrefix(word))
         }
-        return token.map { lines.place(of: $0.range.lowerBound).column } ?? 1
+        return token.map { lines.location(of: $0.range.lowerBound).column } ?? 1
     }
 
     /// The globals of Lua and of Moonpool, with the fields of their tables.

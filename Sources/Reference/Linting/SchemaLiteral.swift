@@ -12,7 +12,7 @@ struct SchemaLiteral {
     private(set) var classes: [ClassSchema]?
     private(set) var faults: [Fault] = []
     /// The offsets of the property types, by class and property as in error messages: `'Dog.age'`.
-    private var places: [String: Int] = [:]
+    private var offsets: [String: Int] = [:]
 
     /// Parses the fields of a table; `follow` returns the fields of an expression that is known to be a table.
     init(_ fields: [SourceField], follow: (SourceExpression) -> [SourceField]?) {
@@ -31,8 +31,8 @@ struct SchemaLiteral {
     }
 
     /// Returns the offset of the property at the start of a message of the schema check.
-    func place(of message: Substring) -> Int? {
-        message.split(separator: "'", maxSplits: 1).first.flatMap { places[String($0)] }
+    func offset(of message: Substring) -> Int? {
+        message.split(separator: "'", maxSplits: 1).first.flatMap { offsets[String($0)] }
     }
 
     private static func key(of field: SourceField) -> String? {
@@ -110,7 +110,7 @@ struct SchemaLiteral {
         _ name: String, _ text: (text: String, start: Int), _ className: String,
         _ properties: inout [Property]
     ) -> Bool {
-        places["\(className).\(name)"] = text.start
+        offsets["\(className).\(name)"] = text.start
         do {
             properties.append(try PropertySyntax.parse(name: name, in: className, text.text))
             return true

@@ -43,10 +43,10 @@ package struct AppliedMigration {
             "dropped": .array(
                 report.dropped.map { dropped in
                     .members([
-                        "place": .text(dropped.place),
+                        "place": .text(dropped.qualifiedName),
                         "what": .text(dropped.isClass ? "objects" : "values"),
                         "count": .count(dropped.count),
-                        "written_since": writtenSince.map { .count($0[dropped.place] ?? 0) }
+                        "written_since": writtenSince.map { .count($0[dropped.qualifiedName] ?? 0) }
                             ?? .null,
                     ])
                 }),

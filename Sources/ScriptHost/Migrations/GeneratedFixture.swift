@@ -106,8 +106,8 @@ struct GeneratedFixture {
         case .words:
             // 20 becomes "Ca": the text contains only letters, so that it matches patterns for names and words.
             String(
-                "\(number)".utf8.enumerated().map { place, digit in
-                    Character(Unicode.Scalar((place == 0 ? 65 : 97) + digit - 48))
+                "\(number)".utf8.enumerated().map { index, digit in
+                    Character(Unicode.Scalar((index == 0 ? 65 : 97) + digit - 48))
                 })
         }
     }
@@ -116,14 +116,14 @@ struct GeneratedFixture {
 /// The values of a store's objects as text, for comparing the state before and after migrations.
 struct StoreContents {
     /// The location of a value: an object, by its class and key, and a property.
-    struct Place: Hashable, CustomStringConvertible {
+    struct Cell: Hashable, CustomStringConvertible {
         let className: String
         let property: String
         let object: String
         var description: String { "'\(className).\(property)' of \(object)" }
     }
 
-    private var values: [Place: String] = [:]
+    private var values: [Cell: String] = [:]
 
     /// Records the content of a store.
     init(_ store: Store) throws {
@@ -133,10 +133,10 @@ struct StoreContents {
             for index in 0..<(try results.count()) {
                 let object = try results.object(at: index)
                 for property in properties {
-                    let place = Place(
+                    let cell = Cell(
                         className: classSchema.name, property: property.name,
                         object: Self.name(object.reference, store))
-                    values[place] = try Self.text(object.value(property.name), property, store)
+                    values[cell] = try Self.text(object.value(property.name), property, store)
                 }
             }
         }
@@ -146,15 +146,15 @@ struct StoreContents {
     ///
     /// Ignores the properties and classes in `lost`, named `Class.property` or by the name of the class.
     func difference(to other: StoreContents, except lost: Set<String>) -> String? {
-        let places = Set(values.keys).union(other.values.keys).filter { place in
-            values[place] != other.values[place] && !lost.contains(place.className)
-                && !lost.contains("\(place.className).\(place.property)")
+        let cells = Set(values.keys).union(other.values.keys).filter { cell in
+            values[cell] != other.values[cell] && !lost.contains(cell.className)
+                && !lost.contains("\(cell.className).\(cell.property)")
         }
-        return places.min { $0.description < $1.description }.map { place in
-            switch (values[place], other.values[place]) {
-            case (let old?, let new?): "\(place) was \(old) and is \(new)"
-            case (let old?, nil): "\(place) was \(old) and is missing"
-            default: "\(place) did not exist before"
+        return cells.min { $0.description < $1.description }.map { cell in
+            switch (values[cell], other.values[cell]) {
+            case (let old?, let new?): "\(cell) was \(old) and is \(new)"
+            case (let old?, nil): "\(cell) was \(old) and is missing"
+            default: "\(cell) did not exist before"
             }
         }
     }

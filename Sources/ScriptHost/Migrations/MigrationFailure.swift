@@ -30,11 +30,11 @@ package struct MigrationFailure: ScriptError {
 
     /// The error, its location, and the state of the store.
     package var scriptMessage: String {
-        let place = object.map { ", at \($0)" } ?? ""
+        let location = object.map { ", at \($0)" } ?? ""
         let outcome =
             isResumable ? "the next run continues after its last batch" : "it was rolled back"
-        if isInterrupt { return "'\(file.fileName)' was interrupted\(place); \(outcome)" }
-        return "\(MigrationFailure.message(of: cause)) ('\(file.fileName)'\(place); \(outcome))"
+        if isInterrupt { return "'\(file.fileName)' was interrupted\(location); \(outcome)" }
+        return "\(MigrationFailure.message(of: cause)) ('\(file.fileName)'\(location); \(outcome))"
     }
 
     /// Returns the code and the message of any error.

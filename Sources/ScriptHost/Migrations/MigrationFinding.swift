@@ -75,7 +75,7 @@ package struct MigrationFinding: Sendable {
     package init(data finding: SchemaLint.Finding, schemaPath: String?) {
         self.init(
             .data, code: finding.rule.rawValue, finding.message, path: schemaPath,
-            object: finding.place)
+            object: finding.qualifiedName)
     }
 
     /// Returns the line in a Lua message about a file: `path:12: …`.
@@ -95,10 +95,10 @@ package struct MigrationFinding: Sendable {
                             .drops,
                             MigrationText.count(
                                 dropped.count, dropped.isClass ? "objects" : "values")
-                                + " of \(dropped.place) would be dropped",
+                                + " of \(dropped.qualifiedName) would be dropped",
                             path: migration.file.path,
                             number: migration.file.number,
-                            object: dropped.place))
+                            object: dropped.qualifiedName))
                 }
             }
             if gate.contains(.rewrites) {
@@ -147,11 +147,12 @@ package enum FindingFormat: String, CaseIterable, Sendable {
         case .text:
             if findings.isEmpty { return "no findings" }
             return findings.map { finding in
-                let place = [finding.path, finding.line.map(String.init)].compactMap { $0 }
+                let location = [finding.path, finding.line.map(String.init)].compactMap { $0 }
                     .joined(separator: ":")
                 let object = finding.object.map { " (\($0))" } ?? ""
                 return (finding.store.map { "\($0): " } ?? "")
-                    + (place.isEmpty || finding.message.contains(place) ? "" : "\(place): ")
+                    + (location.isEmpty || finding.message.contains(location)
+                        ? "" : "\(location): ")
                     + "\(finding.code): \(finding.message)\(object)"
             }.joined(separator: "\n")
         case .json:

@@ -46,7 +46,7 @@ extension MigrationRunner {
         if script.up != nil, !script.onlyRenames { return true }
         let differences = try SchemaLint.differences(from: store.schema, to: script.schema)
         let isSuspect =
-            !script.drops.subtracting(script.renamedPlaces).isEmpty
+            !script.drops.subtracting(script.renamedNames).isEmpty
             || differences.contains { if case .typeChanged = $0 { true } else { false } }
         return try isSuspect && SchemaLint.loses(store, for: script.schema)
     }
@@ -112,7 +112,7 @@ extension MigrationScript {
     }
 
     /// The old names in renames: `Class.property`, or the name of a class.
-    fileprivate var renamedPlaces: Set<String> {
+    fileprivate var renamedNames: Set<String> {
         Set(
             calls.compactMap { call in
                 switch (call.name, call.texts.count) {

@@ -111,14 +111,14 @@ extension MigrationRunner {
         guard let changes = try store.changes(since: version) else { return nil }
         var counts: [String: Int] = [:]
         for difference in try SchemaLint.differences(from: store.schema, to: classes) {
-            let place: String
+            let qualifiedName: String
             switch difference {
             case .propertyRemoved(let name, let property), .typeChanged(let name, let property, _):
-                place = "\(name).\(property.name)"
-            case .classRemoved(let name): place = name
+                qualifiedName = "\(name).\(property.name)"
+            case .classRemoved(let name): qualifiedName = name
             default: continue
             }
-            counts[place] = store.writtenCount(place, in: changes)
+            counts[qualifiedName] = store.writtenCount(qualifiedName, in: changes)
         }
         return counts
     }

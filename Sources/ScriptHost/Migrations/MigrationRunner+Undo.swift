@@ -54,7 +54,7 @@ extension MigrationRunner {
                 "not_kept": .array(
                     writes.losses.map {
                         .members([
-                            "place": .text($0.place), "count": .count($0.count),
+                            "place": .text($0.qualifiedName), "count": .count($0.count),
                             "reason": .text($0.reason.explanation),
                         ])
                     }),

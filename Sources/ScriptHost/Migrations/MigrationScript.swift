@@ -43,8 +43,8 @@ struct MigrationScript {
         }
         up = table["up"].function
         down = table["down"].function
-        drops = try Self.places(table, "drops", file)
-        downDrops = try Self.places(table, "down_drops", file)
+        drops = try Self.qualifiedNames(table, "drops", file)
+        downDrops = try Self.qualifiedNames(table, "down_drops", file)
         do {
             switch (table["schema"].table, table["changes"].table) {
             case (let whole?, nil):
@@ -67,7 +67,7 @@ struct MigrationScript {
         }
     }
 
-    private static func places(
+    private static func qualifiedNames(
         _ table: LuaTable, _ name: String, _ file: MigrationFile
     ) throws -> Set<String> {
         if table[name].isNil { return [] }

@@ -77,9 +77,9 @@ package struct MigrationState: Sendable {
                 "\(Self.number(entry.number)) \(entry.name)  applied \(entry.appliedAt)"
                     + (entry.backup.map { ", backup \($0)" } ?? ""))
         }
-        for (place, file) in pending.enumerated() {
+        for (index, file) in pending.enumerated() {
             let state =
-                place > 0
+                index > 0
                 ? ""
                 : resumable.map { ", interrupted after \($0.done) of \($0.total) objects" } ?? ""
             lines.append("\(Self.number(file.number)) \(file.name)  pending\(state)")

@@ -236,10 +236,10 @@ package struct MigrationTestRun {
             }
             try takeBack(file, handle)
             var lost = script.drops.union(script.downDrops).union(
-                report.dropped.map(\.place))
+                report.dropped.map(\.qualifiedName))
             for case .classRenamed(let old, let new) in report.differences {
-                for place in lost where place.hasPrefix(new + ".") {
-                    lost.insert(old + place.dropFirst(new.count))
+                for name in lost where name.hasPrefix(new + ".") {
+                    lost.insert(old + name.dropFirst(new.count))
                 }
             }
             let after = try StoreContents(handle.store)

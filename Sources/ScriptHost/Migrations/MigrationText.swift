@@ -33,9 +33,9 @@ package enum MigrationText {
             }
         }
         for item in applied.report.dropped {
-            let since = applied.writtenSince?[item.place] ?? 0
+            let since = applied.writtenSince?[item.qualifiedName] ?? 0
             lines.append(
-                "  dropped: \(count(item.count, item.isClass ? "objects" : "values")) of \(item.place)"
+                "  dropped: \(count(item.count, item.isClass ? "objects" : "values")) of \(item.qualifiedName)"
                     + (since > 0 ? ", \(since) of them written since the migration" : "")
             )
         }
@@ -68,11 +68,11 @@ package enum MigrationText {
                 "kept \(count(writes.commits, "commits")) made since: \(count(writes.created, "objects")) "
                     + "created, \(writes.changed) changed, \(writes.deleted) deleted")
             for loss in writes.losses {
-                let what = loss.place.contains(".") ? "values" : "objects"
+                let what = loss.qualifiedName.contains(".") ? "values" : "objects"
                 lines.append(
                     loss.reason == .missingValue
-                        ? "  without a value: \(loss.place) in \(count(loss.count, "objects")) created since"
-                        : "  not kept: \(count(loss.count, what)) of \(loss.place): \(loss.reason.explanation)"
+                        ? "  without a value: \(loss.qualifiedName) in \(count(loss.count, "objects")) created since"
+                        : "  not kept: \(count(loss.count, what)) of \(loss.qualifiedName): \(loss.reason.explanation)"
                 )
             }
             if writes.losses.contains(where: { $0.reason == .noSuchProperty }) {

@@ -71,14 +71,16 @@ package enum RehearsalFormat: String, CaseIterable, Sendable {
     private static func classNames(_ migration: AppliedMigration) -> [String] {
         let touched = migration.report.classes.map(\.name)
         let lost = migration.report.dropped.map {
-            String($0.place.split(separator: ".").first ?? "")
+            String($0.qualifiedName.split(separator: ".").first ?? "")
         }
         return Set(touched + lost).sorted()
     }
 
     private static func dropped(_ name: String, _ migration: AppliedMigration) -> Int {
-        migration.report.dropped.filter { $0.place == name || $0.place.hasPrefix(name + ".") }
-            .reduce(0) { $0 + $1.count }
+        migration.report.dropped.filter {
+            $0.qualifiedName == name || $0.qualifiedName.hasPrefix(name + ".")
+        }
+        .reduce(0) { $0 + $1.count }
     }
 
     private static func value(_ name: String, _ migration: AppliedMigration) -> ReportValue {

@@ -51,19 +51,20 @@ struct SchemaDelta {
     ) throws -> ClassSchema {
         var properties: [Property] = []
         for property in present.properties {
-            let place = "\(present.name).\(property.name)"
+            let qualifiedName = "\(present.name).\(property.name)"
             let before = old.property(named: property.name)
             let after = new.property(named: property.name)
             switch (before, after) {
             case (nil, nil): properties.append(property)
             case (nil, let added?):
                 guard Self.isSame(added, property) else {
-                    throw conflict("'\(place)' was added with different types")
+                    throw conflict("'\(qualifiedName)' was added with different types")
                 }
                 properties.append(property)
             case (let before?, nil):
                 guard Self.isSame(before, property) else {
-                    throw conflict("'\(place)' was removed on one side and changed on the other")
+                    throw conflict(
+                        "'\(qualifiedName)' was removed on one side and changed on the other")
                 }
             case (let before?, let after?):
                 if Self.isSame(before, after) {
@@ -71,7 +72,7 @@ struct SchemaDelta {
                 } else if Self.isSame(before, property) || Self.isSame(after, property) {
                     properties.append(Self.unplaced(after))
                 } else {
-                    throw conflict("'\(place)' was changed in different ways")
+                    throw conflict("'\(qualifiedName)' was changed in different ways")
                 }
             }
         }

@@ -139,8 +139,8 @@ extension SchemaPlan {
         guard !differences.isEmpty else { return [] }
         var lines = renames.reversed().map { $0.candidate.reverseCall }
         lines += fills(Fill.down)
-        for place in drops(isDelta: false) {
-            lines.append("-- The values of '\(place)' were dropped.")
+        for name in drops(isDelta: false) {
+            lines.append("-- The values of '\(name)' were dropped.")
         }
         return lines.isEmpty ? ["-- Nothing to do beyond the schema."] : lines
     }

@@ -15,7 +15,7 @@ enum SourceChecksum {
     /// Returns the significant bytes; the whitespace between words becomes one space.
     static func significant(_ source: [UInt8]) -> [UInt8] {
         var result: [UInt8] = []
-        var place = 0
+        var position = 0
         var isSeparated = false
         func at(_ index: Int) -> UInt8 { index < source.count ? source[index] : 0 }
         func emit(_ bytes: ArraySlice<UInt8>) {
@@ -27,32 +27,34 @@ enum SourceChecksum {
             isSeparated = false
             result += bytes
         }
-        while place < source.count {
-            let byte = source[place]
+        while position < source.count {
+            let byte = source[position]
             if byte == UInt8(ascii: " ") || (9...13).contains(byte) {
                 isSeparated = true
-                place += 1
-            } else if byte == UInt8(ascii: "-"), at(place + 1) == UInt8(ascii: "-") {
+                position += 1
+            } else if byte == UInt8(ascii: "-"), at(position + 1) == UInt8(ascii: "-") {
                 isSeparated = true
-                if let end = longBracket(source, place + 2) {
-                    place = end
+                if let end = longBracket(source, position + 2) {
+                    position = end
                 } else {
-                    while place < source.count, source[place] != UInt8(ascii: "\n") { place += 1 }
+                    while position < source.count, source[position] != UInt8(ascii: "\n") {
+                        position += 1
+                    }
                 }
             } else if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") {
-                var end = place + 1
+                var end = position + 1
                 while end < source.count, source[end] != byte {
                     end += source[end] == UInt8(ascii: "\\") ? 2 : 1
                 }
                 end = min(end + 1, source.count)
-                emit(source[place..<end])
-                place = end
-            } else if let end = longBracket(source, place) {
-                emit(source[place..<end])
-                place = end
+                emit(source[position..<end])
+                position = end
+            } else if let end = longBracket(source, position) {
+                emit(source[position..<end])
+                position = end
             } else {
-                emit(source[place...place])
-                place += 1
+                emit(source[position...position])
+                position += 1
             }
         }
         return result
@@ -67,18 +69,20 @@ enum SourceChecksum {
     /// Returns the end of a long bracket `[==[ … ]==]` that begins at an index; nil if none begins there.
     private static func longBracket(_ source: [UInt8], _ start: Int) -> Int? {
         guard start < source.count, source[start] == UInt8(ascii: "[") else { return nil }
-        var place = start + 1
-        while place < source.count, source[place] == UInt8(ascii: "=") { place += 1 }
-        guard place < source.count, source[place] == UInt8(ascii: "[") else { return nil }
-        let level = place - start - 1
-        while place < source.count {
-            if source[place] == UInt8(ascii: "]"), place + level + 1 < source.count,
-                source[place + level + 1] == UInt8(ascii: "]"),
-                source[(place + 1)..<(place + level + 1)].allSatisfy({ $0 == UInt8(ascii: "=") })
+        var position = start + 1
+        while position < source.count, source[position] == UInt8(ascii: "=") { position += 1 }
+        guard position < source.count, source[position] == UInt8(ascii: "[") else { return nil }
+        let level = position - start - 1
+        while position < source.count {
+            if source[position] == UInt8(ascii: "]"), position + level + 1 < source.count,
+                source[position + level + 1] == UInt8(ascii: "]"),
+                source[(position + 1)..<(position + level + 1)].allSatisfy({
+                    $0 == UInt8(ascii: "=")
+                })
             {
-                return place + level + 2
+                return position + level + 2
             }
-            place += 1
+            position += 1
         }
         return source.count
     }

@@ -86,10 +86,10 @@ extension CollectionHandle {
             },
             LuaMethod("__tostring") { handle, call in
                 let collection = handle.collection
-                let place =
+                let subject =
                     "\(handle.kind) \(collection.classSchema.name).\(collection.property.name)"
-                guard collection.isValid else { return call.answer(.text("\(place) (invalid)")) }
-                return call.answer(.text("\(place) (\(try collection.count()))"))
+                guard collection.isValid else { return call.answer(.text("\(subject) (invalid)")) }
+                return call.answer(.text("\(subject) (\(try collection.count()))"))
             },
             LuaMethod(
                 "__eq",

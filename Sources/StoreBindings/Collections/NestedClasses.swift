@@ -74,11 +74,11 @@ final class NestedHandle {
         },
         setIndex: { list, index, field in
             let value = try list.bridge.mixed(field.luaValue)
-            let place = ScriptIndex.position(index)
-            if place == (try list.nested.count()) {
+            let position = ScriptIndex.position(index)
+            if position == (try list.nested.count()) {
                 return try list.nested.append([value])
             }
-            try list.nested.set(value, at: place)
+            try list.nested.set(value, at: position)
         })
 
     private func items() throws -> [NestedCollection.Item] {

@@ -18,10 +18,10 @@ struct AggregateBinding {
                 2, "unknown aggregate '\(word)'; expected count, sum, min, max or average\(near)")
         }
         self.kind = kind
-        var place = 3
+        var index = 3
         if call[3].text != nil {
             path = try call.text(3)
-            place = 4
+            index = 4
         } else {
             guard kind == .count else {
                 throw call.argumentError(
@@ -29,8 +29,8 @@ struct AggregateBinding {
             }
             path = nil
         }
-        function = try call.function(place)
-        name = try ObserverBinding.name(try call.options(place + 1, ["name"]), call, place + 1)
+        function = try call.function(index)
+        name = try ObserverBinding.name(try call.options(index + 1, ["name"]), call, index + 1)
     }
 
     private var subject: String { path.map { "\(kind.rawValue) of \($0)" } ?? kind.rawValue }

@@ -27,7 +27,7 @@ final class ChangeHandle {
     private let collection: Collection
     private var handle: StoreHandle { collection.handle }
     private let kind: CollectionChange.Kind
-    private let places: ChangedPlaces
+    private let positions: ChangedPositions
     private let rows: ProjectedRows?
     private var change: CollectionChange?
     private var tables = InlineArray<4, LuaTable?>(repeating: nil)
@@ -39,7 +39,7 @@ final class ChangeHandle {
         self.change = change
         self.collection = collection
         kind = change.kind
-        places = ChangedPlaces(change, rows)
+        positions = ChangedPositions(change, rows)
     }
 
     /// Calls the observer with the change.
@@ -62,9 +62,10 @@ final class ChangeHandle {
         return change
     }
 
-    private static func indexProperty(_ list: ChangedPlaces.List) -> LuaProperty<ChangeHandle> {
+    private static func indexProperty(_ list: ChangedPositions.List) -> LuaProperty<ChangeHandle> {
         LuaProperty(list.name) { change, result in
-            let table = change.tables[list.rawValue] ?? result.state.makeTable(change.places[list])
+            let table =
+                change.tables[list.rawValue] ?? result.state.makeTable(change.positions[list])
             change.tables[list.rawValue] = table
             result.set(.table(table))
         }
@@ -103,7 +104,7 @@ final class ChangeHandle {
                 let index = try call.integer(2)
                 guard index >= 1 else { throw call.argumentError(2, "rows are counted from 1") }
                 let present = try change.present()
-                let count = change.places.count(.modifications)
+                let count = change.positions.count(.modifications)
                 guard index <= count else {
                     throw StoreError.outside(Int(index) - 1, of: "the \(count) modifications")
                 }
@@ -153,8 +154,8 @@ final class ChangeHandle {
                 if case .error(let error) = change.kind {
                     return call.answer(.text("change { error: \(error.scriptMessage) }"))
                 }
-                let lists: [ChangedPlaces.List] = [.deletions, .insertions, .modifications]
-                let counts = lists.map { "\($0.name) = \(change.places.count($0))" }
+                let lists: [ChangedPositions.List] = [.deletions, .insertions, .modifications]
+                let counts = lists.map { "\($0.name) = \(change.positions.count($0))" }
                 return call.answer(.text("change { \(counts.joined(separator: ", ")) }"))
             }
         ])

@@ -19,7 +19,7 @@ struct ObserverBinding {
         let method: String
         /// The arguments of the method, without the function.
         let arguments: [LuaValue]
-        let place: Int
+        let functionIndex: Int
     }
 
     /// Parses function and options from the call of `observe`, or of `observe_value`, where the property comes first.
@@ -59,7 +59,7 @@ struct ObserverBinding {
         let before = (1..<first).map { call[$0] }
         return Remote(
             script: script, method: call.name, arguments: before + [.table(others)],
-            place: first - 1)
+            functionIndex: first - 1)
     }
 
     /// Throws if the observer's function should run on another thread; `what` is the observed value in the message.
@@ -114,7 +114,7 @@ struct ObserverBinding {
         try register { _ in }.invalidate()
         return try handle.module.observe(
             on: remote.script, remote.method, remote.arguments, function: function,
-            at: remote.place, title: (name, subject), handle)
+            at: remote.functionIndex, title: (name, subject), handle)
     }
 
     /// Implements `store:observe(fn)`.

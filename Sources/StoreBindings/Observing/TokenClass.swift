@@ -14,14 +14,14 @@ package final class TokenHandle {
     /// A description of the observed value: `Dog where age > 3`, `a Dog`, `the store`.
     package let subject: String
     /// The file and line of the call that registered the observer; empty if no Lua code did.
-    package let place: String
+    package let location: String
     private var hold: (any BindingHold)?
     private(set) weak var store: StoreHandle?
     /// The memory of an observer, without the rows of its incremental result.
     private let charge = MemoryCharge(recording: 4096)
 
     init(
-        _ token: any Observation, name: String, subject: String, number: Int, place: String,
+        _ token: any Observation, name: String, subject: String, number: Int, location: String,
         store: StoreHandle?, hold: (any BindingHold)?
     ) {
         self.store = store
@@ -29,7 +29,7 @@ package final class TokenHandle {
         self.token = token
         self.name = name
         self.number = number
-        self.place = place
+        self.location = location
         self.hold = hold
         token.endHandler = { [weak self] in self?.didEnd() }
     }
@@ -47,7 +47,8 @@ package final class TokenHandle {
 
     /// The name in reports.
     package var title: String {
-        name.isEmpty ? (place.isEmpty ? "an observer" : "the observer of \(place)") : "'\(name)'"
+        name.isEmpty
+            ? (location.isEmpty ? "an observer" : "the observer of \(location)") : "'\(name)'"
     }
 
     /// The dependencies of the observer: see ``NotificationToken/dependencies``.
@@ -136,7 +137,7 @@ package final class TokenHandle {
                 table["find_last_us"] = .number(statistics.finding.last)
                 table["find_mean_us"] = .number(statistics.finding.mean)
                 table["find_max_us"] = .number(statistics.finding.maximum)
-                table["where"] = .text(token.place)
+                table["where"] = .text(token.location)
                 table["name"] = token.name.isEmpty ? .nil : .text(token.name)
                 table["depends_on"] = .table(
                     call.state.makeTable(token.dependencies.map(LuaValue.text)))

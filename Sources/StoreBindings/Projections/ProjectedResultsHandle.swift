@@ -237,5 +237,5 @@ struct ProjectedRows {
     }
 
     /// Returns the indexes of rows in a list of indexes of all modifications.
-    func places(_ all: [Int]) -> [Int] { rows.map { all[$0.index] } }
+    func positions(_ all: [Int]) -> [Int] { rows.map { all[$0.index] } }
 }

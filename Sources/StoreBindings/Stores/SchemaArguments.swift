@@ -119,57 +119,58 @@ struct SchemaArguments {
         if let text = value.text {
             return try PropertySyntax.parse(name: name, in: className, text)
         }
-        let place = "'\(className).\(name)'"
+        let subject = "'\(className).\(name)'"
         guard let long = value.table else {
             throw Self.invalid(
-                "\(place): write the type as a string such as \"int?\", got a \(value.typeName)")
+                "\(subject): write the type as a string such as \"int?\", got a \(value.typeName)")
         }
         let known = ["type", "primary", "indexed", "fulltext", "default", "map_to", "name"]
         for (key, _) in long.pairs where key.integer == nil {
             guard let option = key.text, known.contains(option) else {
                 let shown = key.text ?? key.typeName
                 throw Self.invalid(
-                    "\(place): unknown key '\(shown)'" + NearestName.hint(for: shown, among: known))
+                    "\(subject): unknown key '\(shown)'"
+                        + NearestName.hint(for: shown, among: known))
             }
         }
         guard let type = long["type"].text ?? long[2].text else {
-            throw Self.invalid("\(place): 'type' is missing")
+            throw Self.invalid("\(subject): 'type' is missing")
         }
         var property = try PropertySyntax.parse(name: name, in: className, type)
         if !long["map_to"].isNil {
             guard case .string = long["map_to"], let stored = long["map_to"].text else {
                 throw Self.invalid(
-                    "\(place): 'map_to' is the name that the file uses, a string, got a "
+                    "\(subject): 'map_to' is the name that the file uses, a string, got a "
                         + long["map_to"].typeName)
             }
             property.storedName = stored
         }
-        property.isPrimary = try Self.flag("primary", long, property.isPrimary, place)
-        property.isIndexed = try Self.flag("indexed", long, property.isIndexed, place)
-        property.isFullText = try Self.flag("fulltext", long, property.isFullText, place)
-        property.defaultValue = try defaultValue(long["default"], property, place)
+        property.isPrimary = try Self.flag("primary", long, property.isPrimary, subject)
+        property.isIndexed = try Self.flag("indexed", long, property.isIndexed, subject)
+        property.isFullText = try Self.flag("fulltext", long, property.isFullText, subject)
+        property.defaultValue = try defaultValue(long["default"], property, subject)
         return property
     }
 
     /// Returns whether a modifier is set, which is a field next to the type or a part of the type.
     private static func flag(
-        _ name: String, _ long: LuaTable, _ isInType: Bool, _ place: String
+        _ name: String, _ long: LuaTable, _ isInType: Bool, _ subject: String
     ) throws -> Bool {
         let value = long[name]
         if value.isNil { return isInType }
         guard let flag = value.boolean else {
-            throw invalid("\(place): '\(name)' is true or false, got a \(value.typeName)")
+            throw invalid("\(subject): '\(name)' is true or false, got a \(value.typeName)")
         }
         guard flag || !isInType else {
             throw invalid(
-                "\(place): the type contains '\(name)', but the option is \(name) = false; remove one of them"
+                "\(subject): the type contains '\(name)', but the option is \(name) = false; remove one of them"
             )
         }
         return flag
     }
 
     private func defaultValue(
-        _ value: LuaValue, _ property: Property, _ place: String
+        _ value: LuaValue, _ property: Property, _ subject: String
     ) throws -> Value? {
         switch value {
         case .nil, .function: return nil  // functions are kept by FunctionDefaults
@@ -193,32 +194,32 @@ struct SchemaArguments {
             if let box = userdata.object(as: FloatBox.type) { return .float(box.number) }
             if userdata.object(as: NullMarker.type) != nil { return nil }
         case .table(let table) where property.collection != nil:
-            return try defaultElements(table, property, place)
+            return try defaultElements(table, property, subject)
         default: break
         }
-        throw Self.invalid("\(place): a default cannot be a \(value.typeName) in this version")
+        throw Self.invalid("\(subject): a default cannot be a \(value.typeName) in this version")
     }
 
     private func defaultElements(
-        _ table: LuaTable, _ property: Property, _ place: String
+        _ table: LuaTable, _ property: Property, _ subject: String
     ) throws -> Value {
         var element = property
         element.collection = nil
         guard property.isMap else {
             guard table.pairs.allSatisfy({ $0.key.integer != nil }) else {
                 throw Self.invalid(
-                    "\(place): the default of \(property.typeName) is an array without gaps")
+                    "\(subject): the default of \(property.typeName) is an array without gaps")
             }
             return .list(
-                try table.array.map { try defaultValue($0, element, place) ?? .null })
+                try table.array.map { try defaultValue($0, element, subject) ?? .null })
         }
         var entries: [String: Value] = [:]
         for (key, value) in table.pairs {
             guard let name = key.text else {
                 throw Self.invalid(
-                    "\(place): the default of \(property.typeName) has strings as keys")
+                    "\(subject): the default of \(property.typeName) has strings as keys")
             }
-            entries[name] = try defaultValue(value, element, place) ?? .null
+            entries[name] = try defaultValue(value, element, subject) ?? .null
         }
         return .dictionary(entries)
     }

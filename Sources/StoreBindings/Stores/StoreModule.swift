@@ -278,7 +278,8 @@ extension StoreModule {
             try function.call(arguments)
         }
         let handle = TokenHandle(
-            token, name: name, subject: subject, number: number, place: callPlace, store: store,
+            token, name: name, subject: subject, number: number, location: callLocation,
+            store: store,
             hold: host?.hold())
         handle.collectedHandler = { [weak self] title in self?.wasCollected(title) }
         if keepsMainChunk { state.watchMainReturn() }
@@ -295,7 +296,7 @@ extension StoreModule {
     ) -> LuaValue {
         let handle = TokenHandle(
             observation, name: title.name, subject: title.subject, number: number,
-            place: callPlace, store: store, hold: host?.hold())
+            location: callLocation, store: store, hold: host?.hold())
         handle.collectedHandler = { [weak self] title in self?.wasCollected(title) }
         if keepsMainChunk { state.watchMainReturn() }
         return note(handle)
@@ -322,7 +323,7 @@ extension StoreModule {
 
     /// The calling script and its line, for reports about retained versions.
     var holder: VersionHolder {
-        VersionHolder(script: host?.scriptName ?? "", place: callPlace)
+        VersionHolder(script: host?.scriptName ?? "", location: callLocation)
     }
 
     /// Runs `body` for a call from a source location in another script.
@@ -333,7 +334,7 @@ extension StoreModule {
     }
 
     /// The source location of the call in the script, for reports; for a call from another script, the location there.
-    var callPlace: String {
+    var callLocation: String {
         if !senderLocation.isEmpty { return senderLocation }
         for level in 0..<8 {
             guard let frame = state.frame(level: level) else { break }

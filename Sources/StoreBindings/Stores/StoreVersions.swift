@@ -28,10 +28,11 @@ extension StoreHandle {
         table["kind"] = .text(pin.kind.rawValue)
         table["held_by"] = .text(pin.summary)
         if !pin.holder.script.isEmpty { table["script"] = .text(pin.holder.script) }
-        let place = pin.holder.place
-        if let colon = place.lastIndex(of: ":") {
-            table["source"] = .text(String(place[..<colon]))
-            table["line"] = Int64(place[place.index(after: colon)...]).map(LuaValue.integer) ?? .nil
+        let location = pin.holder.location
+        if let colon = location.lastIndex(of: ":") {
+            table["source"] = .text(String(location[..<colon]))
+            table["line"] =
+                Int64(location[location.index(after: colon)...]).map(LuaValue.integer) ?? .nil
         }
         if let since = pin.since { table["since"] = dates.userdata(since, state) }
         table["process"] = .integer(Int64(pin.process))

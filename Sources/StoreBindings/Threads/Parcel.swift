@@ -64,14 +64,14 @@ package struct Parcel: Sendable {
 
     /// Packs values.
     ///
-    /// `place` returns the name of the value at an index, counted from 0, for messages: `argument 2`.
+    /// `name` returns the name of the value at an index, counted from 0, for messages: `argument 2`.
     ///
     /// Throws `invalid_argument` with the path of a value that cannot be sent to another thread, such as `argument 2,
     /// field 'x'`. Throws the errors of ``Store/reference(to:)``.
-    package init(_ values: [LuaValue], of module: StoreModule, place: (Int) -> String) throws {
+    package init(_ values: [LuaValue], of module: StoreModule, name: (Int) -> String) throws {
         var packer = ParcelPacker(module)
         for (index, value) in values.enumerated() {
-            items.append(try packer.item(value, place(index), depth: 0))
+            items.append(try packer.item(value, name(index), depth: 0))
         }
         tables = packer.tables
         if let account = module.state.account { charge = try Charge(memory, to: account) }

@@ -88,11 +88,11 @@ extension StoreModule {
     /// Registers a function of this script as an observer on another thread.
     ///
     /// `arguments` are the arguments of `method` (`observe`, `observe_value`), starting with the observed value,
-    /// without the function, which is inserted at the index `place`. Waits until the other thread has registered the
+    /// without the function, which is inserted at the index `index`. Waits until the other thread has registered the
     /// observer, so that the observer receives all later changes.
     func observe(
         on script: any RemoteScript, _ method: String, _ arguments: [LuaValue],
-        function: LuaFunction, at place: Int, title: (name: String, subject: String),
+        function: LuaFunction, at index: Int, title: (name: String, subject: String),
         _ store: StoreHandle
     ) throws -> LuaValue {
         guard let host, let own = host.link else {
@@ -111,12 +111,12 @@ extension StoreModule {
         }
         let state = RemoteObserverState()
         let number = nextTokenNumber()
-        let registeredAt = callPlace
+        let registeredAt = callLocation
         // If the wait is interrupted, ending the observation also ends what the other thread creates.
         let observation = RemoteObservation(state, on: script)
         try host.run(on: script) { module in
             module.answering(callFrom: registeredAt) {
-                module.register(method, parcel, code, at: place, state, for: own, number)
+                module.register(method, parcel, code, at: index, state, for: own, number)
             }
         }
         if let failure = state.current.failure { throw failure }
@@ -125,7 +125,7 @@ extension StoreModule {
 
     /// Creates the observer on the other thread and retains it until it ends.
     private func register(
-        _ method: String, _ parcel: Parcel, _ code: SentFunction, at place: Int,
+        _ method: String, _ parcel: Parcel, _ code: SentFunction, at index: Int,
         _ state: RemoteObserverState, for owner: any RemoteScript, _ ownersNumber: Int
     ) {
         do {
@@ -148,7 +148,7 @@ extension StoreModule {
                 }
                 return try call.answer(function.call(call.rest(from: 1)))
             }
-            arguments.insert(.function(called), at: place)
+            arguments.insert(.function(called), at: index)
             let value = try self.state.call(table.get(.text(method)), arguments).first
             guard let token = value?.userdata?.object(as: TokenHandle.type) else { return }
             state.change { $0.number = token.number }

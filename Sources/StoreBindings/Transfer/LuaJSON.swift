@@ -210,8 +210,8 @@ struct LuaJSON {
     }
 
     private static func refusal(_ what: String, _ path: String) -> StoreError {
-        let place = path.isEmpty ? "" : " (at \(path))"
-        return StoreError(.invalidArgument, "JSON cannot represent \(what)\(place)")
+        let location = path.isEmpty ? "" : " (at \(path))"
+        return StoreError(.invalidArgument, "JSON cannot represent \(what)\(location)")
     }
 
     // MARK: From JSON
@@ -227,10 +227,10 @@ struct LuaJSON {
             try JSONText.read(text.bytes, onto: tape)
             return try value(JSONNode(tape))
         } catch let error as NumberFault {
-            let place = JSONText.location(text.bytes, error.offset)
+            let location = JSONText.location(text.bytes, error.offset)
             throw StoreError(
                 .invalidArgument,
-                FormatError(line: place.line, column: place.column, error.reason).description)
+                FormatError(line: location.line, column: location.column, error.reason).description)
         } catch let error as FormatError {
             throw StoreError(.invalidArgument, error.description)
         }

@@ -153,8 +153,8 @@ struct LuaJSONRows {
         do {
             return try json.value(JSONNode(tape))
         } catch let error as LuaJSON.NumberFault {
-            let place = location(error.offset)
-            throw FormatError(line: place.line, column: place.column, error.reason)
+            let location = location(error.offset)
+            throw FormatError(line: location.line, column: location.column, error.reason)
         }
     }
 }

@@ -128,7 +128,7 @@ struct TransferModule {
 
 extension TransferModule {
     /// Returns the text of a value in CSV; nil for an empty field.
-    private func field(_ value: LuaValue, _ place: @autoclosure () -> String) throws -> String? {
+    private func field(_ value: LuaValue, _ subject: @autoclosure () -> String) throws -> String? {
         switch value {
         case .nil: return nil
         case .boolean, .integer, .number: return try state.describe(value).description
@@ -136,7 +136,7 @@ extension TransferModule {
             guard let text = string.text else {
                 throw StoreError(
                     .invalidArgument,
-                    "\(place()) contains bytes that are not UTF-8; encode them in base64 or hexadecimal"
+                    "\(subject()) contains bytes that are not UTF-8; encode them in base64 or hexadecimal"
                 )
             }
             return text
@@ -146,7 +146,7 @@ extension TransferModule {
         default:
             throw StoreError(
                 .invalidArgument,
-                "\(place()) is a \(value.typeName); a field of CSV is text, a number, a boolean or a date"
+                "\(subject()) is a \(value.typeName); a field of CSV is text, a number, a boolean or a date"
             )
         }
     }

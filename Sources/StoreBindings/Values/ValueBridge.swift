@@ -192,11 +192,12 @@ struct ValueBridge {
         guard property.type == .object,
             let target = handle.store.view.schema.target(of: property)
         else {
-            let place = property.collection == nil ? "property" : "an element of"
+            let subject = property.collection == nil ? "property" : "an element of"
             let type = property.collection == nil ? property.typeName : property.elementTypeName
             throw StoreError(
                 .typeMismatch,
-                "\(place) '\(property.name)' of '\(classSchema.name)' expects \(type), got a table")
+                "\(subject) '\(property.name)' of '\(classSchema.name)' expects \(type), got a table"
+            )
         }
         return try values(table, of: target, depth: depth + 1)
     }
@@ -279,7 +280,7 @@ struct ValueBridge {
     }
 
     /// Converts a value without a property that determines its type: an argument of a query, or a value to search for.
-    func plain(_ value: LuaValue, _ place: @autoclosure () -> String) throws -> Value {
+    func plain(_ value: LuaValue, _ subject: @autoclosure () -> String) throws -> Value {
         switch value {
         case .nil: return .null
         case .boolean(let flag): return .bool(flag)
@@ -315,13 +316,13 @@ struct ValueBridge {
             var memory = try ConvertedMemory(handle.state, elements: table.count)
             return .list(
                 try table.array.map {
-                    let value = try plain($0, place())
+                    let value = try plain($0, subject())
                     try memory.add(value)
                     return value
                 })
         default: break
         }
-        throw StoreError(.typeMismatch, "\(place()) cannot be a \(value.typeName)")
+        throw StoreError(.typeMismatch, "\(subject()) cannot be a \(value.typeName)")
     }
 
     /// Returns the elements of a list, a set, their values, or Results; nil for other values.

@@ -132,7 +132,7 @@ import Testing
         #expect(listed.count == array.count)
         let wanted = KeySet(unordered: (0..<5).map { _ in key() })
         let places = array.indices.filter { wanted.contains(array[$0]) }
-        #expect(listed.places(of: wanted).map(\.position) == places)
-        #expect(listed.places(of: wanted).map(\.key) == places.map { array[$0] })
+        #expect(listed.occurrences(of: wanted).map(\.position) == places)
+        #expect(listed.occurrences(of: wanted).map(\.key) == places.map { array[$0] })
     }
 }

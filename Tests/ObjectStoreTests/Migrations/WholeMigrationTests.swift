@@ -107,7 +107,7 @@ import Testing
         #expect(people.samples[1].before.map(\.value) == [.int(3), .string("Cid"), .string("Poe")])
         #expect(people.samples[1].after.map(\.value) == [.int(3), .string("Cid")])
         #expect(
-            Set(report.dropped.map { "\($0.place) \($0.count)" }) == [
+            Set(report.dropped.map { "\($0.qualifiedName) \($0.count)" }) == [
                 "Person.first 3", "Person.last 3",
             ])
     }
@@ -128,6 +128,6 @@ import Testing
                     if try old.value("id") != .int(2) { try new.set("first", .int(5)) }
                 }
             })
-        #expect(report.dropped.map { "\($0.place) \($0.count)" } == ["Person.first 1"])
+        #expect(report.dropped.map { "\($0.qualifiedName) \($0.count)" } == ["Person.first 1"])
     }
 }

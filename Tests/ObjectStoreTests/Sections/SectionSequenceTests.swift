@@ -44,10 +44,10 @@ import Testing
         #expect(sequence.count == plain.sections.count)
         var row = 0
         for (place, section) in plain.sections.enumerated() {
-            #expect(sequence.place(of: .int(section.key), by: rules) == place)
+            #expect(sequence.position(of: .int(section.key), by: rules) == place)
             for number in [0, section.count - 1] {
                 let found = sequence.section(ofRow: row + number)
-                #expect(found?.place == place && found?.key == .int(section.key))
+                #expect(found?.position == place && found?.key == .int(section.key))
                 #expect(found?.row == number)
             }
             row += section.count
@@ -85,10 +85,10 @@ import Testing
             }
         }
         #expect(sequence.count == 0 && sequence.section(ofRow: 0) == nil)
-        #expect(sequence.place(of: .int(1), by: rules) == nil)
+        #expect(sequence.position(of: .int(1), by: rules) == nil)
         sequence.remove(.int(1), by: rules)
         sequence.add(.int(1), by: rules)
-        #expect(sequence.place(of: .int(1), by: rules) == 0)
+        #expect(sequence.position(of: .int(1), by: rules) == 0)
         expectSame(before, plainBefore, rules)
     }
 }

@@ -99,7 +99,7 @@ import Testing
     {
         let dog = try store.write { try create(1) }
         let version = store.version
-        let holder = VersionHolder(script: "zoo.lua", place: "zoo.lua:7")
+        let holder = VersionHolder(script: "zoo.lua", location: "zoo.lua:7")
         let plain = try [
             store.reference(to: .object(dog)), store.reference(to: .list(dog.list("marks"))),
             store.reference(to: .store(.store(store))),

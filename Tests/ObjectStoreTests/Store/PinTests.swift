@@ -11,7 +11,7 @@ import Testing
         var configuration = StoreConfiguration(
             .file(folder.file("test.moonpool")), schema: Self.classes, durability: .memory,
             maximumLiveVersions: limit)
-        configuration.holder = VersionHolder(script: "zoo", place: place)
+        configuration.holder = VersionHolder(script: "zoo", location: place)
         return try Store(configuration, scheduler: ManualScheduler())
     }
 
@@ -24,7 +24,7 @@ import Testing
         let store = try open(folder, limit: 3)
         var held: [StoreView] = []
         for line in 1...4 {
-            held.append(try store.frozenView(for: VersionHolder(place: "zoo.lua:\(line)")))
+            held.append(try store.frozenView(for: VersionHolder(location: "zoo.lua:\(line)")))
             if line < 4 { try commit(store) }
         }
         let error = storeError(.tooManyVersions) { try commit(store) }
@@ -58,15 +58,15 @@ import Testing
         let other = try open(folder, "reader.lua:7")
         try commit(store)
         let before = Timestamp.now
-        var frozen: StoreView? = try store.frozenView(for: VersionHolder(place: "zoo.lua:12"))
+        var frozen: StoreView? = try store.frozenView(for: VersionHolder(location: "zoo.lua:12"))
         let version = store.version
         for _ in 0..<50 { try commit(store) }
         let pins = try store.pins()
         #expect(pins.map(\.kind) == [.store, .frozen])
-        #expect(pins[0].holder.place == "reader.lua:7")
+        #expect(pins[0].holder.location == "reader.lua:7")
         #expect(pins[0].version < version)
         #expect(pins[1].version == version)
-        #expect(pins[1].holder.place == "zoo.lua:12")
+        #expect(pins[1].holder.location == "zoo.lua:12")
         #expect(pins[1].summary == "a frozen version of zoo.lua:12")
         let since = try #require(pins[1].since)
         #expect(since >= before && since <= .now)

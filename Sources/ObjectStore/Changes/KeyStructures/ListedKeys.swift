@@ -19,7 +19,7 @@ struct ListedKeys {
     private var counts = FenwickTree()
     private var filter = KeyFilter(groups: 0)
     /// The index of the chunk of each group.
-    private var places: [Int] = []
+    private var chunkIndexes: [Int] = []
     private var freeGroups: [Int] = []
 
     var count: Int { counts.total }
@@ -60,8 +60,8 @@ struct ListedKeys {
     /// Rebuilds the counts after a chunk was added or removed.
     private mutating func order() {
         counts = FenwickTree(chunks.map(\.keys.count))
-        places = [Int](repeating: 0, count: filter.capacity)
-        for (place, chunk) in chunks.enumerated() { places[chunk.group] = place }
+        chunkIndexes = [Int](repeating: 0, count: filter.capacity)
+        for (index, chunk) in chunks.enumerated() { chunkIndexes[chunk.group] = index }
     }
 
     /// The key at a position below `count`.
@@ -153,7 +153,7 @@ struct ListedKeys {
     }
 
     /// Returns the positions of some keys, ascending, each with its key.
-    func places(of wanted: KeySet) -> [(position: Int, key: ObjectKey)] {
+    func occurrences(of wanted: KeySet) -> [(position: Int, key: ObjectKey)] {
         guard !wanted.isEmpty, count > 0 else { return [] }
         var found: [(position: Int, key: ObjectKey)] = []
         // For many keys, a scan of all keys costs less than a search for each.
@@ -169,10 +169,10 @@ struct ListedKeys {
         }
         for key in wanted {
             for group in filter.groups(of: key) {
-                let place = places[group]
-                let keys = chunks[place].keys
+                let chunk = chunkIndexes[group]
+                let keys = chunks[chunk].keys
                 for offset in keys.indices where keys[offset] == key {
-                    found.append((counts.sum(before: place) + offset, key))
+                    found.append((counts.sum(before: chunk) + offset, key))
                 }
             }
         }

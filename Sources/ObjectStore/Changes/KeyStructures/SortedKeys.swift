@@ -29,11 +29,11 @@ struct SortedKeys {
 
     /// Returns the position of a member; nil if the key is not in the sequence.
     func position(of key: ObjectKey, by order: CodedOrder) -> Int? {
-        let place = place(of: order.coded(key), by: order)
-        guard place.chunk < chunks.count, place.offset < chunks[place.chunk].count,
-            chunks[place.chunk][place.offset].key == key
+        let location = location(of: order.coded(key), by: order)
+        guard location.chunk < chunks.count, location.offset < chunks[location.chunk].count,
+            chunks[location.chunk][location.offset].key == key
         else { return nil }
-        return counts.sum(before: place.chunk) + place.offset
+        return counts.sum(before: location.chunk) + location.offset
     }
 
     /// Returns the key at a position below `count`.
@@ -51,19 +51,19 @@ struct SortedKeys {
             counts = FenwickTree([1])
             return 0
         }
-        var place = place(of: key, by: order)
-        if place.chunk == chunks.count {
-            place = (chunks.count - 1, chunks[chunks.count - 1].count)
+        var location = location(of: key, by: order)
+        if location.chunk == chunks.count {
+            location = (chunks.count - 1, chunks[chunks.count - 1].count)
         }
-        let position = counts.sum(before: place.chunk) + place.offset
-        chunks[place.chunk].insert(key, at: place.offset)
-        if chunks[place.chunk].count <= Self.chunkLimit {
-            counts.add(1, to: place.chunk)
+        let position = counts.sum(before: location.chunk) + location.offset
+        chunks[location.chunk].insert(key, at: location.offset)
+        if chunks[location.chunk].count <= Self.chunkLimit {
+            counts.add(1, to: location.chunk)
         } else {
-            let half = chunks[place.chunk].count / 2
-            let upper = Array(chunks[place.chunk][half...])
-            chunks[place.chunk].removeSubrange(half...)
-            chunks.insert(upper, at: place.chunk + 1)
+            let half = chunks[location.chunk].count / 2
+            let upper = Array(chunks[location.chunk][half...])
+            chunks[location.chunk].removeSubrange(half...)
+            chunks.insert(upper, at: location.chunk + 1)
             counts = FenwickTree(chunks.map(\.count))
         }
         return position
@@ -85,13 +85,13 @@ struct SortedKeys {
 
     /// Returns the number of keys before a position.
     ///
-    /// `precedesPlace` is true for these keys, which are the first ones, and false for all others.
-    func partitioningPosition(_ precedesPlace: (ObjectKey) -> Bool) -> Int {
+    /// `precedes` is true for these keys, which are the first ones, and false for all others.
+    func partitioningPosition(_ precedes: (ObjectKey) -> Bool) -> Int {
         var low = 0
         var high = chunks.count
         while low < high {
             let middle = (low + high) / 2
-            if precedesPlace(chunks[middle][chunks[middle].count - 1].key) {
+            if precedes(chunks[middle][chunks[middle].count - 1].key) {
                 low = middle + 1
             } else {
                 high = middle
@@ -102,13 +102,13 @@ struct SortedKeys {
         var last = chunks[low].count
         while first < last {
             let middle = (first + last) / 2
-            if precedesPlace(chunks[low][middle].key) { first = middle + 1 } else { last = middle }
+            if precedes(chunks[low][middle].key) { first = middle + 1 } else { last = middle }
         }
         return counts.sum(before: low) + first
     }
 
     /// Returns the position of the first key that does not precede `key`.
-    private func place(of key: CodedKey, by order: CodedOrder) -> (chunk: Int, offset: Int) {
+    private func location(of key: CodedKey, by order: CodedOrder) -> (chunk: Int, offset: Int) {
         var low = 0
         var high = chunks.count
         while low < high {

@@ -13,7 +13,7 @@ struct CollectionChangeSet: Equatable {
     var insertions: [Int] = []
     /// The keys of the rows at `insertions`.
     var insertedKeys: [ObjectKey] = []
-    /// The old positions of the modified rows that kept their place.
+    /// The old positions of the modified rows that did not move.
     var modifications: [Int] = []
     /// The new positions of the rows at `modifications`.
     var modificationsNew: [Int] = []
@@ -98,7 +98,7 @@ struct TouchedPositions {
     /// Returns the changes if only one row was touched.
     private func changesOfOne() -> CollectionChangeSet {
         var changes = CollectionChangeSet()
-        // If the row moved, the untouched rows that it passed keep their places.
+        // If the row moved, the untouched rows that it passed do not move.
         let moved = staying.first { $0.old != $0.new }
         if let removed = leaving.first ?? moved.map({ ($0.key, $0.old) }) {
             changes.deletions = [removed.old]
@@ -139,35 +139,35 @@ struct TouchedPositions {
         let pieces = zip(sortedCuts, sortedCuts.dropFirst()).map { $0..<$1 }
 
         // Positions in the old order: rows of a gap precede the piece that begins at the gap.
-        struct Place {
+        struct Slot {
             var gap: Int
             var order: Int
             var member: Int
         }
-        func places(_ position: (Int) -> (gap: Int, order: Int)) -> [Place] {
+        func slots(_ position: (Int) -> (gap: Int, order: Int)) -> [Slot] {
             let all =
                 rows.indices.map {
-                    let place = position($0)
-                    return Place(gap: place.gap, order: place.order, member: $0)
+                    let slot = position($0)
+                    return Slot(gap: slot.gap, order: slot.order, member: $0)
                 }
                 + pieces.indices.map {
-                    Place(gap: pieces[$0].lowerBound, order: .max, member: rows.count + $0)
+                    Slot(gap: pieces[$0].lowerBound, order: .max, member: rows.count + $0)
                 }
             return all.sorted { ($0.gap, $0.order) < ($1.gap, $1.order) }
         }
         var oldRank = [Int](repeating: 0, count: rows.count + pieces.count)
-        for (rank, place) in places({ (gaps[$0].old, rows[$0].old) }).enumerated() {
-            oldRank[place.member] = rank
+        for (rank, slot) in slots({ (gaps[$0].old, rows[$0].old) }).enumerated() {
+            oldRank[slot.member] = rank
         }
         var runs: [KeptSubsequence.Run] = []
         var members: [Member] = []
-        for place in places({ (gaps[$0].new, rows[$0].new) }) {
-            let isTouched = place.member < rows.count
-            let piece = isTouched ? 0..<1 : pieces[place.member - rows.count]
+        for slot in slots({ (gaps[$0].new, rows[$0].new) }) {
+            let isTouched = slot.member < rows.count
+            let piece = isTouched ? 0..<1 : pieces[slot.member - rows.count]
             runs.append(
                 KeptSubsequence.Run(
-                    old: oldRank[place.member], length: piece.count, isTouched: isTouched))
-            members.append(isTouched ? .touched(place.member) : .untouched(piece))
+                    old: oldRank[slot.member], length: piece.count, isTouched: isTouched))
+            members.append(isTouched ? .touched(slot.member) : .untouched(piece))
         }
         return (runs, members)
     }

@@ -84,7 +84,7 @@ struct EditedSequence {
 }
 
 extension EditedSequence {
-    /// Returns the rows that kept their place; all others were deleted, inserted or both.
+    /// Returns the rows that did not move; all others were deleted, inserted or both.
     ///
     /// If a new order has several explanations, the one is chosen in which the explicitly moved elements moved.
     func kept() -> [Kept] {

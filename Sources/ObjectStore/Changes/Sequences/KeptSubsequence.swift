@@ -1,6 +1,6 @@
-/// Finds the rows that keep their place between two sequences: a longest common subsequence.
+/// Finds the rows that do not move between two sequences: a longest common subsequence.
 ///
-/// Rows are given in runs that stay together. A run keeps its place if it is chosen; the others are reported as deleted
+/// Rows are given in runs that stay together. A run stays if it is chosen; the others are reported as deleted
 /// and inserted. Among equally long choices the one with the most untouched rows wins, so that the rows a commit
 /// modified are the ones that appear to move.
 enum KeptSubsequence {
@@ -14,7 +14,7 @@ enum KeptSubsequence {
         var isTouched: Bool
     }
 
-    /// Returns for each run, in the order of the new sequence, whether it keeps its place.
+    /// Returns for each run, in the order of the new sequence, whether it stays.
     ///
     /// Takes O(n log n) for n runs, and linear time if nothing moved.
     static func choose(_ runs: [Run]) -> [Bool] {

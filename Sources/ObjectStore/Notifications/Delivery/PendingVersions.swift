@@ -18,7 +18,7 @@ struct PendingVersions {
     /// The number of versions that are kept, or will be kept when the store leaves them.
     var count: Int { entries.count }
 
-    private func place(of version: UInt64) -> Int? {
+    private func index(of version: UInt64) -> Int? {
         entries.firstIndex { $0.version == version }
     }
 
@@ -28,16 +28,16 @@ struct PendingVersions {
     }
 
     /// Returns the view of a version; nil if no observer needs the version.
-    func view(of version: UInt64) -> StoreView? { place(of: version).flatMap { entries[$0].view } }
+    func view(of version: UInt64) -> StoreView? { index(of: version).flatMap { entries[$0].view } }
 
     func step(from version: UInt64) -> VersionStep? {
-        place(of: version).flatMap { entries[$0].step }
+        index(of: version).flatMap { entries[$0].step }
     }
 
     /// Adds an observer that needs a version.
     mutating func enter(_ version: UInt64) {
-        if let place = place(of: version) {
-            entries[place].observers += 1
+        if let index = index(of: version) {
+            entries[index].observers += 1
         } else {
             let entry = Entry(version: version, observers: 1)
             guard let last = entries.last, last.version > version else {
@@ -49,25 +49,25 @@ struct PendingVersions {
 
     /// Removes an observer from a version, and removes the version with its last observer.
     mutating func leave(_ version: UInt64) {
-        guard let place = place(of: version) else { return }
-        entries[place].observers -= 1
-        guard entries[place].observers == 0 else { return }
-        if place == entries.count - 1 { entries.removeLast() } else { entries.remove(at: place) }
+        guard let index = index(of: version) else { return }
+        entries[index].observers -= 1
+        guard entries[index].observers == 0 else { return }
+        if index == entries.count - 1 { entries.removeLast() } else { entries.remove(at: index) }
     }
 
     /// Keeps a version that the store has left, if an observer needs it.
     mutating func keep(_ view: StoreView) {
-        if let place = place(of: view.version) { entries[place].view = view }
+        if let index = index(of: view.version) { entries[index].view = view }
     }
 
     /// Keeps the step from a version to the current one.
     mutating func keep(_ step: VersionStep) {
-        if let place = place(of: step.old.version) { entries[place].step = step }
+        if let index = index(of: step.old.version) { entries[index].step = step }
     }
 
     /// Removes all steps, because the current version has changed.
     mutating func forgetSteps() {
-        for place in entries.indices { entries[place].step = nil }
+        for index in entries.indices { entries[index].step = nil }
     }
 
     mutating func removeAll() { entries = [] }

@@ -17,17 +17,17 @@ struct TrackedObservers {
 
     /// Adds an observer that is not in the collection.
     mutating func insert(_ observer: Observer) {
-        observer.place = observers.count
+        observer.trackedIndex = observers.count
         observers.append(observer)
     }
 
     /// Removes an observer, if it is in the collection; the last one takes its position.
     mutating func remove(_ observer: Observer) {
-        guard let place = observer.place else { return }
-        observer.place = nil
+        guard let index = observer.trackedIndex else { return }
+        observer.trackedIndex = nil
         let last = observers.removeLast()
         guard last !== observer else { return }
-        last.place = place
-        observers[place] = last
+        last.trackedIndex = index
+        observers[index] = last
     }
 }

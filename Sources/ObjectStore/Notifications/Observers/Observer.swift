@@ -17,7 +17,7 @@ class Observer {
     /// For an idle observer, it is the version since which no change has affected the observer.
     fileprivate(set) var base: UInt64?
     /// The observer's position in ``TrackedObservers``, which sets it; nil while the observer is idle.
-    var place: Int?
+    var trackedIndex: Int?
     /// Whether the pending call is the last one.
     var isFinished = false
     var statistics = ObserverStatistics()
@@ -45,7 +45,7 @@ class Observer {
     }
 
     /// Whether the observer has pending changes, or may have some; all others are idle.
-    var isTracked: Bool { place != nil }
+    var isTracked: Bool { trackedIndex != nil }
 
     var reason: DeliveryReason? { makeReason?() }
 

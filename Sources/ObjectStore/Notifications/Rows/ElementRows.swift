@@ -32,8 +32,8 @@ struct ElementRows: ObservedRows {
 
     mutating func advance(along step: VersionStep, modified: KeySet) -> CollectionChangeSet {
         guard step.isChanged(owner.table, column, owner.key) else {
-            let places = modifiedPlaces(modified)
-            return CollectionChangeSet(modifications: places, modificationsNew: places)
+            let positions = modifiedPositions(modified)
+            return CollectionChangeSet(modifications: positions, modificationsNew: positions)
         }
         let rows = step.new.table(owner.table)
         let newCount = rows.listCount(column, owner.key)
@@ -42,16 +42,16 @@ struct ElementRows: ObservedRows {
             let sequence = EditedSequence(count: count, edits), sequence.count == newCount
         else {
             if objects != nil { objects = ListedKeys(linked(step.new)) }
-            return compared(step, Set(modifiedPlaces(modified)))
+            return compared(step, Set(modifiedPositions(modified)))
         }
         var changes = sequence.changes()
         follow(changes, in: step.new)
-        let places = modifiedPlaces(modified)
-        if places.isEmpty { return changes }
+        let positions = modifiedPositions(modified)
+        if positions.isEmpty { return changes }
         let kept = KeptPositions(sequence.kept())
         var olds = Dictionary(
             zip(changes.modificationsNew, changes.modifications), uniquingKeysWith: { $1 })
-        for position in places {
+        for position in positions {
             if let old = kept.old(ofNew: position) { olds[position] = old }
         }
         changes.modificationsNew = olds.keys.sorted()
@@ -81,8 +81,8 @@ struct ElementRows: ObservedRows {
     }
 
     /// Returns the positions of the elements whose objects were modified, ascending.
-    private func modifiedPlaces(_ modified: KeySet) -> [Int] {
-        objects?.places(of: modified).map(\.position) ?? []
+    private func modifiedPositions(_ modified: KeySet) -> [Int] {
+        objects?.occurrences(of: modified).map(\.position) ?? []
     }
 
     /// Returns the differences between both versions: entries of a map are compared by their keys, other elements are

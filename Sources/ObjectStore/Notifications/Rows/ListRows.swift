@@ -22,9 +22,9 @@ struct ListRows: ObservedRows {
     mutating func advance(along step: VersionStep, modified: KeySet) -> CollectionChangeSet {
         guard step.isChanged(table, column, owner) else {
             var changes = CollectionChangeSet()
-            for place in elements.places(of: modified) {
-                changes.modifications.append(place.position)
-                changes.modifiedKeys.append(place.key)
+            for occurrence in elements.occurrences(of: modified) {
+                changes.modifications.append(occurrence.position)
+                changes.modifiedKeys.append(occurrence.key)
             }
             changes.modificationsNew = changes.modifications
             return changes
@@ -71,8 +71,8 @@ struct ListRows: ObservedRows {
         let kept = KeptPositions(sequence.kept())
         var olds = Dictionary(
             zip(changes.modificationsNew, changes.modifications), uniquingKeysWith: { $1 })
-        for place in elements.places(of: modified) {
-            if let old = kept.old(ofNew: place.position) { olds[place.position] = old }
+        for occurrence in elements.occurrences(of: modified) {
+            if let old = kept.old(ofNew: occurrence.position) { olds[occurrence.position] = old }
         }
         changes.modificationsNew = olds.keys.sorted()
         changes.modifications = changes.modificationsNew.compactMap { olds[$0] }

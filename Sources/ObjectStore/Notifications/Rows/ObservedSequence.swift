@@ -29,7 +29,7 @@ final class ObservedSequence {
     let source: Source
     private var objects: [ObjectKey] = []
     /// The positions of all elements; backlinks need only the labels, not the positions.
-    private var places = ElementPlaces()
+    private var positions = ElementPositions()
     private var unused: [Int] = []
     /// The first element of each object; `next` has the one after each element, -1 at the end.
     private var first: [ObjectKey: Int32] = [:]
@@ -42,14 +42,14 @@ final class ObservedSequence {
         self.source = source
         var numbers: [ObjectKey] = []
         for key in keys {
-            let label = ElementPlaces.firstLabel(at: numbers.count)
+            let label = ElementPositions.firstLabel(at: numbers.count)
             switch source {
             case .list, .rows: numbers.append(add(key, label: label))
             case .backlinks: numbers.append(add(key, label: Int64(self.numbers(of: key).count)))
             }
         }
         if case .backlinks = source { return }
-        places.place(numbers)
+        positions.setOrder(numbers)
     }
 
     /// Reads the elements of a source in a view; those of a map include its nil values.
@@ -75,7 +75,7 @@ final class ObservedSequence {
     func object(_ number: ObjectKey) -> ObjectKey { objects[Int(number.rawValue)] }
 
     /// Returns all elements of a sequence with positions, in its order.
-    func numbers() -> [ObjectKey] { places.numbers() }
+    func numbers() -> [ObjectKey] { positions.numbers() }
 
     /// Returns whether an element has an object.
     func isObject(_ number: ObjectKey) -> Bool { object(number) != Self.noObject }
@@ -112,9 +112,9 @@ final class ObservedSequence {
 
     /// Returns the order of elements; `labelsBefore` are labels in an earlier version.
     func order(labelsBefore: [ObjectKey: Int64] = [:]) -> CodedOrder {
-        guard case .backlinks = source else { return places.order(labelsBefore: labelsBefore) }
+        guard case .backlinks = source else { return positions.order(labelsBefore: labelsBefore) }
         func label(_ number: ObjectKey) -> Int64 {
-            labelsBefore[number] ?? places.label(of: number)
+            labelsBefore[number] ?? positions.label(of: number)
         }
         return CodedOrder(code: { SortCode.of(self.object($0).rawValue) }) {
             label($0) < label($1)
@@ -173,24 +173,24 @@ extension ObservedSequence {
 
     private func move(_ goes: [Int], _ comes: [(position: Int, key: ObjectKey)]) -> Step? {
         // For very many changes, rebuilding the whole sequence is faster.
-        guard goes.count + comes.count <= 64 + places.count / 8 else { return nil }
+        guard goes.count + comes.count <= 64 + positions.count / 8 else { return nil }
         var removed: [ObjectKey: [ObjectKey]] = [:]
         for position in goes.reversed() {
-            let number = places.remove(at: position)
+            let number = positions.remove(at: position)
             removed[object(number), default: []].append(number)
         }
         var result = Step()
         for (position, key) in comes {
-            guard let label = places.label(at: position) else { return nil }
+            guard let label = positions.label(at: position) else { return nil }
             let number: ObjectKey
             if let known = removed[key]?.popLast() {
                 number = known
-                result.labelsBefore[known] = places.label(of: known)
+                result.labelsBefore[known] = positions.label(of: known)
             } else {
                 number = add(key, label: label)
                 result.added.append(number)
             }
-            places.insert(number, label: label)
+            positions.insert(number, label: label)
         }
         for number in removed.values.joined() {
             unlink(number)
@@ -207,7 +207,7 @@ extension ObservedSequence {
         let rows = step.new.table(table)
         let count = rows.listCount(column, owner)
         if let edits = step.edits(table, column, owner),
-            let sequence = EditedSequence(count: places.count, edits), sequence.count == count
+            let sequence = EditedSequence(count: positions.count, edits), sequence.count == count
         {
             return sequence.changes()
         }
@@ -217,7 +217,7 @@ extension ObservedSequence {
             : rows.linkedKeys(column, owner)
         guard after.count == count else { return nil }
         return SequenceDifference.changes(
-            from: places.numbers().map(object), to: after, isTouched: { _ in false })
+            from: positions.numbers().map(object), to: after, isTouched: { _ in false })
     }
 }
 
@@ -234,7 +234,7 @@ extension ObservedSequence {
             for label in numbers.count..<max(numbers.count, wanted) {
                 result.added.append(add(row, label: Int64(label)))
             }
-            for number in numbers where places.label(of: number) >= Int64(wanted) {
+            for number in numbers where positions.label(of: number) >= Int64(wanted) {
                 unlink(number)
                 result.removed.append(number)
             }
@@ -265,7 +265,7 @@ extension ObservedSequence {
             objects.append(object)
             next.append(-1)
         }
-        places.set(label, of: ObjectKey(rawValue: Int64(number)))
+        positions.set(label, of: ObjectKey(rawValue: Int64(number)))
         next[number] = -1
         // The positions of a map's nil values are never needed.
         if object != Self.noObject {
@@ -280,12 +280,12 @@ extension ObservedSequence {
         let object = object(number)
         guard object != Self.noObject else { return }
         let removed = Int32(number.rawValue)
-        var place = first[object] ?? -1
-        if place == removed {
+        var current = first[object] ?? -1
+        if current == removed {
             first[object] = next[Int(removed)] < 0 ? nil : next[Int(removed)]
             return
         }
-        while place >= 0, next[Int(place)] != removed { place = next[Int(place)] }
-        if place >= 0 { next[Int(place)] = next[Int(removed)] }
+        while current >= 0, next[Int(current)] != removed { current = next[Int(current)] }
+        if current >= 0 { next[Int(current)] = next[Int(removed)] }
     }
 }

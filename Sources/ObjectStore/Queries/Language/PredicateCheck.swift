@@ -108,7 +108,7 @@ extension PredicateSyntax {
 extension PathSyntax {
     fileprivate var usesArguments: Bool {
         components.contains { component in
-            if case .argument? = component.place?.form { true } else { false }
+            if case .argument? = component.bracket?.form { true } else { false }
         }
     }
 }

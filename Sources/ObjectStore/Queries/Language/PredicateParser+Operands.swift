@@ -198,17 +198,17 @@ extension PredicateParser {
                     at: path.components[path.components.count - 1].range)
             }
             while current.isSymbol("[") {
-                path.components[path.components.count - 1].places.append(try parsePlace())
+                path.components[path.components.count - 1].brackets.append(try parseBracket())
             }
         } while takeSymbol(".")
         return path
     }
 
     /// Parses the contents of brackets after a name.
-    private mutating func parsePlace() throws(QueryFault) -> PathSyntax.Place {
+    private mutating func parseBracket() throws(QueryFault) -> PathSyntax.Bracket {
         advance()
         let token = current
-        let form: PathSyntax.Place.Form
+        let form: PathSyntax.Bracket.Form
         switch token.kind {
         case .integer(let index): form = .index(index)
         case .text(let key): form = .key(key)
@@ -224,7 +224,7 @@ extension PredicateParser {
         }
         advance()
         try expect("]", "after the index")
-        return PathSyntax.Place(form: form, range: token.range)
+        return PathSyntax.Bracket(form: form, range: token.range)
     }
 
     private mutating func parseSubquery() throws(QueryFault) -> PredicateSyntax {

@@ -38,13 +38,13 @@ struct PathSyntax {
         let isAggregate: Bool
         let range: Range<Int>
         /// The contents of the pairs of brackets after the component.
-        var places: [Place] = []
+        var brackets: [Bracket] = []
         /// The contents of the first pair of brackets.
-        var place: Place? { places.first }
+        var bracket: Bracket? { brackets.first }
     }
 
     /// The contents of brackets: `[1]`, `[first]` and `['key']` select one element of a collection, `[*]` selects all.
-    struct Place {
+    struct Bracket {
         enum Form {
             /// An element by its index, counted from 1.
             case index(Int64)
@@ -70,7 +70,7 @@ struct PathSyntax {
     /// Whether the path consists of names and dots only.
     var isPlain: Bool {
         quantifier == nil && variable == nil
-            && components.allSatisfy { !$0.isAggregate && $0.places.isEmpty }
+            && components.allSatisfy { !$0.isAggregate && $0.brackets.isEmpty }
     }
 }
 

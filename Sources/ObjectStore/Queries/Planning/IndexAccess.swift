@@ -208,8 +208,8 @@ struct IndexAccess {
         let step = max(1, set.count / 64)
         var asked = 0
         var found = 0
-        for place in stride(from: 0, to: set.count, by: step) {
-            let value = set.values[place]
+        for position in stride(from: 0, to: set.count, by: step) {
+            let value = set.values[position]
             guard let count = rows.count(column, from: value, through: value) else { return nil }
             asked += 1
             found += count

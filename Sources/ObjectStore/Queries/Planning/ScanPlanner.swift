@@ -39,8 +39,8 @@ struct ScanPlanner {
         var others: [Condition] = []
         for condition in conditions {
             if let (hop, _) = LinkHop.first(of: condition) {
-                if let place = linked.firstIndex(where: { $0.hop == hop }) {
-                    linked[place].conditions.append(condition)
+                if let index = linked.firstIndex(where: { $0.hop == hop }) {
+                    linked[index].conditions.append(condition)
                 } else {
                     linked.append((hop, [condition]))
                 }
@@ -286,10 +286,10 @@ extension Int {
     /// The number with thousands separators.
     var grouped: String {
         var digits = Array(String(magnitude))
-        var place = digits.count - 3
-        while place > 0 {
-            digits.insert(",", at: place)
-            place -= 3
+        var index = digits.count - 3
+        while index > 0 {
+            digits.insert(",", at: index)
+            index -= 3
         }
         return (self < 0 ? "-" : "") + String(digits)
     }

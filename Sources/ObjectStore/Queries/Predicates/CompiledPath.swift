@@ -35,7 +35,7 @@ struct CompiledPath: Sendable {
         /// Every object of another table that links to an object of `target` inside a mixed value.
         case holders(slot: Int, ColumnID, target: TableID)
         /// One element of a list of links; past the end, no object.
-        case element(slot: Int, ColumnID, ListPlace)
+        case element(slot: Int, ColumnID, ElementPosition)
 
         var isToMany: Bool {
             switch self {
@@ -54,7 +54,7 @@ struct CompiledPath: Sendable {
     }
 
     /// The selected element of a list or a set, or the selected value of a map.
-    enum ListPlace: Hashable, Sendable {
+    enum ElementPosition: Hashable, Sendable {
         /// The index of an element, counted from 0.
         case index(Int)
         case last
@@ -70,7 +70,7 @@ struct CompiledPath: Sendable {
         /// Every element of a list of values.
         case elements(slot: Int, ColumnSource)
         /// One element of a list of values; null past the end.
-        case element(slot: Int, ColumnSource, ListPlace)
+        case element(slot: Int, ColumnSource, ElementPosition)
         /// Every key of a map.
         case keys(slot: Int, ColumnID)
         /// The number of bytes of a string or of data.
@@ -162,8 +162,8 @@ struct CompiledPath: Sendable {
                 guard tables.mayContinue, walk(tables, next, index + 1, body) else { return false }
             }
             return true
-        case .element(let slot, let column, let place):
-            let element = place.element(of: tables[slot], column, key)
+        case .element(let slot, let column, let position):
+            let element = position.element(of: tables[slot], column, key)
             guard case .int(let next)? = element else { return nilLink(body) }
             return walk(tables, ObjectKey(rawValue: next), index + 1, body)
         }
@@ -192,8 +192,8 @@ struct CompiledPath: Sendable {
                 return body(size.map(Scalar.int) ?? .null)
             case .rank(let texts):
                 return body(.double(-texts.reduce(0) { $0 + $1.score(tables, object) }))
-            case .element(let slot, let source, let place):
-                let element = place.element(of: tables[slot], source.column, object)
+            case .element(let slot, let source, let position):
+                let element = position.element(of: tables[slot], source.column, object)
                 return body(element.map(source.scalar) ?? .null)
             case .mixed(let inside): return inside.forEachValue(tables, object, body)
             case .keys(let slot, let column):
@@ -295,7 +295,7 @@ struct CompiledPath: Sendable {
     }
 }
 
-extension CompiledPath.ListPlace {
+extension CompiledPath.ElementPosition {
     /// Returns the element of a row's collection; nil if there is none.
     func element(of rows: TableReader, _ column: ColumnID, _ key: ObjectKey) -> ListElement? {
         switch self {

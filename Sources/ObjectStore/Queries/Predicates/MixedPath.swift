@@ -12,7 +12,7 @@ struct MixedPath: Hashable, Sendable {
         /// Every element of a list, a set or a map.
         case elements
         /// One element of a list, a set or a map.
-        case element(CompiledPath.ListPlace)
+        case element(CompiledPath.ElementPosition)
     }
 
     /// One step from a value to a part of it.
@@ -68,8 +68,8 @@ struct MixedPath: Hashable, Sendable {
         switch base {
         case .value:
             return follow(MixedReader(rows.bytes(column, key) ?? []), 0, tables, body)
-        case .element(let place):
-            let element = place.element(of: rows, column, key)
+        case .element(let position):
+            let element = position.element(of: rows, column, key)
             return follow(MixedReader(element?.mixedBytes ?? []), 0, tables, body)
         case .elements:
             for element in rows.listElements(column, key) {

@@ -2,41 +2,41 @@ import ColumnStorage
 
 extension PredicateCompiler {
     /// Returns the element selected by brackets after a list, a set or a map; nil without brackets and for `[size]`.
-    func place(
+    func selectedElement(
         of component: PathSyntax.Component, in property: Property, _ description: String
-    ) throws(QueryFault) -> CompiledPath.ListPlace? {
-        guard let place = component.place else { return nil }
-        if case .every = place.form, property.collection != nil { return nil }
+    ) throws(QueryFault) -> CompiledPath.ElementPosition? {
+        guard let bracket = component.bracket else { return nil }
+        if case .every = bracket.form, property.collection != nil { return nil }
         guard let collection = property.collection else {
             throw QueryFault(
                 "\(description) is \(property.typeName), not a list, and has no elements",
-                at: place.range)
+                at: bracket.range)
         }
-        let form = try form(of: place)
+        let form = try form(of: bracket)
         switch (form, collection) {
         case (.size, _): return nil
         case (.key(let name), .map): return .key(Array(name.utf8))
         case (.first, .list), (.first, .set): return .index(0)
         case (.last, .list), (.last, .set): return .last
         case (.index(let index), .list), (.index(let index), .set):
-            return try listPlace(index, place.range)
+            return try listPosition(index, bracket.range)
         default:
-            let places =
+            let expected =
                 collection == .map ? "a key such as ['name']" : "an index from 1, 'first' or 'last'"
             throw QueryFault(
-                "use \(places) for an element of \(description)", at: place.range)
+                "use \(expected) for an element of \(description)", at: bracket.range)
         }
     }
 
     /// Returns the contents of brackets; for an argument, the index or key that was passed.
-    func form(of place: PathSyntax.Place) throws(QueryFault) -> PathSyntax.Place.Form {
-        guard case .argument(let position) = place.form else { return place.form }
-        let given = try argument(position, place.range)
+    func form(of bracket: PathSyntax.Bracket) throws(QueryFault) -> PathSyntax.Bracket.Form {
+        guard case .argument(let position) = bracket.form else { return bracket.form }
+        let given = try argument(position, bracket.range)
         return switch given.form {
         case .constant(.int(let index)): .index(index)
         case .constant(.bytes(let name)) where given.type == .value(.string):
             .key(String(decoding: name, as: UTF8.self))
-        default: place.form
+        default: bracket.form
         }
     }
 
@@ -94,9 +94,9 @@ extension PredicateCompiler {
         return nil
     }
 
-    private func listPlace(
+    private func listPosition(
         _ index: Int64, _ range: Range<Int>
-    ) throws(QueryFault) -> CompiledPath.ListPlace {
+    ) throws(QueryFault) -> CompiledPath.ElementPosition {
         guard index >= 1 else {
             throw QueryFault("elements are counted from 1: the first is [1] or [first]", at: range)
         }
@@ -108,7 +108,7 @@ extension PredicateCompiler {
         _ walk: Walk, _ syntax: PathSyntax, _ index: Int, _ scope: Scope
     ) throws(QueryFault) -> PredicateOperand {
         let component = syntax.components[index]
-        let range = component.place?.range ?? component.range
+        let range = component.bracket?.range ?? component.range
         var counted = syntax
         counted.components = Array(syntax.components[...index])
         counted.components.append(.init(name: "size", isAggregate: true, range: range))

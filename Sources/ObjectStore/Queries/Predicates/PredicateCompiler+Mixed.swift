@@ -17,8 +17,8 @@ extension PredicateCompiler {
             return MixedPath(slot: slot, column: source.column, base: .value, steps: [])
         case .elements(let slot, let source):
             return MixedPath(slot: slot, column: source.column, base: .elements, steps: [])
-        case .element(let slot, let source, let place):
-            return MixedPath(slot: slot, column: source.column, base: .element(place), steps: [])
+        case .element(let slot, let source, let position):
+            return MixedPath(slot: slot, column: source.column, base: .element(position), steps: [])
         default: return nil
         }
     }
@@ -29,32 +29,32 @@ extension PredicateCompiler {
         return component.name.lowercased() != "type"
     }
 
-    /// Compiles a path inside mixed values: `places` are the brackets after the property, `start` is the first
+    /// Compiles a path inside mixed values: `brackets` are the brackets after the property, `start` is the first
     /// component after them.
     mutating func inside(
-        _ walk: Walk, _ base: MixedPath, _ places: ArraySlice<PathSyntax.Place>,
+        _ walk: Walk, _ base: MixedPath, _ brackets: ArraySlice<PathSyntax.Bracket>,
         _ syntax: PathSyntax, from start: Int, _ range: Range<Int>, _ scope: Scope
     ) throws(QueryFault) -> PredicateOperand {
         var path = base
         depend(on: walk.components, in: scope)
-        for place in places { path.steps.append(try step(to: place)) }
+        for bracket in brackets { path.steps.append(try step(to: bracket)) }
         var index = start
         while index < syntax.components.count {
             let component = syntax.components[index]
             index += 1
             guard component.isAggregate else {
                 path.steps.append(try name(component, walk, path, syntax, index - 1, range, scope))
-                for place in component.places { path.steps.append(try step(to: place)) }
+                for bracket in component.brackets { path.steps.append(try step(to: bracket)) }
                 continue
             }
             let name = component.name.lowercased()
-            if let place = component.place, name != "values" {
-                throw QueryFault("'@\(component.name)' has no elements", at: place.range)
+            if let bracket = component.bracket, name != "values" {
+                throw QueryFault("'@\(component.name)' has no elements", at: bracket.range)
             }
             switch name {
             case "values":
                 path.steps.append(.elements)
-                for place in component.places { path.steps.append(try step(to: place)) }
+                for bracket in component.brackets { path.steps.append(try step(to: bracket)) }
                 continue
             case "keys":
                 path.steps.append(.keys)
@@ -119,13 +119,13 @@ extension PredicateCompiler {
             isTypeName: inside.steps.last == .type)
     }
 
-    private func step(to place: PathSyntax.Place) throws(QueryFault) -> MixedPath.Step {
-        let form = try form(of: place)
+    private func step(to bracket: PathSyntax.Bracket) throws(QueryFault) -> MixedPath.Step {
+        let form = try form(of: bracket)
         switch form {
         case .index(let index):
             guard index >= 1 else {
                 throw QueryFault(
-                    "elements are counted from 1: the first is [1] or [first]", at: place.range)
+                    "elements are counted from 1: the first is [1] or [first]", at: bracket.range)
             }
             return .index(Int(index - 1))
         case .first: return .index(0)
@@ -136,7 +136,7 @@ extension PredicateCompiler {
         case .argument:
             throw QueryFault(
                 "expected an index from 1, a key, 'first', 'last', 'size' or * in brackets after a mixed value",
-                at: place.range)
+                at: bracket.range)
         }
     }
 
@@ -198,7 +198,7 @@ extension PredicateCompiler {
                     "'@\(component.name)' cannot follow '@\(sign.name)'", at: component.range)
             }
             path.steps.append(try name(component, walk, path, syntax, position, range, scope))
-            for place in component.places { path.steps.append(try step(to: place)) }
+            for bracket in component.brackets { path.steps.append(try step(to: bracket)) }
         }
         try checkQuantifier(syntax, false, "'@\(sign.name)'", range)
         return PredicateOperand(

@@ -78,9 +78,9 @@ extension CompiledPath {
             let inside = MixedPath(
                 slot: slot, column: source.column, base: .value, steps: [.elements])
             return CompiledPath(hops: hops, terminal: .mixed(inside))
-        case .element(let slot, let source, let place) where source.type == .mixed:
+        case .element(let slot, let source, let position) where source.type == .mixed:
             let inside = MixedPath(
-                slot: slot, column: source.column, base: .element(place), steps: [.elements])
+                slot: slot, column: source.column, base: .element(position), steps: [.elements])
             return CompiledPath(hops: hops, terminal: .mixed(inside))
         default: return nil
         }

@@ -12,30 +12,30 @@ extension PredicateCompiler {
             if let key = key(component, after: walk) {
                 walk.terminal = key
                 index += 1
-                if let base = mixedPath(walk), !component.places.isEmpty {
+                if let base = mixedPath(walk), !component.brackets.isEmpty {
                     return try inside(
-                        walk, base, component.places[...], syntax, from: index, range, scope)
+                        walk, base, component.brackets[...], syntax, from: index, range, scope)
                 }
-                try refuse(component.places[...], walk)
+                try refuse(component.brackets[...], walk)
                 continue
             }
             if let base = mixedPath(walk), !Self.concernsCollection(component, walk) {
                 return try inside(walk, base, [], syntax, from: index, range, scope)
             }
             guard component.isAggregate else {
-                let places = try step(&walk, component)
+                let brackets = try step(&walk, component)
                 index += 1
-                if let base = mixedPath(walk), !places.isEmpty {
-                    return try inside(walk, base, places, syntax, from: index, range, scope)
+                if let base = mixedPath(walk), !brackets.isEmpty {
+                    return try inside(walk, base, brackets, syntax, from: index, range, scope)
                 }
-                if case .size? = component.place?.form {
+                if case .size? = component.bracket?.form {
                     return try size(walk, syntax, index - 1, scope)
                 }
-                try refuse(places, walk)
+                try refuse(brackets, walk)
                 continue
             }
-            if let place = component.place {
-                throw QueryFault("'@\(component.name)' has no elements", at: place.range)
+            if let bracket = component.bracket {
+                throw QueryFault("'@\(component.name)' has no elements", at: bracket.range)
             }
             switch component.name.lowercased() {
             case "links":

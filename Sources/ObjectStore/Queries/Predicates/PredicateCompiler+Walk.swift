@@ -19,7 +19,7 @@ extension PredicateCompiler {
     /// Compiles one property, and returns the brackets after it that were not used.
     mutating func step(
         _ walk: inout Walk, _ component: PathSyntax.Component
-    ) throws(QueryFault) -> ArraySlice<PathSyntax.Place> {
+    ) throws(QueryFault) -> ArraySlice<PathSyntax.Bracket> {
         guard let owner = walk.reached else {
             throw QueryFault(
                 "\(walk.description) is \(walk.last?.typeName ?? "a value"), not a link, and has no"
@@ -39,32 +39,32 @@ extension PredicateCompiler {
         walk.reached = schema.target(of: property)
         if property.leadsToObjects {
             try hop(&walk, property, owner, component)
-            return component.places.dropFirst()
+            return component.brackets.dropFirst()
         } else {
             let slot = slot(owner.table)
             let source = ColumnSource(property)
             if property.type == .mixed, property.collection == nil {
                 walk.terminal = .value(slot: slot, source)
-                return component.places[...]
+                return component.brackets[...]
             }
-            if let place = try place(of: component, in: property, walk.description) {
-                walk.terminal = .element(slot: slot, source, place)
+            if let position = try selectedElement(of: component, in: property, walk.description) {
+                walk.terminal = .element(slot: slot, source, position)
             } else {
                 walk.terminal =
                     property.collection != nil
                     ? .elements(slot: slot, source) : .value(slot: slot, source)
             }
-            return component.places.dropFirst()
+            return component.brackets.dropFirst()
         }
     }
 
     /// Throws for brackets after a value without elements.
     func refuse(
-        _ places: ArraySlice<PathSyntax.Place>, _ walk: Walk
+        _ brackets: ArraySlice<PathSyntax.Bracket>, _ walk: Walk
     ) throws(QueryFault) {
-        guard let place = places.first else { return }
+        guard let bracket = brackets.first else { return }
         throw QueryFault(
-            "one element of \(walk.description) has no elements", at: place.range)
+            "one element of \(walk.description) has no elements", at: bracket.range)
     }
 
     private mutating func hop(
@@ -72,7 +72,7 @@ extension PredicateCompiler {
         _ component: PathSyntax.Component
     ) throws(QueryFault) {
         let range = component.range
-        let place = try place(of: component, in: property, walk.description)
+        let position = try selectedElement(of: component, in: property, walk.description)
         guard walk.reached != nil else {
             throw QueryFault("\(walk.description) links to a class that does not exist", at: range)
         }
@@ -88,8 +88,8 @@ extension PredicateCompiler {
                 isMixed
                     ? .holders(slot: slot, origin.column, target: owner.table)
                     : .backlinks(slot: slot, origin.column))
-        } else if let place {
-            walk.hops.append(.element(slot: slot(owner.table), property.column, place))
+        } else if let position {
+            walk.hops.append(.element(slot: slot(owner.table), property.column, position))
         } else if property.collection == .map {
             walk.hops.append(.entries(slot: slot(owner.table), property.column))
         } else if property.collection != nil {
@@ -117,8 +117,8 @@ extension PredicateCompiler {
         }
         let className = syntax.components[index + 1]
         let propertyName = syntax.components[index + 2]
-        if let place = className.place ?? propertyName.place {
-            throw QueryFault("backlinks have no order; remove the brackets", at: place.range)
+        if let bracket = className.bracket ?? propertyName.bracket {
+            throw QueryFault("backlinks have no order; remove the brackets", at: bracket.range)
         }
         guard let source = schema.find(className.name) else {
             throw QueryFault(

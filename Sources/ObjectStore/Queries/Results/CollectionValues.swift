@@ -139,7 +139,7 @@ package final class CollectionValues {
         case .nested(let nested):
             let step =
                 try keys().map { NestedCollection.Step.key($0[position]) } ?? .index(position)
-            return .nested(NestedCollection(nested.place, nested.path + [step], kind))
+            return .nested(NestedCollection(nested.location, nested.path + [step], kind))
         case .property(let map as LiveMap):
             let key = try keys()?[position] ?? ""
             return .nested(NestedCollection(.entry(map, key), [], kind))

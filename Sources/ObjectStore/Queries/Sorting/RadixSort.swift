@@ -56,7 +56,7 @@ enum RadixSort {
     ) {
         let source = entries.span
         var target = other.mutableSpan
-        var places = counts.mutableSpan
+        var positions = counts.mutableSpan
         let shift = digitBits * UInt64(pass)
         let base = pass * buckets
         let mask = UInt64(buckets - 1)
@@ -64,9 +64,9 @@ enum RadixSort {
         while index < source.count {
             let entry = source[index]
             let bucket = base &+ Int(truncatingIfNeeded: entry.code &>> shift & mask)
-            let place = places[bucket]
-            target[place] = entry
-            places[bucket] = place &+ 1
+            let position = positions[bucket]
+            target[position] = entry
+            positions[bucket] = position &+ 1
             index &+= 1
         }
     }
@@ -98,13 +98,15 @@ struct TextArena {
     func sort(_ entries: inout [CodedKey], ascending: Bool) {
         // During the sort, entries carry the positions of their texts in the arena instead of keys.
         let keys = entries.map(\.key)
-        for place in entries.indices { entries[place].key = ObjectKey(rawValue: Int64(place)) }
+        for position in entries.indices {
+            entries[position].key = ObjectKey(rawValue: Int64(position))
+        }
         RadixSort.sort(&entries)
         orderTies(&entries, ascending: ascending)
-        for index in entries.indices { entries[index].key = keys[place(entries[index])] }
+        for index in entries.indices { entries[index].key = keys[position(entries[index])] }
     }
 
-    private func place(_ entry: CodedKey) -> Int { Int(entry.key.rawValue) }
+    private func position(_ entry: CodedKey) -> Int { Int(entry.key.rawValue) }
 
     /// Sorts entries with equal codes by their whole texts.
     private func orderTies(_ entries: inout [CodedKey], ascending: Bool) {
@@ -114,7 +116,7 @@ struct TextArena {
             while end < entries.count, entries[end].code == entries[start].code { end += 1 }
             if end - start > 1 {
                 entries[start..<end].sort { left, right in
-                    let order = order(place(left), place(right))
+                    let order = order(position(left), position(right))
                     if order == 0 { return left.key < right.key }
                     return (order < 0) == ascending
                 }

@@ -54,7 +54,7 @@ final class SortReading: Sendable {
 /// It is a class, so passing it on changes only one reference count.
 final class BoundSortKey {
     /// The location of the values.
-    private enum Place {
+    private enum Location {
         /// A column of the objects themselves, the most frequent case, which needs no path.
         case own(TableReader, ColumnSource)
         /// A path or an expression over these tables.
@@ -64,7 +64,7 @@ final class BoundSortKey {
     /// Whether the order is ascending, with nil first and then small values.
     let isAscending: Bool
     private let reading: SortReading
-    private let place: Place
+    private let location: Location
 
     init(_ reading: SortReading, ascending: Bool, in view: StoreView) {
         self.reading = reading
@@ -72,9 +72,9 @@ final class BoundSortKey {
         if let path = reading.path, path.hops.isEmpty,
             case .value(let slot, let source) = path.terminal
         {
-            place = .own(view.table(reading.tables[slot]), source)
+            location = .own(view.table(reading.tables[slot]), source)
         } else {
-            place = .elsewhere(BoundTables(reading.tables, in: view))
+            location = .elsewhere(BoundTables(reading.tables, in: view))
         }
     }
 
@@ -82,11 +82,11 @@ final class BoundSortKey {
     var isMixed: Bool { reading.isMixed }
 
     /// The column of the objects themselves with the values; nil if they are read from elsewhere.
-    var ownColumn: ColumnSource? { if case .own(_, let source) = place { source } else { nil } }
+    var ownColumn: ColumnSource? { if case .own(_, let source) = location { source } else { nil } }
 
     /// Returns the value of an object; null if there is none.
     func value(_ key: ObjectKey) -> Scalar {
-        switch place {
+        switch location {
         case .own(let rows, let source): return source.scalar(rows, key)
         case .elsewhere(let tables):
             if let path = reading.path { return path.value(tables, key) }

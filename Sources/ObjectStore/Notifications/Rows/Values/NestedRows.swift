@@ -103,10 +103,10 @@ struct NestedRows: ObservedRows {
         let old = content
         let newPositions: [Int?]
         if address.kind == .map {
-            let places = Dictionary(
+            let positions = Dictionary(
                 elements.keys.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first }
             )
-            newPositions = old.keys.map { places[$0] }
+            newPositions = old.keys.map { positions[$0] }
         } else {
             newPositions = ElementAlignment(from: old.values, to: elements.values).newPositions
         }

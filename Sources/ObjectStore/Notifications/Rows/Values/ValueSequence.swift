@@ -20,7 +20,7 @@ final class ValueSequence {
 
     let property: Property
     private var elements: [ListElement]
-    private var places = ElementPlaces()
+    private var positions = ElementPositions()
     private var unused: [ObjectKey] = []
 
     init(_ elements: [ListElement], of property: Property) {
@@ -33,42 +33,42 @@ final class ValueSequence {
     func element(_ number: ObjectKey) -> ListElement { elements[Int(number.rawValue)] }
 
     /// Returns all elements in order.
-    func numbers() -> [ObjectKey] { places.numbers() }
+    func numbers() -> [ObjectKey] { positions.numbers() }
 
     /// Returns the order of the elements; `labelsBefore` are labels in an earlier version.
     func order(labelsBefore: [ObjectKey: Int64]) -> CodedOrder {
-        places.order(labelsBefore: labelsBefore)
+        positions.order(labelsBefore: labelsBefore)
     }
 
     /// Applies changes of the collection; `element` reads the current element at a position.
     func advance(by changes: CollectionChangeSet, element: (Int) -> ListElement) -> Step {
         var step = Step()
         for (old, new) in zip(changes.modifications, changes.modificationsNew) {
-            let number = places.number(at: old)
+            let number = positions.number(at: old)
             step.elementsBefore[number] = self.element(number)
             elements[Int(number.rawValue)] = element(new)
         }
         // For very many changes, rebuilding the whole sequence is faster.
         let count = changes.deletions.count + changes.insertions.count
-        step.isRelabeled = count > 64 + places.count / 8
-        var numbers = step.isRelabeled ? places.numbers() : []
+        step.isRelabeled = count > 64 + positions.count / 8
+        var numbers = step.isRelabeled ? positions.numbers() : []
         var removed: [ListElement: [ObjectKey]] = [:]
         for position in changes.deletions.reversed() {
-            let number = step.isRelabeled ? numbers[position] : places.remove(at: position)
+            let number = step.isRelabeled ? numbers[position] : positions.remove(at: position)
             removed[self.element(number), default: []].append(number)
         }
         if step.isRelabeled { numbers.removeAll(at: changes.deletions) }
         var come: [(position: Int, number: ObjectKey)] = []
         for position in changes.insertions {
             let number = number(for: element(position), from: &removed, &step)
-            if !step.isRelabeled, let label = places.label(at: position) {
-                places.insert(number, label: label)
+            if !step.isRelabeled, let label = positions.label(at: position) {
+                positions.insert(number, label: label)
                 continue
             }
             if !step.isRelabeled {
                 // No label is free at the position of an inserted element.
                 step.isRelabeled = true
-                numbers = places.numbers()
+                numbers = positions.numbers()
             }
             come.append((position, number))
         }
@@ -88,7 +88,7 @@ final class ValueSequence {
         for element: ListElement, from removed: inout [ListElement: [ObjectKey]], _ step: inout Step
     ) -> ObjectKey {
         if let known = removed[element]?.popLast() {
-            step.labelsBefore[known] = places.label(of: known)
+            step.labelsBefore[known] = positions.label(of: known)
             return known
         }
         let number: ObjectKey
@@ -106,9 +106,9 @@ final class ValueSequence {
     /// Places all elements, with large gaps between their labels.
     private func label(_ numbers: [ObjectKey]) {
         for (position, number) in numbers.enumerated() {
-            places.set(ElementPlaces.firstLabel(at: position), of: number)
+            positions.set(ElementPositions.firstLabel(at: position), of: number)
         }
-        places.place(numbers)
+        positions.setOrder(numbers)
     }
 }
 

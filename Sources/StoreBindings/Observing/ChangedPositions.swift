@@ -4,7 +4,7 @@ import ObjectStore
 /// The changed indexes of a collection, or the changed keys of a map.
 ///
 /// The indexes are converted only when read, because most observers read one of the lists, or none.
-enum ChangedPlaces {
+enum ChangedPositions {
     enum List: Int {
         case deletions, insertions, modifications, modificationsNew
 
@@ -28,8 +28,8 @@ enum ChangedPlaces {
         if let rows {
             self = .positions(
                 deletions: change.deletions, insertions: change.insertions,
-                modifications: rows.places(change.modifications),
-                modificationsNew: rows.places(change.modificationsNew))
+                modifications: rows.positions(change.modifications),
+                modificationsNew: rows.positions(change.modificationsNew))
             return
         }
         if change.isOfMap {

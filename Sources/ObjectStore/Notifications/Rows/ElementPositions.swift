@@ -4,7 +4,7 @@ import ColumnStorage
 ///
 /// Each element has a label, with gaps between labels, so inserting or removing an element changes no other
 /// label. Element numbers are stored as object keys, because the ordered structures contain object keys.
-struct ElementPlaces {
+struct ElementPositions {
     private var labels: [Int64] = []
     private var ordered = SortedKeys()
     private var lastLabel: Int64?
@@ -33,7 +33,7 @@ struct ElementPlaces {
     }
 
     /// Replaces the positions of all elements by the given elements, which are in the order of their labels.
-    mutating func place(_ numbers: [ObjectKey]) {
+    mutating func setOrder(_ numbers: [ObjectKey]) {
         lastLabel = nil
         ordered = SortedKeys(
             inOrder: numbers.map { CodedKey(code: SortCode.of(label(of: $0)), key: $0) })
