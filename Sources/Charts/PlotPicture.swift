@@ -61,19 +61,19 @@ struct PlotPicture {
 
     private func draw(
         _ series: Plot.Series, _ color: String, _ document: inout SVGDocument,
-        _ place: ((x: Double, y: Double)) -> (x: Double, y: Double)
+        _ project: ((x: Double, y: Double)) -> (x: Double, y: Double)
     ) {
         // Points at the same half pixel are drawn once, which keeps the document small.
         var seen: Set<Int64> = []
-        let places = series.points.map(place).filter {
+        let points = series.points.map(project).filter {
             seen.insert(Int64($0.x * 2) << 32 | Int64($0.y * 2)).inserted
         }
         if plot.hasLines {
-            document.line(places, stroke: color, width: 1.5)
-            if places.count > 60 { return }
+            document.line(points, stroke: color, width: 1.5)
+            if points.count > 60 { return }
         }
-        for place in places {
-            document.circle(x: place.x, y: place.y, radius: plot.hasLines ? 2 : 3, fill: color)
+        for point in points {
+            document.circle(x: point.x, y: point.y, radius: plot.hasLines ? 2 : 3, fill: color)
         }
     }
 

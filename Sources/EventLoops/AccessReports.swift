@@ -61,8 +61,8 @@ final class AccessReports {
 
     /// Removes a wake-up; idempotent.
     func remove(_ wakeup: LoopWakeup) {
-        guard let place = watchers.firstIndex(where: { $0.wakeup === wakeup }) else { return }
-        let number = watchers.remove(at: place).number
+        guard let index = watchers.firstIndex(where: { $0.wakeup === wakeup }) else { return }
+        let number = watchers.remove(at: index).number
         if !watchers.contains(where: { $0.number == number }) {
             FileAccessEvents.unwatch(number, in: descriptor)
         }

@@ -11,9 +11,9 @@ package final class LoopTimer {
     private(set) var deadline: Duration
     private var isFiring = false
     /// The timer's index in the queue.
-    var place = Place.nowhere
+    var queuePosition = QueuePosition.nowhere
 
-    enum Place { case nowhere, incoming(Int), heap(Int) }
+    enum QueuePosition { case nowhere, incoming(Int), heap(Int) }
 
     init(
         loop: EventLoop, age: UInt64, deadline: Duration, interval: Duration?, keepsAlive: Bool,

@@ -21,7 +21,7 @@ struct TimerQueue {
     }
 
     mutating func insert(_ timer: LoopTimer) {
-        timer.place = .incoming(incoming.count)
+        timer.queuePosition = .incoming(incoming.count)
         incoming.append(timer)
         if timer.keepsAlive { keepingAlive += 1 }
     }
@@ -29,7 +29,7 @@ struct TimerQueue {
     /// Moves the new timers into the heap, before a turn calls due timers.
     mutating func settle() {
         for case let timer? in incoming {
-            timer.place = .heap(heap.count)
+            timer.queuePosition = .heap(heap.count)
             heap.append(timer)
             rise(heap.count - 1)
         }
@@ -37,7 +37,7 @@ struct TimerQueue {
     }
 
     mutating func remove(_ timer: LoopTimer) {
-        switch timer.place {
+        switch timer.queuePosition {
         case .nowhere:
             return
         case .incoming(let index):
@@ -45,7 +45,7 @@ struct TimerQueue {
         case .heap(let index):
             removeFromHeap(index)
         }
-        timer.place = .nowhere
+        timer.queuePosition = .nowhere
         if timer.keepsAlive { keepingAlive -= 1 }
     }
 
@@ -59,7 +59,7 @@ struct TimerQueue {
     mutating func removeAll() {
         for timer in heap + incoming.compactMap({ $0 }) {
             timer.forgetHandler()
-            timer.place = .nowhere
+            timer.queuePosition = .nowhere
         }
         heap = []
         incoming = []
@@ -70,7 +70,7 @@ struct TimerQueue {
         let last = heap.removeLast()
         guard index < heap.count else { return }
         heap[index] = last
-        last.place = .heap(index)
+        last.queuePosition = .heap(index)
         sink(index)
         rise(index)
     }
@@ -101,7 +101,7 @@ struct TimerQueue {
 
     private mutating func exchange(_ a: Int, _ b: Int) {
         heap.swapAt(a, b)
-        heap[a].place = .heap(a)
-        heap[b].place = .heap(b)
+        heap[a].queuePosition = .heap(a)
+        heap[b].queuePosition = .heap(b)
     }
 }

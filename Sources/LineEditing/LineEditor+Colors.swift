@@ -75,10 +75,10 @@ struct LinePainting {
             pen.setColor(run.code)
             for scalar in rest.prefix(run.length) {
                 let width = scalar == "\n" ? 0 : displayWidth(scalar)
-                let place = layout.place(of: width)
+                let position = layout.position(of: width)
                 if width > 0 {
-                    isAfterCharacter = place.row >= top
-                    if isAfterCharacter { pen.draw(scalar, at: place, width: width) }
+                    isAfterCharacter = position.row >= top
+                    if isAfterCharacter { pen.draw(scalar, at: position, width: width) }
                 } else if scalar == "\n" {
                     isAfterCharacter = false
                 } else if isAfterCharacter {
@@ -109,11 +109,12 @@ struct LinePainting {
             color = code
         }
 
-        mutating func draw(_ scalar: Unicode.Scalar, at place: (row: Int, column: Int), width: Int)
-        {
-            move(to: place)
+        mutating func draw(
+            _ scalar: Unicode.Scalar, at position: (row: Int, column: Int), width: Int
+        ) {
+            move(to: position)
             text.unicodeScalars.append(scalar)
-            column = place.column + width
+            column = position.column + width
         }
 
         /// Adds a combining character to the last character.
@@ -124,13 +125,13 @@ struct LinePainting {
             column = nil
         }
 
-        mutating func move(to place: (row: Int, column: Int)) {
-            if row == place.row, column == place.column { return }
+        mutating func move(to position: (row: Int, column: Int)) {
+            if row == position.row, column == position.column { return }
             text += "\r"
-            if place.row > row { text += "\u{1B}[\(place.row - row)B" }
-            if place.row < row { text += "\u{1B}[\(row - place.row)A" }
-            if place.column > 0 { text += "\u{1B}[\(place.column)C" }
-            (row, column) = (place.row, place.column)
+            if position.row > row { text += "\u{1B}[\(position.row - row)B" }
+            if position.row < row { text += "\u{1B}[\(row - position.row)A" }
+            if position.column > 0 { text += "\u{1B}[\(position.column)C" }
+            (row, column) = (position.row, position.column)
         }
     }
 }

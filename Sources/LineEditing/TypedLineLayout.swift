@@ -27,11 +27,11 @@ struct TypedLineLayout {
     /// Returns the cursor position before the next text, which is on its first character.
     func cursor(before text: String) -> (row: Int, column: Int) {
         guard let next = text.unicodeScalars.first, next.value >= 0x20 else { return (row, column) }
-        return place(of: max(displayWidth(next), 0))
+        return position(of: max(displayWidth(next), 0))
     }
 
     /// Returns the position of the next character if it has this width.
-    func place(of width: Int) -> (row: Int, column: Int) {
+    func position(of width: Int) -> (row: Int, column: Int) {
         column + width > columns ? (row + 1, 0) : (row, column)
     }
 

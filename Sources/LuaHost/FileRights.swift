@@ -54,7 +54,7 @@ public struct FileRights: Sendable, Equatable {
     /// Throws `read_only` or `invalid_argument` if this access is not permitted.
     package func check(_ path: String, for access: Access) throws(FileRefusal) -> String {
         guard case .folders(let writable, let readable) = scope else { return path }
-        guard let file = Self.place(of: path) else {
+        guard let file = Self.canonicalPath(of: path) else {
             throw FileRefusal(
                 scriptCode: "invalid_argument",
                 scriptMessage: "this script is not allowed to use the file '\(path)'")
@@ -78,7 +78,7 @@ public struct FileRights: Sendable, Equatable {
     /// Returns the path of a file that exists or could be created, with the links of its folder resolved.
     ///
     /// Returns nil if the path cannot be resolved: the folder is missing, or the name is a link to a missing file.
-    private static func place(of path: String) -> String? {
+    private static func canonicalPath(of path: String) -> String? {
         if path.isEmpty || path.utf8.contains(0) { return nil }
         if let file = resolved(path) { return file }
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)

@@ -176,20 +176,20 @@ package final class Follower {
                 if let question, !question.isEmpty { try stream.connection.publish(question) }
                 continue
             }
-            guard let place = Place(message.reply) else { continue }
-            guard place.delivery == delivered + 1 else {
+            guard let position = StreamPosition(message.reply) else { continue }
+            guard position.delivery == delivered + 1 else {
                 throw ReplicationError.temporary("messages were lost")
             }
-            delivered = place.delivery
-            try take(message, place, stream)
-            status.update { $0.lag = place.pending }
-            if options.stopsAtEnd, place.sequence >= end, reader == nil { return true }
+            delivered = position.delivery
+            try take(message, position, stream)
+            status.update { $0.lag = position.pending }
+            if options.stopsAtEnd, position.sequence >= end, reader == nil { return true }
         }
         return true
     }
 
     /// The position of a message in its stream, from its reply subject.
-    private struct Place {
+    private struct StreamPosition {
         let sequence: UInt64
         let delivery: UInt64
         let pending: UInt64
@@ -281,7 +281,9 @@ package final class Follower {
 
     // MARK: Commits
 
-    private func take(_ message: NatsMessage, _ place: Place, _ stream: JetStream) throws {
+    private func take(_ message: NatsMessage, _ position: StreamPosition, _ stream: JetStream)
+        throws
+    {
         guard let identity = message.headers(MessageHeader.store),
             let lineage = message.headers(MessageHeader.lineage),
             let version = message.headers(MessageHeader.version).flatMap({ UInt64($0) }),
@@ -309,7 +311,7 @@ package final class Follower {
         let isNew = record?.role != .follower
         let next = ReplicationRecord(
             role: .follower, identity: identity, lineage: lineage, origin: "", stream: streamName,
-            sequence: place.sequence, version: version)
+            sequence: position.sequence, version: version)
         try next.write(to: store, changesRole: isNew)
         try store.commitWrite()
         record = next
@@ -318,7 +320,7 @@ package final class Follower {
             snapshotAttempts = 0
         }
         status.update {
-            $0.sequence = place.sequence
+            $0.sequence = position.sequence
             $0.version = version
             $0.commits += 1
         }

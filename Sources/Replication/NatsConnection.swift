@@ -142,13 +142,13 @@ final class NatsConnection {
         var connection: OpaquePointer?
         let status = functions.connect(&connection, settings)
         guard status == 0, let connection else {
-            let place = display(options.servers)
+            let address = display(options.servers)
             guard status != refused else {
                 throw ReplicationError.fatal(
-                    "\(place) refused the client: check user and password, token or credentials")
+                    "\(address) refused the client: check user and password, token or credentials")
             }
             let reason = details(of: status, functions)
-            throw ReplicationError.temporary("cannot connect to \(place): \(reason)")
+            throw ReplicationError.temporary("cannot connect to \(address): \(reason)")
         }
         return connection
     }

@@ -129,11 +129,11 @@ package final class PostgresPublisher {
     }
 
     private func check(_ found: PostgresMirror.Position, _ mirror: PostgresMirror) throws {
-        let place = Self.stream(options)
+        let target = Self.stream(options)
         guard found.identity == record.identity else {
             guard options.replaces else {
                 throw ReplicationError.fatal(
-                    "\(place) of the database has another store; use --schema NAME, or --replace to "
+                    "\(target) of the database has another store; use --schema NAME, or --replace to "
                         + "replace its tables")
             }
             return try fill(mirror, existing: .replace)
@@ -141,14 +141,14 @@ package final class PostgresPublisher {
         guard found.lineage == record.lineage else {
             guard found.lineage == record.previousLineage || options.replaces else {
                 throw ReplicationError.fatal(
-                    "another copy of this store publishes to \(place) of the database; only one can"
+                    "another copy of this store publishes to \(target) of the database; only one can"
                 )
             }
             return try fill(mirror, existing: .refill)
         }
         guard found.version <= store.version else {
             throw ReplicationError.fatal(
-                "\(place) of the database is at version \(found.version), and the store at \(store.version): "
+                "\(target) of the database is at version \(found.version), and the store at \(store.version): "
                     + "it was restored from an older backup; begin a new lineage with --new-lineage"
             )
         }

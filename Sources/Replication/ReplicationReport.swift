@@ -63,11 +63,11 @@ package struct ReplicationReport: Sendable {
     /// The report as names and values.
     package var rows: [(name: String, value: String)] {
         let unit = role == .publisher ? "version" : "message"
-        let place = servers.isEmpty ? stream : "\(stream) at \(servers)"
+        let target = servers.isEmpty ? stream : "\(stream) at \(servers)"
         let counted = lag.map { "\($0) \(unit)\($0 == 1 ? "" : "s")" }
         let tenths = Int((rate * 10).rounded())
         return [
-            (role == .publisher ? "publishes to" : "follows", place),
+            (role == .publisher ? "publishes to" : "follows", target),
             ("state", process == 0 ? state : "\(state), process \(process)"),
             ("position", "version \(version), message \(sequence)"),
             ("lag", counted ?? "unknown"),

@@ -268,7 +268,7 @@ package final class JSONRowReader {
     }
 
     private func fault(_ reason: String, _ offset: Int = 0) -> FormatError {
-        let place = location(offset)
-        return FormatError(line: place.line, column: place.column, reason)
+        let position = location(offset)
+        return FormatError(line: position.line, column: position.column, reason)
     }
 }

@@ -44,8 +44,8 @@ package enum JSONText {
     private static func fault(
         _ text: UnsafeBufferPointer<UInt8>, _ offset: Int, _ reason: String, _ line: Int
     ) -> FormatError {
-        let place = TextPosition.location(text, offset, line: line, column: 1)
-        return FormatError(line: place.line, column: place.column, "not JSON: \(reason)")
+        let position = TextPosition.location(text, offset, line: line, column: 1)
+        return FormatError(line: position.line, column: position.column, "not JSON: \(reason)")
     }
 
     /// Returns whether JSON allows a byte between values.

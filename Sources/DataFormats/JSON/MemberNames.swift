@@ -61,15 +61,15 @@ package final class MemberNames {
     package func position(_ tape: JSONTape, _ index: Int) -> Int? {
         let token = tape.buffer.pointee[index]
         guard token.length > 0 else { return nil }
-        let place = state.pointee.member
-        state.pointee.member = place &+ 1
-        if place < order.count, order[place] >= 0,
-            tape.buffer.pointee.equals(token, names[order[place]])
+        let position = state.pointee.member
+        state.pointee.member = position &+ 1
+        if position < order.count, order[position] >= 0,
+            tape.buffer.pointee.equals(token, names[order[position]])
         {
-            return note(order[place])
+            return note(order[position])
         }
         guard let found = positions[tape.text(index)] else { return nil }
-        if place < order.count { order[place] = found }
+        if position < order.count { order[position] = found }
         return note(found)
     }
 

@@ -22,8 +22,8 @@ package struct FormatError: Error, Equatable, CustomStringConvertible, Sendable 
             // System errors already contain the path.
             return file.map { reason.contains($0) ? reason : "\($0): \(reason)" } ?? reason
         }
-        let place = "line \(line)" + (column.map { ", column \($0)" } ?? "")
-        return (file.map { "\($0), " } ?? "") + "\(place): \(reason)"
+        let position = "line \(line)" + (column.map { ", column \($0)" } ?? "")
+        return (file.map { "\($0), " } ?? "") + "\(position): \(reason)"
     }
 
     /// Returns the same error with the path of a file.

@@ -62,7 +62,7 @@ public struct StoreOptions: Sendable {
     func configuration(
         _ location: StoreLocation, schema: [ClassSchema]?, version: Int
     ) -> StoreConfiguration {
-        let place: StoreConfiguration.Location =
+        let location: StoreConfiguration.Location =
             switch location {
             case .file(let path): .file(path)
             case .memory(let name): .memory(name)
@@ -74,7 +74,7 @@ public struct StoreOptions: Sendable {
             case .memory: .memory
             }
         return StoreConfiguration(
-            place, schema: schema, schemaVersion: UInt64(max(version, 0)),
+            location, schema: schema, schemaVersion: UInt64(max(version, 0)),
             deletesIfMigrationNeeded: deletesIfMigrationNeeded, isReadOnly: isReadOnly,
             durability: mode, history: history, maximumSize: maximumSize,
             maximumLiveVersions: maximumLiveVersions)

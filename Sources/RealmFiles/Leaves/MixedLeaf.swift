@@ -42,10 +42,10 @@ struct MixedLeaf {
         _ composite: Int64, _ reader: NodeReader, _ classes: [Int64: Int], _ depth: Int
     ) throws -> RealmValue {
         if composite == 0 { return .null }
-        let place = composite >> 5 & 7
+        let payload = composite >> 5 & 7
         let index = composite >> 8
         switch (composite & 31) - 1 {
-        case 0: return .int(place == 0 ? index : try element(integers, index))
+        case 0: return .int(payload == 0 ? index : try element(integers, index))
         case 1: return .bool(index != 0)
         case 9:
             let bits = UInt32(truncatingIfNeeded: try element(integers, index))
