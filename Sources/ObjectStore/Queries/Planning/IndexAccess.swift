@@ -45,7 +45,8 @@ struct IndexAccess {
         for condition in conditions {
             let limit = min(best.map { $0.count - 1 } ?? most, most)
             guard limit >= 0,
-                let access = access(condition.node, condition.tables, rows, limit)
+                let access = IndexLookup(rows: rows, most: limit).access(
+                    condition.node, condition.tables)
             else { continue }
             if let found = best, found.count <= access.count { continue }
             best = access
@@ -90,19 +91,24 @@ struct IndexAccess {
             (condition.node as? ColumnNode).map { columns.contains($0.source.column) } ?? false
         }.map(\.text).joined(separator: " and ")
     }
+}
 
-    /// Returns the lookup for one condition that yields at most `most` rows.
-    private static func access(
-        _ node: any PredicateNode, _ tables: BoundTables, _ rows: TableReader, _ most: Int
-    ) -> IndexAccess? {
+/// The search for a lookup in the indexes of a table.
+private struct IndexLookup {
+    let rows: TableReader
+    /// The maximum number of rows that a lookup may yield.
+    let most: Int
+
+    /// Returns the lookup for one condition.
+    func access(_ node: any PredicateNode, _ tables: BoundTables) -> IndexAccess? {
         switch node {
         case let node as ColumnNode:
             return node.test.matchesNull || node.source.type == .mixed
-                ? nil : column(node.source.column, node.test.form, rows, most)
+                ? nil : column(node.source.column, node.test.form)
         case let node as PathNode:
-            return path(node, tables, rows, most)
+            return path(node, tables)
         case let node as ConjunctionNode:
-            return node.parts.lazy.compactMap { access($0, tables, rows, most) }
+            return node.parts.lazy.compactMap { access($0, tables) }
                 .min { $0.count < $1.count }
                 .map { access in
                     var access = access
@@ -113,7 +119,8 @@ struct IndexAccess {
             var all: [IndexAccess] = []
             var count = 0
             for part in node.parts {
-                guard let access = access(part, tables, rows, most - count) else { return nil }
+                let rest = IndexLookup(rows: rows, most: most - count)
+                guard let access = rest.access(part, tables) else { return nil }
                 all.append(access)
                 count += access.count
             }
@@ -124,15 +131,13 @@ struct IndexAccess {
         }
     }
 
-    private static func column(
-        _ column: ColumnID, _ form: ValueTest.Form, _ rows: TableReader, _ most: Int
-    ) -> IndexAccess? {
+    private func column(_ column: ColumnID, _ form: ValueTest.Form) -> IndexAccess? {
         let columns = rows.definition.columns
         guard column.rawValue >= 0, column.rawValue < columns.count else { return nil }
         let definition = columns[column.rawValue]
         if definition.kind == .link {
             guard case .links(let targets) = form else { return nil }
-            return links(column, targets.values.map { ObjectKey(rawValue: $0) }, rows, most)
+            return links(column, targets.values.map { ObjectKey(rawValue: $0) })
         }
         if case .bytes(.search(let search)) = form {
             // A scan would tokenize every text, which costs more than any number of keys.
@@ -146,7 +151,8 @@ struct IndexAccess {
         guard definition.index != .none else { return nil }
         let isUnique = definition.index == .unique
         switch (form, definition.kind) {
-        case (.bool(let flag), .bool): return range(column, flag ? 1 : 0, flag ? 1 : 0, rows, most)
+        case (.bool(let flag), .bool):
+            return range(column, from: flag ? 1 : 0, through: flag ? 1 : 0)
         case (.int(.equal, let value), .int) where isUnique:
             let found = rows.find(column, int: value).map { [$0] } ?? []
             return IndexAccess(
@@ -154,17 +160,17 @@ struct IndexAccess {
             ) { found }
         case (.int(let comparison, let bound), .int):
             guard let (low, high) = bounds(comparison, bound) else { return nil }
-            return range(column, low, high, rows, most)
-        case (.intBetween(let low, let high), .int): return range(column, low, high, rows, most)
-        case (.intIn(let set), .int): return ints(column, set, isUnique, rows, most)
+            return range(column, from: low, through: high)
+        case (.intBetween(let low, let high), .int): return range(column, from: low, through: high)
+        case (.intIn(let set), .int): return ints(column, set, isUnique: isUnique)
         case (.bytes(let test), .string), (.bytes(let test), .bytes12),
             (.bytes(let test), .bytes16):
-            return bytes(column, test, isUnique, rows, most)
+            return bytes(column, test, isUnique: isUnique)
         default: return nil
         }
     }
 
-    private static func bounds(_ comparison: Comparison, _ value: Int64) -> (Int64, Int64)? {
+    private func bounds(_ comparison: Comparison, _ value: Int64) -> (Int64, Int64)? {
         switch comparison {
         case .equal: (value, value)
         case .less: value == .min ? (0, -1) : (.min, value - 1)
@@ -175,8 +181,8 @@ struct IndexAccess {
         }
     }
 
-    private static func range(
-        _ column: ColumnID, _ low: Int64, _ high: Int64, _ rows: TableReader, _ most: Int
+    private func range(
+        _ column: ColumnID, from low: Int64, through high: Int64
     ) -> IndexAccess? {
         guard low <= high else {
             return IndexAccess(count: 0, isExact: true, words: "an empty range") { [] }
@@ -194,9 +200,7 @@ struct IndexAccess {
         }
     }
 
-    private static func ints(
-        _ column: ColumnID, _ set: IntSet, _ isUnique: Bool, _ rows: TableReader, _ most: Int
-    ) -> IndexAccess? {
+    private func ints(_ column: ColumnID, _ set: IntSet, isUnique: Bool) -> IndexAccess? {
         guard set.count <= most else { return nil }
         let words = "looks up \(set.count.grouped) values in the index"
         if isUnique {
@@ -221,9 +225,7 @@ struct IndexAccess {
         }
     }
 
-    private static func bytes(
-        _ column: ColumnID, _ test: TextTest, _ isUnique: Bool, _ rows: TableReader, _ most: Int
-    ) -> IndexAccess? {
+    private func bytes(_ column: ColumnID, _ test: TextTest, isUnique: Bool) -> IndexAccess? {
         switch test {
         case .compare(.equal, let text):
             let found =
@@ -255,9 +257,7 @@ struct IndexAccess {
     }
 
     /// Returns the rows that link to some objects.
-    private static func links(
-        _ column: ColumnID, _ targets: [ObjectKey], _ rows: TableReader, _ most: Int
-    ) -> IndexAccess? {
+    private func links(_ column: ColumnID, _ targets: [ObjectKey]) -> IndexAccess? {
         guard targets.count <= 4096 else { return nil }
         var count = 0
         for target in targets {
@@ -273,9 +273,7 @@ struct IndexAccess {
     }
 
     /// Returns the lookup for a condition on linked objects, if an index finds the few objects that satisfy it.
-    private static func path(
-        _ node: PathNode, _ tables: BoundTables, _ rows: TableReader, _ most: Int
-    ) -> IndexAccess? {
+    private func path(_ node: PathNode, _ tables: BoundTables) -> IndexAccess? {
         guard node.quantifier == .any, !node.test.matchesNull, let hop = node.path.hops.first
         else { return nil }
         let column: ColumnID
@@ -286,14 +284,15 @@ struct IndexAccess {
         let rest = PathNode(path: node.path.rest, quantifier: .any, test: node.test)
         if rest.path.hops.isEmpty, rest.path.terminal == .object {
             guard case .links(let targets) = node.test.form else { return nil }
-            return links(column, targets.values.map { ObjectKey(rawValue: $0) }, rows, most)
+            return links(column, targets.values.map { ObjectKey(rawValue: $0) })
         }
         guard let target = rest.path.table(tables) else { return nil }
         let inner = rest.simplified
-        guard let access = access(inner, tables, target, min(most, 4096)) else { return nil }
+        let lookup = IndexLookup(rows: target, most: min(most, 4096))
+        guard let access = lookup.access(inner, tables) else { return nil }
         let targets =
             access.isExact ? access.keys() : access.keys().filter { inner.matches(tables, $0) }
-        guard let back = links(column, targets, rows, most) else { return nil }
+        guard let back = links(column, targets) else { return nil }
         return IndexAccess(
             count: back.count, words: "\(access.words) of the linked objects, then \(back.words)",
             read: back.keys)

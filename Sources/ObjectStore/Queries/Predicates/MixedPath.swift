@@ -143,8 +143,9 @@ extension MixedPath {
         do throws(QueryFault) {
             var compiler = PredicateCompiler(schema: schema, arguments: [])
             let operand = try compiler.path(
-                try PredicateParser.parsePath(text), 0..<text.utf8.count,
-                .init(classSchema: classSchema, variable: nil, prefix: []))
+                PathContext(
+                    syntax: try PredicateParser.parsePath(text), range: 0..<text.utf8.count,
+                    scope: .init(classSchema: classSchema, variable: nil, prefix: [])))
             guard case .path(let path) = operand.form, !path.isToMany else {
                 throw QueryFault(
                     "expected one value for each object; \(operand.description) can have several",

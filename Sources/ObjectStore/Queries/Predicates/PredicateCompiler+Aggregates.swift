@@ -2,15 +2,15 @@ import ColumnStorage
 
 // Expressions that compute one value from many: `@count`, `@sum` and other operations, and subqueries.
 extension PredicateCompiler {
-    mutating func linkCount(
-        _ walk: Walk, _ syntax: PathSyntax, _ index: Int, _ range: Range<Int>, _ scope: Scope
-    ) throws(QueryFault) -> PredicateOperand {
-        guard let target = walk.reached, index + 2 == syntax.components.count else {
+    mutating func linkCount(_ walk: Walk, at index: Int, in context: PathContext) throws(QueryFault)
+        -> PredicateOperand
+    {
+        guard let target = walk.reached, index + 2 == context.syntax.components.count else {
             throw QueryFault(
                 "'@links.@count' counts the links to an object and ends the path",
-                at: syntax.components[index].range)
+                at: context.syntax.components[index].range)
         }
-        try checkQuantifier(syntax, false, "a count", range)
+        try checkQuantifier(isToMany: false, of: "a count", in: context)
         var paths: [CompiledPath] = []
         for link in schema.links(to: target.table) + schema.mixedProperties {
             let property = Property(
@@ -18,7 +18,7 @@ extension PredicateCompiler {
                 origin: Property.Origin(
                     className: link.classSchema.name, property: link.property.name))
             depend(
-                on: walk.components + [.init(property, of: target, in: schema)], in: scope)
+                on: walk.components + [.init(property, of: target, in: schema)], in: context.scope)
             let slot = slot(link.classSchema.table)
             let last: CompiledPath.Hop =
                 link.property.type == .mixed
@@ -28,21 +28,22 @@ extension PredicateCompiler {
         }
         return PredicateOperand(
             form: .expression(CountExpression(paths: paths)), type: .value(.int),
-            description: "a count", range: range)
+            description: "a count", range: context.range)
     }
 
-    mutating func count(
-        _ walk: Walk, _ syntax: PathSyntax, _ index: Int, _ range: Range<Int>, _ scope: Scope
-    ) throws(QueryFault) -> PredicateOperand {
-        let sign = syntax.components[index]
-        guard index + 1 == syntax.components.count else {
+    mutating func count(_ walk: Walk, at index: Int, in context: PathContext) throws(QueryFault)
+        -> PredicateOperand
+    {
+        let sign = context.syntax.components[index]
+        guard index + 1 == context.syntax.components.count else {
             throw QueryFault(
-                "'@\(sign.name)' must be the end of a path", at: syntax.components[index + 1].range)
+                "'@\(sign.name)' must be the end of a path",
+                at: context.syntax.components[index + 1].range)
         }
         guard let last = walk.last else {
             throw QueryFault("'@\(sign.name)' needs a property before it", at: sign.range)
         }
-        depend(on: walk.components, in: scope)
+        depend(on: walk.components, in: context.scope)
         if case .value(let slot, let source) = walk.terminal {
             guard last.type == .string || last.type == .data else {
                 throw QueryFault(
@@ -51,25 +52,25 @@ extension PredicateCompiler {
             }
             let path = CompiledPath(
                 hops: walk.hops, terminal: .size(slot: slot, source.column))
-            try checkQuantifier(syntax, path.isToMany, walk.description, range)
+            try checkQuantifier(isToMany: path.isToMany, of: walk.description, in: context)
             return PredicateOperand(
-                form: .path(path), type: .value(.int), description: "a size", range: range,
-                quantifier: syntax.quantifier)
+                form: .path(path), type: .value(.int), description: "a size", range: context.range,
+                quantifier: context.syntax.quantifier)
         }
         if case .element = walk.terminal {
             throw QueryFault("\(walk.description) is one value here, not a list", at: sign.range)
         }
-        try checkQuantifier(syntax, false, "a count", range)
+        try checkQuantifier(isToMany: false, of: "a count", in: context)
         let path = CompiledPath(hops: walk.hops, terminal: walk.terminal)
         return PredicateOperand(
             form: .expression(CountExpression(paths: [path])), type: .value(.int),
-            description: "a count", range: range)
+            description: "a count", range: context.range)
     }
 
-    mutating func aggregate(
-        _ start: Walk, _ syntax: PathSyntax, _ index: Int, _ range: Range<Int>, _ scope: Scope
-    ) throws(QueryFault) -> PredicateOperand {
-        let sign = syntax.components[index]
+    mutating func aggregate(_ start: Walk, at index: Int, in context: PathContext)
+        throws(QueryFault) -> PredicateOperand
+    {
+        let sign = context.syntax.components[index]
         let name = sign.name.lowercased()
         guard let operation = AggregateOperation(rawValue: name), start.isToMany
         else {
@@ -78,7 +79,7 @@ extension PredicateCompiler {
                 at: sign.range)
         }
         var walk = start
-        for component in syntax.components[(index + 1)...] {
+        for component in context.syntax.components[(index + 1)...] {
             guard !component.isAggregate else {
                 throw QueryFault(
                     "'@\(component.name)' cannot follow '@\(sign.name)'", at: component.range)
@@ -101,8 +102,8 @@ extension PredicateCompiler {
                     : "'@\(sign.name)' needs a property of '\(walk.reached?.name ?? "")' after it, "
                         + "as in '@\(sign.name).price'", at: sign.range)
         }
-        try checkQuantifier(syntax, false, "'@\(sign.name)'", range)
-        depend(on: walk.components, in: scope)
+        try checkQuantifier(isToMany: false, of: "'@\(sign.name)'", in: context)
+        depend(on: walk.components, in: context.scope)
         let path = CompiledPath(hops: walk.hops, terminal: walk.terminal)
         let type: PropertyType =
             last.type != .mixed
@@ -112,7 +113,7 @@ extension PredicateCompiler {
             form: .expression(
                 AggregateExpression(
                     operation: operation, path: path, numbersOnly: last.type == .mixed)),
-            type: .value(type), description: "'@\(sign.name)'", range: range)
+            type: .value(type), description: "'@\(sign.name)'", range: context.range)
     }
 
     mutating func subquery(
@@ -123,7 +124,9 @@ extension PredicateCompiler {
                 "the variable '$\(syntax.variable)' is already used by the enclosing subquery",
                 at: range)
         }
-        try checkVariable(syntax.collection, syntax.collectionRange, scope)
+        try checkVariable(
+            in: PathContext(
+                syntax: syntax.collection, range: syntax.collectionRange, scope: scope))
         var walk = Walk(reached: scope.classSchema, description: "'\(scope.classSchema.name)'")
         var index = 0
         while index < syntax.collection.components.count {

@@ -51,33 +51,34 @@ extension PredicateCompiler {
     }
 
     /// Compiles `m.@keys`: the keys of a map, which are strings.
-    mutating func keys(
-        _ walk: Walk, _ syntax: PathSyntax, _ index: Int, _ range: Range<Int>, _ scope: Scope
-    ) throws(QueryFault) -> PredicateOperand {
-        let sign = syntax.components[index]
+    mutating func keys(_ walk: Walk, at index: Int, in context: PathContext) throws(QueryFault)
+        -> PredicateOperand
+    {
+        let sign = context.syntax.components[index]
         guard let (slot, column, hops) = mapColumn(of: walk) else {
             throw QueryFault(
                 "'@\(sign.name)' needs a map before it; \(walk.description) is not one",
                 at: sign.range
             )
         }
-        depend(on: walk.components, in: scope)
+        depend(on: walk.components, in: context.scope)
         let path = CompiledPath(hops: hops, terminal: .keys(slot: slot, column))
-        if index + 2 == syntax.components.count, syntax.components[index + 1].isAggregate,
-            ["count", "size"].contains(syntax.components[index + 1].name.lowercased())
+        if index + 2 == context.syntax.components.count,
+            context.syntax.components[index + 1].isAggregate,
+            ["count", "size"].contains(context.syntax.components[index + 1].name.lowercased())
         {
             return PredicateOperand(
                 form: .expression(CountExpression(paths: [path])), type: .value(.int),
-                description: "a count", range: range)
+                description: "a count", range: context.range)
         }
-        guard index + 1 == syntax.components.count else {
+        guard index + 1 == context.syntax.components.count else {
             throw QueryFault(
                 "only '@count' can follow '@\(sign.name)'",
-                at: syntax.components[index + 1].range)
+                at: context.syntax.components[index + 1].range)
         }
         return PredicateOperand(
             form: .path(path), type: .value(.string), description: "a key of \(walk.description)",
-            range: range, quantifier: syntax.quantifier)
+            range: context.range, quantifier: context.syntax.quantifier)
     }
 
     /// Returns the map at the end of a path, and the path to its owner.
@@ -105,14 +106,14 @@ extension PredicateCompiler {
 
     /// Compiles `items[size]`, which equals `items.@count`.
     mutating func size(
-        _ walk: Walk, _ syntax: PathSyntax, _ index: Int, _ scope: Scope
+        _ walk: Walk, at index: Int, in context: PathContext
     ) throws(QueryFault) -> PredicateOperand {
-        let component = syntax.components[index]
-        let range = component.bracket?.range ?? component.range
-        var counted = syntax
-        counted.components = Array(syntax.components[...index])
-        counted.components.append(.init(name: "size", isAggregate: true, range: range))
-        counted.components += syntax.components[(index + 1)...]
-        return try count(walk, counted, index + 1, range, scope)
+        let components = context.syntax.components
+        let range = components[index].bracket?.range ?? components[index].range
+        var counted = context
+        counted.syntax.components = Array(components[...index])
+        counted.syntax.components.append(.init(name: "size", isAggregate: true, range: range))
+        counted.syntax.components += components[(index + 1)...]
+        return try count(walk, at: index + 1, in: counted)
     }
 }

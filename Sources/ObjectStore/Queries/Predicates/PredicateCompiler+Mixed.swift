@@ -33,17 +33,17 @@ extension PredicateCompiler {
     /// component after them.
     mutating func inside(
         _ walk: Walk, _ base: MixedPath, _ brackets: ArraySlice<PathSyntax.Bracket>,
-        _ syntax: PathSyntax, from start: Int, _ range: Range<Int>, _ scope: Scope
+        from start: Int, in context: PathContext
     ) throws(QueryFault) -> PredicateOperand {
         var path = base
-        depend(on: walk.components, in: scope)
+        depend(on: walk.components, in: context.scope)
         for bracket in brackets { path.steps.append(try step(to: bracket)) }
         var index = start
-        while index < syntax.components.count {
-            let component = syntax.components[index]
+        while index < context.syntax.components.count {
+            let component = context.syntax.components[index]
             index += 1
             guard component.isAggregate else {
-                path.steps.append(try name(component, walk, path, syntax, index - 1, range, scope))
+                path.steps.append(try name(component, walk, path, at: index - 1, in: context))
                 for bracket in component.brackets { path.steps.append(try step(to: bracket)) }
                 continue
             }
@@ -58,53 +58,54 @@ extension PredicateCompiler {
                 continue
             case "keys":
                 path.steps.append(.keys)
-                if index < syntax.components.count,
-                    ["count", "size"].contains(syntax.components[index].name.lowercased())
+                if index < context.syntax.components.count,
+                    ["count", "size"].contains(context.syntax.components[index].name.lowercased())
                 {
-                    guard index + 1 == syntax.components.count else {
+                    guard index + 1 == context.syntax.components.count else {
                         throw QueryFault(
                             "a count must be the end of a path",
-                            at: syntax.components[index + 1].range)
+                            at: context.syntax.components[index + 1].range)
                     }
-                    try checkQuantifier(syntax, false, "a count", range)
+                    try checkQuantifier(isToMany: false, of: "a count", in: context)
                     let keys = CompiledPath(hops: walk.hops, terminal: .mixed(path))
                     return PredicateOperand(
                         form: .expression(CountExpression(paths: [keys])), type: .value(.int),
-                        description: "a count", range: range)
+                        description: "a count", range: context.range)
                 }
             case "count", "size": path.steps.append(.count)
             case "type": path.steps.append(.type)
             case "sum", "min", "max", "avg":
-                return try aggregate(walk, path, syntax, index - 1, range, scope)
+                return try aggregate(walk, path, at: index - 1, in: context)
             default:
                 let known = ["type", "count", "size", "keys", "values", "sum", "min", "max", "avg"]
                 throw QueryFault(
                     "'@\(component.name)' is not valid inside a mixed value"
                         + NearestName.hint(for: component.name, among: known), at: component.range)
             }
-            if index < syntax.components.count {
+            if index < context.syntax.components.count {
                 throw QueryFault(
                     "'@\(component.name)' must be the end of a path",
-                    at: syntax.components[index].range)
+                    at: context.syntax.components[index].range)
             }
         }
-        return try operand(path, walk, syntax, range, scope)
+        return try operand(path, walk, in: context)
     }
 
-    private func operand(
-        _ inside: MixedPath, _ walk: Walk, _ syntax: PathSyntax, _ range: Range<Int>, _ scope: Scope
-    ) throws(QueryFault) -> PredicateOperand {
+    private func operand(_ inside: MixedPath, _ walk: Walk, in context: PathContext)
+        throws(QueryFault) -> PredicateOperand
+    {
         let ends = inside.steps.dropLast().contains { [.count, .keys, .type].contains($0) }
         guard !ends else {
-            throw QueryFault("a count, a key or a type must be the end of a path", at: range)
+            throw QueryFault(
+                "a count, a key or a type must be the end of a path", at: context.range)
         }
         var path = CompiledPath(
-            hops: walk.hops, terminal: .mixed(inside), isPartOfMany: scope.isPartOfMany)
+            hops: walk.hops, terminal: .mixed(inside), isPartOfMany: context.scope.isPartOfMany)
         // A quantifier applies to the elements, at any position.
-        if syntax.quantifier != nil, !path.isToMany, inside.isMixed {
+        if context.syntax.quantifier != nil, !path.isToMany, inside.isMixed {
             path = path.elementsOfMixed ?? path
         }
-        try checkQuantifier(syntax, path.isToMany, walk.description, range)
+        try checkQuantifier(isToMany: path.isToMany, of: walk.description, in: context)
         let type: PropertyType
         let description: String
         switch inside.steps.last {
@@ -114,8 +115,9 @@ extension PredicateCompiler {
         default: (type, description) = (.mixed, "the content of \(walk.description) (mixed)")
         }
         return PredicateOperand(
-            form: .path(path), type: .value(type), description: description, range: range,
-            quantifier: syntax.quantifier, components: scope.prefix + walk.components,
+            form: .path(path), type: .value(type), description: description, range: context.range,
+            quantifier: context.syntax.quantifier,
+            components: context.scope.prefix + walk.components,
             isTypeName: inside.steps.last == .type)
     }
 
@@ -142,20 +144,21 @@ extension PredicateCompiler {
 
     /// Compiles a name inside a mixed value: a key of a map, and a property of linked objects.
     private mutating func name(
-        _ component: PathSyntax.Component, _ walk: Walk, _ inside: MixedPath,
-        _ syntax: PathSyntax, _ index: Int, _ range: Range<Int>, _ scope: Scope
+        _ component: PathSyntax.Component, _ walk: Walk, _ inside: MixedPath, at index: Int,
+        in context: PathContext
     ) throws(QueryFault) -> MixedPath.Step {
         let isPartOfMany =
-            scope.isPartOfMany || CompiledPath(hops: walk.hops, terminal: .mixed(inside)).isToMany
+            context.scope.isPartOfMany
+            || CompiledPath(hops: walk.hops, terminal: .mixed(inside)).isToMany
         var targets: [TableID: LinkedPaths.Target] = [:]
         guard let last = walk.components.last else { return .key(component.name) }
-        var rest = syntax
+        var rest = context.syntax
         rest.quantifier = nil
-        rest.components = Array(syntax.components[index...])
+        rest.components = Array(context.syntax.components[index...])
         for classSchema in schema.classes
         where !classSchema.isEmbedded && classSchema.property(named: component.name) != nil {
             linkedPaths = min(linkedPaths, Self.mostLinkedPaths) + 1
-            if scope.linksInside >= Self.deepestLinkedPath {
+            if context.scope.linksInside >= Self.deepestLinkedPath {
                 linkedPaths = Self.mostLinkedPaths + 1
             }
             guard linkedPaths <= Self.mostLinkedPaths else {
@@ -164,13 +167,14 @@ extension PredicateCompiler {
                         + "in brackets: ['\(component.name)']", at: component.range)
             }
             var inner = Scope(
-                classSchema: classSchema, variable: scope.variable,
-                prefix: scope.prefix + walk.components.dropLast()
+                classSchema: classSchema, variable: context.scope.variable,
+                prefix: context.scope.prefix + walk.components.dropLast()
                     + [last.leading(to: classSchema)])
-            inner.linksInside = scope.linksInside + 1
+            inner.linksInside = context.scope.linksInside + 1
             inner.isPartOfMany = isPartOfMany
             do {
-                let operand = try path(rest, range, inner)
+                let operand = try path(
+                    PathContext(syntax: rest, range: context.range, scope: inner))
                 guard let expression = operand.expression else { continue }
                 targets[classSchema.table] = .init(expression: expression, type: operand.type)
             } catch {
@@ -183,29 +187,28 @@ extension PredicateCompiler {
 
     /// Compiles an aggregate of the numbers among the elements: `extra.@sum`, `extra.scores.@max`, `extra.@sum.price`.
     private mutating func aggregate(
-        _ walk: Walk, _ inside: MixedPath, _ syntax: PathSyntax, _ index: Int, _ range: Range<Int>,
-        _ scope: Scope
+        _ walk: Walk, _ inside: MixedPath, at index: Int, in context: PathContext
     ) throws(QueryFault) -> PredicateOperand {
-        let sign = syntax.components[index]
+        let sign = context.syntax.components[index]
         guard let operation = AggregateOperation(rawValue: sign.name.lowercased()) else {
             throw QueryFault("unknown operation '@\(sign.name)'", at: sign.range)
         }
         var path = inside
         if !path.isToMany { path.steps.append(.elements) }
-        for (position, component) in syntax.components.enumerated().dropFirst(index + 1) {
+        for (position, component) in context.syntax.components.enumerated().dropFirst(index + 1) {
             guard !component.isAggregate else {
                 throw QueryFault(
                     "'@\(component.name)' cannot follow '@\(sign.name)'", at: component.range)
             }
-            path.steps.append(try name(component, walk, path, syntax, position, range, scope))
+            path.steps.append(try name(component, walk, path, at: position, in: context))
             for bracket in component.brackets { path.steps.append(try step(to: bracket)) }
         }
-        try checkQuantifier(syntax, false, "'@\(sign.name)'", range)
+        try checkQuantifier(isToMany: false, of: "'@\(sign.name)'", in: context)
         return PredicateOperand(
             form: .expression(
                 AggregateExpression(
                     operation: operation,
                     path: CompiledPath(hops: walk.hops, terminal: .mixed(path)), numbersOnly: true)),
-            type: .value(.double), description: "'@\(sign.name)'", range: range)
+            type: .value(.double), description: "'@\(sign.name)'", range: context.range)
     }
 }

@@ -1,35 +1,42 @@
 import ColumnStorage
 
+/// A path that is being compiled.
+struct PathContext {
+    var syntax: PathSyntax
+    /// The range of the whole path in the text.
+    let range: Range<Int>
+    /// The objects that the path begins at.
+    let scope: PredicateCompiler.Scope
+}
+
 extension PredicateCompiler {
-    mutating func path(
-        _ syntax: PathSyntax, _ range: Range<Int>, _ scope: Scope
-    ) throws(QueryFault) -> PredicateOperand {
-        try checkVariable(syntax, range, scope)
-        var walk = Walk(reached: scope.classSchema, description: "'\(scope.classSchema.name)'")
+    mutating func path(_ context: PathContext) throws(QueryFault) -> PredicateOperand {
+        try checkVariable(in: context)
+        var walk = Walk(
+            reached: context.scope.classSchema, description: "'\(context.scope.classSchema.name)'")
         var index = 0
-        while index < syntax.components.count {
-            let component = syntax.components[index]
+        while index < context.syntax.components.count {
+            let component = context.syntax.components[index]
             if let key = key(component, after: walk) {
                 walk.terminal = key
                 index += 1
                 if let base = mixedPath(walk), !component.brackets.isEmpty {
-                    return try inside(
-                        walk, base, component.brackets[...], syntax, from: index, range, scope)
+                    return try inside(walk, base, component.brackets[...], from: index, in: context)
                 }
                 try refuse(component.brackets[...], walk)
                 continue
             }
             if let base = mixedPath(walk), !Self.concernsCollection(component, walk) {
-                return try inside(walk, base, [], syntax, from: index, range, scope)
+                return try inside(walk, base, [], from: index, in: context)
             }
             guard component.isAggregate else {
                 let brackets = try step(&walk, component)
                 index += 1
                 if let base = mixedPath(walk), !brackets.isEmpty {
-                    return try inside(walk, base, brackets, syntax, from: index, range, scope)
+                    return try inside(walk, base, brackets, from: index, in: context)
                 }
                 if case .size? = component.bracket?.form {
-                    return try size(walk, syntax, index - 1, scope)
+                    return try size(walk, at: index - 1, in: context)
                 }
                 try refuse(brackets, walk)
                 continue
@@ -39,17 +46,17 @@ extension PredicateCompiler {
             }
             switch component.name.lowercased() {
             case "links":
-                if syntax.components.dropFirst(index + 1).first?.name == "count" {
-                    return try linkCount(walk, syntax, index, range, scope)
+                if context.syntax.components.dropFirst(index + 1).first?.name == "count" {
+                    return try linkCount(walk, at: index, in: context)
                 }
-                try stepBack(&walk, syntax, index)
+                try stepBack(&walk, context.syntax, index)
                 index += 3
             case "count", "size":
-                return try count(walk, syntax, index, range, scope)
+                return try count(walk, at: index, in: context)
             case "sum", "min", "max", "avg":
-                return try aggregate(walk, syntax, index, range, scope)
+                return try aggregate(walk, at: index, in: context)
             case "keys":
-                return try keys(walk, syntax, index, range, scope)
+                return try keys(walk, at: index, in: context)
             case "values":
                 // A path to a map refers to its values, but a name after the map would be a key.
                 guard walk.last?.collection == .map else {
@@ -74,28 +81,26 @@ extension PredicateCompiler {
                     "unknown operation '@\(component.name)'\(hint)", at: component.range)
             }
         }
-        return try finish(walk, syntax, range, scope)
+        return try finish(walk, in: context)
     }
 
-    func checkVariable(
-        _ syntax: PathSyntax, _ range: Range<Int>, _ scope: Scope
-    ) throws(QueryFault) {
-        if syntax.variable == scope.variable { return }
-        if let variable = syntax.variable {
+    func checkVariable(in context: PathContext) throws(QueryFault) {
+        if context.syntax.variable == context.scope.variable { return }
+        if let variable = context.syntax.variable {
             throw QueryFault(
-                scope.variable.map {
+                context.scope.variable.map {
                     "unknown variable '$\(variable)'; only '$\($0)' can be used here"
                 } ?? "unknown variable '$\(variable)'; arguments are numbered: $1, $2, …",
-                at: range)
+                at: context.range)
         }
         throw QueryFault(
-            "inside the subquery a path begins with its variable: '$\(scope.variable ?? "").…'",
-            at: range)
+            "inside the subquery a path begins with its variable: '$\(context.scope.variable ?? "").…'",
+            at: context.range)
     }
 
-    private mutating func finish(
-        _ walk: Walk, _ syntax: PathSyntax, _ range: Range<Int>, _ scope: Scope
-    ) throws(QueryFault) -> PredicateOperand {
+    private mutating func finish(_ walk: Walk, in context: PathContext) throws(QueryFault)
+        -> PredicateOperand
+    {
         let type: OperandType
         var hops = walk.hops
         var terminal = walk.terminal
@@ -109,26 +114,26 @@ extension PredicateCompiler {
         } else {
             type = .value(walk.last?.type ?? .bool)
         }
-        if !walk.components.isEmpty { depend(on: walk.components, in: scope) }
+        if !walk.components.isEmpty { depend(on: walk.components, in: context.scope) }
         var path = CompiledPath(
-            hops: hops, terminal: terminal, isPartOfMany: scope.isPartOfMany)
+            hops: hops, terminal: terminal, isPartOfMany: context.scope.isPartOfMany)
         // A quantifier applies to the elements of a mixed value.
-        if syntax.quantifier != nil, !path.isToMany { path = path.elementsOfMixed ?? path }
-        try checkQuantifier(syntax, path.isToMany, walk.description, range)
-        let typeName = walk.last?.typeName ?? scope.classSchema.name
+        if context.syntax.quantifier != nil, !path.isToMany { path = path.elementsOfMixed ?? path }
+        try checkQuantifier(isToMany: path.isToMany, of: walk.description, in: context)
+        let typeName = walk.last?.typeName ?? context.scope.classSchema.name
         return PredicateOperand(
             form: .path(path), type: type, description: "\(walk.description) (\(typeName))",
-            range: range, quantifier: syntax.quantifier,
+            range: context.range, quantifier: context.syntax.quantifier,
             isBacklinks: walk.last?.isBacklinks ?? false,
-            components: scope.prefix + walk.components)
+            components: context.scope.prefix + walk.components)
     }
 
-    func checkQuantifier(
-        _ syntax: PathSyntax, _ isToMany: Bool, _ description: String, _ range: Range<Int>
-    ) throws(QueryFault) {
-        guard let quantifier = syntax.quantifier, !isToMany else { return }
+    func checkQuantifier(isToMany: Bool, of description: String, in context: PathContext)
+        throws(QueryFault)
+    {
+        guard let quantifier = context.syntax.quantifier, !isToMany else { return }
         throw QueryFault(
             "'\(quantifier)' needs a list in the path; \(description) is reached without one",
-            at: range)
+            at: context.range)
     }
 }

@@ -124,7 +124,7 @@ struct PredicateCompiler {
         case .list(let elements):
             return try list(elements, range, scope)
         case .path(let path):
-            return try self.path(path, range, scope)
+            return try self.path(PathContext(syntax: path, range: range, scope: scope))
         case .subquery(let subquery):
             return try self.subquery(subquery, range, scope)
         case .negated(let inner):

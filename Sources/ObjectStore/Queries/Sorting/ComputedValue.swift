@@ -25,7 +25,8 @@ struct ComputedValue: Sendable {
     ) throws(QueryFault) {
         var compiler = PredicateCompiler(schema: schema, arguments: [])
         let scope = PredicateCompiler.Scope(classSchema: classSchema, variable: nil, prefix: [])
-        let operand = try compiler.path(syntax, range, scope)
+        let operand = try compiler.path(
+            PathContext(syntax: syntax, range: range, scope: scope))
         guard let expression = operand.expression, !operand.isToMany else {
             throw QueryFault(
                 "\(purpose) requires one value for each object; \(operand.description) can have several",
