@@ -33,8 +33,8 @@ package enum ColumnTest: Sendable, Hashable {
 
 extension Comparison {
     /// Returns whether the comparison holds for the sign of an order: negative, zero or positive.
-    @inline(__always)
-    func holds(_ order: Int) -> Bool {
+    @inlinable @inline(__always)
+    package func holds(_ order: Int) -> Bool {
         switch self {
         case .equal: order == 0
         case .notEqual: order != 0

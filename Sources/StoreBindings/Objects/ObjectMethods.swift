@@ -67,17 +67,7 @@ extension ObjectClass {
             LuaMethod("__pairs") { object, call in
                 let (type, live) = try stored(object, call)
                 try type.checkPresent(live.key)
-                let names = type.classSchema.properties.map(\.name)
-                let source = call[1]
-                var next = 0
-                // The loop uses the names at its start, and reads each value when it reaches the name.
-                let step = call.state.makeFunction("next") { call in
-                    guard next < names.count else { return call.answer(.nil) }
-                    next += 1
-                    let name = LuaValue.text(names[next - 1])
-                    return call.answer(name, try call.state.index(source, name))
-                }
-                return try call.answer([.function(step), source, .nil])
+                return try call.answerPairs(of: type.classSchema.properties.map(\.name))
             },
         ])
 
@@ -113,5 +103,22 @@ extension ObjectClass {
             let key = try? source.view.value(primary, of: reference.key, in: target)
         else { return target.name }
         return "\(target.name)(\(key.summary))"
+    }
+}
+
+extension LuaCall {
+    /// Answers `__pairs` for named values of the first argument.
+    ///
+    /// The loop uses these names, and reads each value when it reaches the name.
+    func answerPairs(of names: [String]) throws -> LuaAnswer {
+        let source = self[1]
+        var next = 0
+        let step = state.makeFunction("next") { call in
+            guard next < names.count else { return call.answer(.nil) }
+            next += 1
+            let name = LuaValue.text(names[next - 1])
+            return call.answer(name, try call.state.index(source, name))
+        }
+        return try answer([.function(step), source, .nil])
     }
 }

@@ -153,16 +153,7 @@ package final class ProjectionHandle {
                 }),
             LuaMethod("__pairs") { projection, call in
                 _ = try projection.present()
-                let names = projection.names
-                let source = call[1]
-                var next = 0
-                let step = call.state.makeFunction("next") { call in
-                    guard next < names.count else { return call.answer(.nil) }
-                    next += 1
-                    let name = LuaValue.text(names[next - 1])
-                    return call.answer(name, try call.state.index(source, name))
-                }
-                return try call.answer([.function(step), source, .nil])
+                return try call.answerPairs(of: projection.names)
             },
         ],
         other: { projection, key, result in

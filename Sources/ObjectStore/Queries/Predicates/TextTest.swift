@@ -65,7 +65,7 @@ enum TextTest: Sendable {
     func matches(_ bytes: Span<UInt8>) -> Bool {
         switch self {
         case .compare(let comparison, let other):
-            return TextTest.holds(TextTest.order(bytes, other.span), comparison)
+            return comparison.holds(TextTest.order(bytes, other.span))
         case .oneOf(let set):
             return set.contains(bytes)
         case .beginsWith(let other):
@@ -176,17 +176,6 @@ enum TextTest: Sendable {
             index += 1
         }
         return true
-    }
-
-    private static func holds(_ order: Int, _ comparison: Comparison) -> Bool {
-        switch comparison {
-        case .equal: order == 0
-        case .notEqual: order != 0
-        case .less: order < 0
-        case .lessOrEqual: order <= 0
-        case .greater: order > 0
-        case .greaterOrEqual: order >= 0
-        }
     }
 }
 
