@@ -75,7 +75,8 @@ let package = Package(
         .target(name: "MemoryAccounts", swiftSettings: safe),
         .target(name: "StructLayouts", swiftSettings: unsafeZone),
         .target(
-            name: "LMDBStorage", dependencies: ["CLMDB", "CXXHash", "MemoryAccounts"],
+            name: "LMDBStorage",
+            dependencies: ["CLMDB", "CXXHash", "MemoryAccounts", "SystemCalls"],
             swiftSettings: unsafeZone),
         .target(
             name: "ColumnStorage", dependencies: ["LMDBStorage", "MemoryAccounts"],

@@ -1,3 +1,5 @@
+import SystemCalls
+
 /// A position in the queue of this process for a file's write lock, which does not block a thread.
 ///
 /// When the ticket is ready, begin a write with it. It lapses if it is not used soon: a busy thread must not block

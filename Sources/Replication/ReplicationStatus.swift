@@ -1,10 +1,5 @@
 import ObjectStore
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import SystemCalls
 
 /// The progress of a publisher or follower; any thread can read it, wait for it and stop the work.
 ///
@@ -13,7 +8,7 @@ import ObjectStore
 ///     _ = status.wait(atMost: .seconds(5)) { $0.version >= 12 }
 ///     status.stop()
 package final class ReplicationStatus: @unchecked Sendable {
-    // Unchecked because the mutex protects all variables, and both handles stay allocated until `deinit`.
+    // Unchecked because the monitor protects all variables.
 
     /// A copy of the status at one time.
     package struct Snapshot: Sendable {
@@ -52,45 +47,26 @@ package final class ReplicationStatus: @unchecked Sendable {
         }
     }
 
-    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-    private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    private let monitor = Monitor()
     private var current = Snapshot()
     private var isStopped = false
     private var hasSignal = false
     private var meter = RateMeter()
 
-    package init() {
-        mutex.initialize(to: pthread_mutex_t())
-        condition.initialize(to: pthread_cond_t())
-        pthread_mutex_init(mutex, nil)
-        pthread_cond_init(condition, nil)
-    }
-
-    deinit {
-        pthread_cond_destroy(condition)
-        pthread_mutex_destroy(mutex)
-        condition.deallocate()
-        mutex.deallocate()
-    }
-
-    private func withLock<Result>(_ body: () -> Result) -> Result {
-        pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
-        return body()
-    }
+    package init() {}
 
     /// The current status.
     package var snapshot: Snapshot {
-        withLock {
+        monitor.withLock {
             current.rate = meter.rate(current.commits, at: .now)
             return current
         }
     }
 
     func update(_ change: (inout Snapshot) -> Void) {
-        withLock {
+        monitor.withLock {
             change(&current)
-            pthread_cond_broadcast(condition)
+            monitor.broadcast()
         }
     }
 
@@ -116,26 +92,26 @@ package final class ReplicationStatus: @unchecked Sendable {
 
     /// Requests the end of the work.
     package func stop() {
-        withLock {
+        monitor.withLock {
             isStopped = true
-            pthread_cond_broadcast(condition)
+            monitor.broadcast()
         }
     }
 
-    var isStopping: Bool { withLock { isStopped } }
+    var isStopping: Bool { monitor.withLock { isStopped } }
 
     /// Ends ``pause(atMost:)``, because there can be new work.
     func signal() {
-        withLock {
+        monitor.withLock {
             hasSignal = true
-            pthread_cond_broadcast(condition)
+            monitor.broadcast()
         }
     }
 
     /// Waits for ``signal()`` or ``stop()``, up to a time limit.
     func pause(atMost time: Duration) {
         wait(atMost: time) { hasSignal || isStopped }
-        withLock { hasSignal = false }
+        monitor.withLock { hasSignal = false }
     }
 
     /// Waits for ``stop()``, up to a time limit.
@@ -149,21 +125,12 @@ package final class ReplicationStatus: @unchecked Sendable {
 
     @discardableResult
     private func wait(atMost time: Duration, until isReached: () -> Bool) -> Bool {
-        let deadline = ContinuousClock.now + time
-        return withLock {
-            while !isReached() {
-                let left = deadline - .now
-                guard left > .zero else { return false }
-                var moment = timespec()
-                clock_gettime(CLOCK_REALTIME, &moment)
-                // If the clock is set meanwhile, the wait is at most one round longer.
-                let (seconds, attoseconds) = min(left, .seconds(1)).components
-                let nanoseconds = moment.tv_nsec + Int(attoseconds / 1_000_000_000)
-                moment.tv_sec += Int(seconds) + nanoseconds / 1_000_000_000
-                moment.tv_nsec = nanoseconds % 1_000_000_000
-                pthread_cond_timedwait(condition, mutex, &moment)
-            }
-            return true
+        monitor.withLock {
+            let (seconds, attoseconds) = max(time, .zero).components
+            let whole = Int(clamping: seconds).multipliedReportingOverflow(by: 1_000_000_000)
+            let nanoseconds = whole.overflow ? Int.max : whole.partialValue
+            monitor.wait(atMost: nanoseconds, while: { !isReached() })
+            return isReached()
         }
     }
 }

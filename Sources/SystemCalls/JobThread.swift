@@ -1,11 +1,5 @@
 import Synchronization
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// Runs jobs one after the other on one thread.
 ///
 /// After ``shutdown()``, the thread ends when its queue is empty. A later job starts a new thread, so that every job
@@ -85,41 +79,20 @@ package final class JobThread: Sendable {
 
 /// Counts notifications, and blocks a thread until the count has changed.
 private final class Signal: @unchecked Sendable {
-    // Unchecked because the mutex protects the count, and both are heap-allocated until deinit.
-    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-    private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    // Unchecked because the monitor protects the count.
+    private let monitor = Monitor()
     private var current: UInt64 = 0
 
-    init() {
-        mutex.initialize(to: pthread_mutex_t())
-        condition.initialize(to: pthread_cond_t())
-        pthread_mutex_init(mutex, nil)
-        pthread_cond_init(condition, nil)
-    }
-
-    deinit {
-        pthread_cond_destroy(condition)
-        pthread_mutex_destroy(mutex)
-        condition.deallocate()
-        mutex.deallocate()
-    }
-
-    var count: UInt64 {
-        pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
-        return current
-    }
+    var count: UInt64 { monitor.withLock { current } }
 
     func notify() {
-        pthread_mutex_lock(mutex)
-        current += 1
-        pthread_cond_signal(condition)
-        pthread_mutex_unlock(mutex)
+        monitor.withLock {
+            current += 1
+            monitor.broadcast()
+        }
     }
 
     func wait(after count: UInt64) {
-        pthread_mutex_lock(mutex)
-        while current == count { pthread_cond_wait(condition, mutex) }
-        pthread_mutex_unlock(mutex)
+        monitor.withLock { while current == count { monitor.wait() } }
     }
 }

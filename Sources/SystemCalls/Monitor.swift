@@ -5,12 +5,17 @@
 #endif
 
 /// A lock with a condition, for the few cases in which one thread waits for another.
-final class Monitor: @unchecked Sendable {
+///
+///     let count = monitor.withLock {
+///         while queue.isEmpty { monitor.wait() }
+///         return queue.count
+///     }
+package final class Monitor: @unchecked Sendable {
     // Unchecked because both are designed for use by several threads, and never move.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
 
-    init() {
+    package init() {
         mutex = .allocate(capacity: 1)
         condition = .allocate(capacity: 1)
         pthread_mutex_init(mutex, nil)
@@ -33,32 +38,34 @@ final class Monitor: @unchecked Sendable {
         condition.deallocate()
     }
 
-    func lock() { pthread_mutex_lock(mutex) }
+    package func lock() { pthread_mutex_lock(mutex) }
 
-    func unlock() { pthread_mutex_unlock(mutex) }
+    package func unlock() { pthread_mutex_unlock(mutex) }
 
     /// Runs `body` while holding the lock.
-    func withLock<Result>(_ body: () -> Result) -> Result {
+    @inlinable
+    package func withLock<Result>(_ body: () -> Result) -> Result {
         lock()
         defer { unlock() }
         return body()
     }
 
     /// Runs `body` without the lock, which the caller holds before and after.
-    func withoutLock(_ body: () -> Void) {
+    @inlinable
+    package func withoutLock(_ body: () -> Void) {
         unlock()
         defer { lock() }
         body()
     }
 
     /// Wakes all waiting threads.
-    func broadcast() { pthread_cond_broadcast(condition) }
+    package func broadcast() { pthread_cond_broadcast(condition) }
 
     /// Releases the lock, waits for a broadcast, and acquires the lock again.
-    func wait() { pthread_cond_wait(condition, mutex) }
+    package func wait() { pthread_cond_wait(condition, mutex) }
 
     /// Waits for a time at most, and only while `isWorthIt` returns true.
-    func wait(atMost nanoseconds: Int, while isWorthIt: () -> Bool) {
+    package func wait(atMost nanoseconds: Int, while isWorthIt: () -> Bool) {
         var code: Int32 = 0
         #if canImport(Darwin)
             var rest = timespec(
