@@ -37,26 +37,26 @@ struct BoxText {
         let remark = placed.box.remark.isEmpty ? "" : " \(placed.box.remark)"
         let title = style.truncated(placed.box.title, to: max(1, inner - 2 - style.width(remark)))
         let rule = max(0, inner - style.width(title) - style.width(remark) - 3)
-        put("╭─ ", placed.x, placed.y, .axis, &cells)
+        put("╭─ ", x: placed.x, y: placed.y, .axis, into: &cells)
         var x = placed.x + 3
-        put(title, x, placed.y, .title, &cells)
+        put(title, x: x, y: placed.y, .title, into: &cells)
         x += style.width(title)
-        put(remark, x, placed.y, .axis, &cells)
+        put(remark, x: x, y: placed.y, .axis, into: &cells)
         x += style.width(remark)
-        put(" " + String(repeating: "─", count: rule), x, placed.y, .axis, &cells)
-        put("╮", placed.x + placed.width - 1, placed.y, .axis, &cells)
+        put(" " + String(repeating: "─", count: rule), x: x, y: placed.y, .axis, into: &cells)
+        put("╮", x: placed.x + placed.width - 1, y: placed.y, .axis, into: &cells)
         for (index, row) in placed.box.rows.enumerated() {
             let y = placed.y + 1 + index
-            put("│", placed.x, y, .axis, &cells)
+            put("│", x: placed.x, y: y, .axis, into: &cells)
             let name = style.truncated(
                 row.name, to: row.detail.isEmpty ? inner - 2 : placed.nameWidth)
-            put(name, placed.x + 2, y, row.detail.isEmpty ? .axis : .name, &cells)
+            put(name, x: placed.x + 2, y: y, row.detail.isEmpty ? .axis : .name, into: &cells)
             let detail = style.truncated(row.detail, to: max(0, inner - placed.nameWidth - 4))
-            put(detail, placed.x + 4 + placed.nameWidth, y, .detail, &cells)
-            put("│", placed.x + placed.width - 1, y, .axis, &cells)
+            put(detail, x: placed.x + 4 + placed.nameWidth, y: y, .detail, into: &cells)
+            put("│", x: placed.x + placed.width - 1, y: y, .axis, into: &cells)
         }
         let bottom = "╰" + String(repeating: "─", count: max(0, inner)) + "╯"
-        put(bottom, placed.x, placed.y + placed.height - 1, .axis, &cells)
+        put(bottom, x: placed.x, y: placed.y + placed.height - 1, .axis, into: &cells)
     }
 
     private func draw(_ link: BoxLayout.Link, _ cells: inout [[Cell]]) {
@@ -80,7 +80,7 @@ struct BoxText {
     }
 
     private func put(
-        _ text: String, _ x: Int, _ y: Int, _ ink: ChartStyle.Ink, _ cells: inout [[Cell]]
+        _ text: String, x: Int, y: Int, _ ink: ChartStyle.Ink, into cells: inout [[Cell]]
     ) {
         var x = x
         for character in text {

@@ -55,7 +55,7 @@ struct LinkRouter {
         let y = box.y + 1 + row
         var starts: [Step] = []
         for (x, direction) in [(box.x + box.width, Direction.east), (box.x - 1, .west)]
-        where (0..<columns).contains(x) && isFree(x, y, target, direction) {
+        where (0..<columns).contains(x) && isFree(x: x, y: y, for: target, direction) {
             starts.append(Step(x: x, y: y, direction: direction))
         }
         guard let path = shortest(starts, target) else { return nil }
@@ -64,7 +64,7 @@ struct LinkRouter {
     }
 
     /// Returns whether a path to a target can enter a cell in a direction.
-    private func isFree(_ x: Int, _ y: Int, _ target: Int, _ direction: Direction) -> Bool {
+    private func isFree(x: Int, y: Int, for target: Int, _ direction: Direction) -> Bool {
         let cell = y * columns + x
         guard boxAt[cell] < 0 else { return false }
         if targetAt[cell] == -1 || targetAt[cell] == target { return true }
@@ -118,12 +118,14 @@ struct LinkRouter {
                         continue
                     }
                     let next = nextY * columns + nextX
-                    if boxAt[next] == target, !mustGoStraight, canEnd(cell, nextX, nextY, target) {
+                    if boxAt[next] == target, !mustGoStraight,
+                        canEnd(at: cell, x: nextX, y: nextY, for: target)
+                    {
                         let total = price + (direction == arrival ? 0 : Self.bend + 1)
                         if total < end?.price ?? .max { end = (state, direction, total) }
                         continue
                     }
-                    guard isFree(nextX, nextY, target, direction) else { continue }
+                    guard isFree(x: nextX, y: nextY, for: target, direction) else { continue }
                     var step = direction == arrival ? 1 : 1 + Self.bend
                     if targetAt[next] != -1, targetAt[next] != target { step += Self.crossing }
                     push(next * 4 + direction.rawValue, price + step, state)
@@ -136,7 +138,7 @@ struct LinkRouter {
 
     /// Returns whether a path can end at a cell of its target's border: not at a corner, and only with space for the
     /// arrow.
-    private func canEnd(_ cell: Int, _ x: Int, _ y: Int, _ target: Int) -> Bool {
+    private func canEnd(at cell: Int, x: Int, y: Int, for target: Int) -> Bool {
         let box = boxes[target]
         let isCorner =
             (x == box.x || x == box.x + box.width - 1)

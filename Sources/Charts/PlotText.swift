@@ -21,7 +21,7 @@ struct PlotText {
         let margin = labels.map(style.width).max() ?? 0
         let columns = max(4, style.columns - margin - 3)
         let horizontal = Scale(xs, kind: plot.x.kind, count: max(2, columns / 10))
-        let cells = cells(columns, rows, horizontal, vertical)
+        let cells = cells(columns: columns, rows: rows, horizontal: horizontal, vertical: vertical)
 
         var tickRows: [Int: String] = [:]
         for (tick, label) in zip(vertical.ticks, labels) {
@@ -48,10 +48,10 @@ struct PlotText {
 
     /// Returns the area between the axes, with one text for each row.
     private func cells(
-        _ columns: Int, _ rows: Int, _ horizontal: Scale, _ vertical: Scale
+        columns: Int, rows: Int, horizontal: Scale, vertical: Scale
     ) -> [String] {
         if plot.series.count > 1, !style.isColored {
-            return marked(columns, rows, horizontal, vertical)
+            return marked(columns: columns, rows: rows, horizontal: horizontal, vertical: vertical)
         }
         var grid = BrailleGrid(columns: columns, rows: rows)
         for (series, content) in plot.series.enumerated() {
@@ -76,7 +76,7 @@ struct PlotText {
 
     /// Returns cells with one mark for each cell that contains a point; each series has its own mark.
     private func marked(
-        _ columns: Int, _ rows: Int, _ horizontal: Scale, _ vertical: Scale
+        columns: Int, rows: Int, horizontal: Scale, vertical: Scale
     ) -> [String] {
         var cells = Array(
             repeating: [(character: Character, series: Int)?](repeating: nil, count: columns),

@@ -113,7 +113,8 @@ enum FileHeader {
             let second = meta(descriptor, at: page), second.magic == magic
         else { throw StorageError(.damaged, call: "file header", file: path) }
         guard isPlausible(first), isPlausible(second), first.isNeighbor(of: second) else {
-            return try isRetried([first, second], descriptor, path, isLast, "its header")
+            return try isRetried(
+                [first, second], descriptor, path, isLast: isLast, fault: "its header")
         }
         let newest = second.version > first.version ? second : first
         // The size is read after the headers, because no file becomes shorter than the content that they describe.
@@ -123,7 +124,8 @@ enum FileHeader {
             let reachable = PageWalk(descriptor, pageSize: page, pageCount: UInt64(size / page))
             guard reachable.isWhole(roots: newest.roots) else {
                 return try isRetried(
-                    [first, second], descriptor, path, isLast, "shorter than its header declares")
+                    [first, second], descriptor, path, isLast: isLast,
+                    fault: "shorter than its header declares")
             }
         }
         return true
@@ -138,7 +140,7 @@ enum FileHeader {
 
     /// Returns false if another process has committed meanwhile; throws `damaged` otherwise.
     private static func isRetried(
-        _ metas: [Meta], _ descriptor: Int32, _ path: String, _ isLast: Bool, _ what: String
+        _ metas: [Meta], _ descriptor: Int32, _ path: String, isLast: Bool, fault what: String
     ) throws(StorageError) -> Bool {
         let versions = [0, metas[0].pageSize].map { meta(descriptor, at: $0)?.version }
         if !isLast, versions != metas.map(\.version) { return false }

@@ -127,7 +127,9 @@ package final class RealmFile {
         for (index, reference) in found {
             do {
                 tables.append(
-                    try NewTable(reader, content.names[index], reference, index, tables.count))
+                    try NewTable(
+                        reader, content.names[index], reference: reference, tableIndex: index,
+                        index: tables.count))
                 let key = tables[tables.count - 1].key
                 if indexes[key] == nil { indexes[key] = tables.count - 1 }
             } catch {

@@ -63,7 +63,7 @@ package final class Follower {
             StoreConfiguration(.file(path), durability: .async),
             scheduler: ReplicationThread(status))
         reportFile = StatusFile(
-            path, .follower, stream, NatsConnection.display(servers.servers))
+            path, .follower, stream: stream, servers: NatsConnection.display(servers.servers))
         store.isReplicating = true
         record = try ReplicationRecord.read(store)
         if let record, record.role == .publisher {

@@ -56,7 +56,8 @@ package final class PostgresPublisher {
         store = try Store(StoreConfiguration(.file(path)), scheduler: ReplicationThread(status))
         record = try ReplicationRecord.publisher(store, path, Self.stream(options))
         reportFile = StatusFile(
-            path, .publisher, Self.stream(options), PostgresAddress.display(address))
+            path, .publisher, stream: Self.stream(options),
+            servers: PostgresAddress.display(address))
         if let path = store.commitSignalPath {
             commitWatch = AccessWatcher.shared.watch(path) { status.signal() }
         }

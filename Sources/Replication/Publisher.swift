@@ -87,7 +87,7 @@ package final class Publisher {
         record = try ReplicationRecord.publisher(store, path, stream)
         commits = CommitReader(store)
         reportFile = StatusFile(
-            path, .publisher, stream, NatsConnection.display(servers.servers))
+            path, .publisher, stream: stream, servers: NatsConnection.display(servers.servers))
         if let path = store.commitSignalPath {
             commitWatch = AccessWatcher.shared.watch(path) { status.signal() }
         }

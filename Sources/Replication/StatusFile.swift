@@ -21,7 +21,7 @@ struct StatusFile {
     private let servers: String
     private var lastWrite: ContinuousClock.Instant?
 
-    init(_ store: String, _ role: ReplicationRole, _ stream: String, _ servers: String) {
+    init(_ store: String, _ role: ReplicationRole, stream: String, servers: String) {
         path = store + Self.suffix
         self.role = role
         self.stream = stream

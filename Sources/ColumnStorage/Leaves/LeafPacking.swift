@@ -45,9 +45,11 @@ final class LeafPacker {
         case .bool, .int, .link, .list: return packIntegers(leaf, nulls)
         case .double: return packDoubles(leaf, nulls)
         case .float: return packFloats(leaf, nulls)
-        case .bytes12: return packFixed(leaf, nulls, 12, LeafEncoding.fixed12)
-        case .bytes16: return packFixed(leaf, nulls, 16, LeafEncoding.fixed16)
-        case .string, .data: return packText(leaf, nulls, present, long)
+        case .bytes12:
+            return packFixed(leaf, nulls: nulls, width: 12, encoding: LeafEncoding.fixed12)
+        case .bytes16:
+            return packFixed(leaf, nulls: nulls, width: 16, encoding: LeafEncoding.fixed16)
+        case .string, .data: return packText(leaf, nulls: nulls, present: present, long: long)
         }
     }
 
@@ -218,7 +220,7 @@ final class LeafPacker {
     }
 
     private func packFixed(
-        _ leaf: UnpackedLeaf, _ nulls: ClusterBits, _ width: Int, _ encoding: UInt8
+        _ leaf: UnpackedLeaf, nulls: ClusterBits, width: Int, encoding: UInt8
     ) -> UnsafeRawBufferPointer {
         let (start, size) = begin(encoding, nulls, .zero, payload: width * Cluster.rows)
         start.copyMemory(from: leaf.payload, byteCount: width * Cluster.rows)
@@ -226,7 +228,7 @@ final class LeafPacker {
     }
 
     private func packText(
-        _ leaf: UnpackedLeaf, _ nulls: ClusterBits, _ present: ClusterBits, _ long: ClusterBits
+        _ leaf: UnpackedLeaf, nulls: ClusterBits, present: ClusterBits, long: ClusterBits
     ) -> UnsafeRawBufferPointer {
         if long.isEmpty, let packed = packDictionary(leaf, nulls, present) { return packed }
         var total = 0

@@ -42,7 +42,7 @@ extension TableReader {
         case .float, .double:
             (rows, includesNulls) = matchingDoubles(leaf, test, among, isFloat: kind == .float)
         case .string, .data, .bytes12, .bytes16:
-            return matchingBytes(column, cluster, leaf, test, among, leaf.nulls)
+            return matchingBytes(column, cluster, leaf, test, among: among, nulls: leaf.nulls)
         }
         guard leaf.hasNulls || kind == .link else { return rows & among }
         let nulls = nulls(leaf, kind)
@@ -101,7 +101,7 @@ extension TableReader {
 
     private func matchingBytes(
         _ column: ColumnID, _ cluster: Int, _ leaf: Leaf, _ test: ColumnTest,
-        _ among: ClusterBits, _ nulls: ClusterBits
+        among: ClusterBits, nulls: ClusterBits
     ) -> ClusterBits {
         let rows = among & ~nulls
         @inline(__always)

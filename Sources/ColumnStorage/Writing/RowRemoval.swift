@@ -91,7 +91,7 @@ struct RowRemoval {
         }
         for column in others {
             if column.kind != .list {
-                try session.clearBytes(overlay, column, key, cluster, row)
+                try session.clearBytes(overlay, column, key, cluster: cluster, row: row)
             } else if reader.listCount(column.id, key) > 0 {
                 try session.list(overlay.id, column.id, key).removeAll()
             }
@@ -132,7 +132,7 @@ extension WriteSession {
     }
 
     func deleteLong(
-        _ overlay: TableOverlay, _ column: ColumnID, _ cluster: Int, _ row: Int, _ key: ObjectKey
+        _ overlay: TableOverlay, _ column: ColumnID, cluster: Int, row: Int, _ key: ObjectKey
     ) throws(StorageError) {
         let leaf = Leaf(overlay.reader.leaf(column.rawValue + 1, cluster))
         let isLong: Bool

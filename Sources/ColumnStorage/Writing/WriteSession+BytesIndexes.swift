@@ -22,15 +22,15 @@ extension WriteSession {
 
     /// Removes the data of a deleted row from the index and from the table of long values.
     func clearBytes(
-        _ overlay: TableOverlay, _ column: ColumnDefinition, _ key: ObjectKey, _ cluster: Int,
-        _ row: Int
+        _ overlay: TableOverlay, _ column: ColumnDefinition, _ key: ObjectKey, cluster: Int,
+        row: Int
     ) throws(StorageError) {
         if column.usesBytesIndex {
             reindexBytes(overlay, column.id, key, to: nil, isNew: false)
         }
         if column.isMixed { reindexMixed(overlay, column.id, key, to: nil, isNew: false) }
         if column.kind == .string || column.kind == .data {
-            try deleteLong(overlay, column.id, cluster, row, key)
+            try deleteLong(overlay, column.id, cluster: cluster, row: row, key)
         }
     }
 

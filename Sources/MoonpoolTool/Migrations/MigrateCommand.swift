@@ -56,13 +56,13 @@ extension MigrationLocation {
     func runner(
         _ context: ScriptContext, _ notice: WaitNotice? = nil, timeout: LockTimeout? = nil
     ) throws -> MigrationRunner {
-        try Self.runner(context, store, folder, notice, timeout)
+        try Self.runner(context, store: store, folder: folder, notice: notice, timeout: timeout)
     }
 
     /// Returns the runner for another store.
     static func runner(
-        _ context: ScriptContext, _ store: String, _ folder: String, _ notice: WaitNotice?,
-        _ timeout: LockTimeout?
+        _ context: ScriptContext, store: String, folder: String, notice: WaitNotice?,
+        timeout: LockTimeout?
     ) throws -> MigrationRunner {
         let runner = MigrationRunner(
             context.storeModule, store: store, directory: try MigrationDirectory(folder))

@@ -14,7 +14,7 @@ enum VersionComparison {
                     deleted: KeySet(unordered: keys(reader)))
                 continue
             }
-            let changes = compare(old, classSchema, new, latest)
+            let changes = compare(old, classSchema, with: new, latest)
             if !changes.isEmpty { result.tables[classSchema.table] = changes }
         }
         for classSchema in new.schema.classes where old.schema.find(table: classSchema.table) == nil
@@ -28,7 +28,7 @@ enum VersionComparison {
     }
 
     private static func compare(
-        _ old: StoreView, _ oldClass: ClassSchema, _ new: StoreView, _ newClass: ClassSchema
+        _ old: StoreView, _ oldClass: ClassSchema, with new: StoreView, _ newClass: ClassSchema
     ) -> TableChanges {
         let before = KeySet(unordered: keys(old.table(oldClass)))
         let after = KeySet(unordered: keys(new.table(newClass)))

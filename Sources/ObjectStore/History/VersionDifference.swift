@@ -85,7 +85,7 @@ extension Store {
             case (true, true):
                 let properties = classSchema.properties.compactMap { property in
                     changes.modified[property.column]?.contains(key) == true
-                        ? Self.difference(property, key, classSchema, old, new) : nil
+                        ? Self.difference(property, of: key, classSchema, from: old, to: new) : nil
                 }
                 if !properties.isEmpty {
                     differing.append(.init(object: object, properties: properties))
@@ -98,8 +98,8 @@ extension Store {
     }
 
     private static func difference(
-        _ property: Property, _ key: ObjectKey, _ classSchema: ClassSchema, _ old: StoreView,
-        _ new: StoreView
+        _ property: Property, of key: ObjectKey, _ classSchema: ClassSchema, from old: StoreView,
+        to new: StoreView
     ) -> VersionDifference.PropertyDifference? {
         // because: the object exists in both versions, whose schemas are the same.
         guard !property.isBacklinks,

@@ -300,7 +300,7 @@ private final class LaterWriting {
     ) {
         for (column, keys) in modified {
             guard let property = later.property(in: column) else { continue }
-            noteNewProperty(property, later, earlier, keys)
+            noteNewProperty(property, of: later, notIn: earlier, in: keys)
         }
     }
 
@@ -308,12 +308,12 @@ private final class LaterWriting {
         _ later: ClassSchema, _ earlier: ClassSchema, _ keys: KeySet
     ) {
         for property in later.properties where !property.isBacklinks {
-            noteNewProperty(property, later, earlier, keys)
+            noteNewProperty(property, of: later, notIn: earlier, in: keys)
         }
     }
 
     private func noteNewProperty(
-        _ property: Property, _ later: ClassSchema, _ earlier: ClassSchema, _ keys: KeySet
+        _ property: Property, of later: ClassSchema, notIn earlier: ClassSchema, in keys: KeySet
     ) {
         let isKnown = earlier.properties.contains {
             !$0.isBacklinks && source(of: $0, later, earlier)?.column == property.column

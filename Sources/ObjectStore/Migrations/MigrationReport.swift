@@ -64,7 +64,7 @@ package struct MigrationReport {
         }
         let changes = recorded ?? VersionComparison.changes(from: before, to: after)
         classes = changes.tables.compactMap { table, change in
-            Self.report(table, change, before, after)
+            Self.report(table, change, before: before, after: after)
         }.sorted { $0.name < $1.name }
         dropped = SchemaLoss.losses(migration.differences, in: before) { className, name in
             if migration.isResumed { return KeySet(rawRange: 0...(1 << 62)) }
@@ -80,7 +80,7 @@ package struct MigrationReport {
     }
 
     private static func report(
-        _ table: TableID, _ change: TableChanges, _ before: StoreView, _ after: StoreView
+        _ table: TableID, _ change: TableChanges, before: StoreView, after: StoreView
     ) -> ClassReport? {
         let old = before.schema.find(table: table)
         let new = after.schema.find(table: table)
@@ -91,7 +91,7 @@ package struct MigrationReport {
             samples = changed.prefix(sampleLimit).map { key in
                 Sample(
                     key: after.name(of: ObjectReference(table: table, key: key)),
-                    changes: differences(before, old, after, new, key),
+                    changes: differences(before: before, old, after: after, new, of: key),
                     before: values(before, old, key), after: values(after, new, key))
             }
         }
@@ -116,8 +116,8 @@ package struct MigrationReport {
 
     /// Returns the properties in which an object differs, by their new names.
     private static func differences(
-        _ before: StoreView, _ old: ClassSchema, _ after: StoreView, _ new: ClassSchema,
-        _ key: ObjectKey
+        before: StoreView, _ old: ClassSchema, after: StoreView, _ new: ClassSchema,
+        of key: ObjectKey
     ) -> [(property: String, old: String?, new: String?)] {
         func text(_ view: StoreView, _ property: Property?, _ classSchema: ClassSchema) -> String? {
             guard let property, !property.isBacklinks,

@@ -20,8 +20,10 @@ extension SchemaLint {
         guard let first else { return }
         let isAll = odd.count == count && !(old.isSingle && new.isSingle)
         add(
-            isAll ? .changedType : .narrowedType, "\(name).\(new.name)", odd.count, odd.objects,
-            "\(objects(odd.count)) with a value of '\(name).\(old.name)' that does not convert exactly from "
+            isAll ? .changedType : .narrowedType, to: "\(name).\(new.name)", count: odd.count,
+            objects: odd.objects,
+            message:
+                "\(objects(odd.count)) with a value of '\(name).\(old.name)' that does not convert exactly from "
                 + "\(old.typeName) to \(new.typeName), such as \(first.summary); set '\(new.name)' with m:each"
         )
     }
@@ -43,8 +45,10 @@ extension SchemaLint {
         }
         guard without.count > 0 else { return }
         add(
-            .missingValues, "\(name).\(property.name)", without.count, without.objects,
-            "\(objects(without.count)) without a value of '\(name).\(property.name)', which becomes "
+            .missingValues, to: "\(name).\(property.name)", count: without.count,
+            objects: without.objects,
+            message:
+                "\(objects(without.count)) without a value of '\(name).\(property.name)', which becomes "
                 + "required; set it with m:each, or give the property a default")
     }
 
@@ -55,8 +59,8 @@ extension SchemaLint {
         let count = view.table(stored).count
         guard count > 0 else { return }
         add(
-            .missingValues, "\(name).\(property.name)", count, [],
-            "\(objects(count)) would get \(property.type.zero.summary) as "
+            .missingValues, to: "\(name).\(property.name)", count: count, objects: [],
+            message: "\(objects(count)) would get \(property.type.zero.summary) as "
                 + "'\(name).\(property.name)', which is required and new; fill it with m:each, or "
                 + "declare it \"\(property.typeName)?\"")
     }
@@ -90,8 +94,9 @@ extension SchemaLint {
         }
         let objects = clashes.flatMap(\.value).map { ObjectReference(table: stored.table, key: $0) }
         add(
-            .duplicateKeys, "\(name).\(property.name)", count, objects,
-            "\(self.objects(count)) share a value of '\(name).\(property.name)', which becomes the primary key ("
+            .duplicateKeys, to: "\(name).\(property.name)", count: count, objects: objects,
+            message:
+                "\(self.objects(count)) share a value of '\(name).\(property.name)', which becomes the primary key ("
                 + shown.joined(separator: "; ") + (clashes.count > shown.count ? "; …" : "")
                 + "); give each object its own with m:each")
     }
@@ -110,8 +115,9 @@ extension SchemaLint {
         }
         guard wrong.count > 0 else { return }
         add(
-            .parents, name, wrong.count, wrong.objects,
-            "\(objects(wrong.count)) of class '\(name)', which becomes embedded, without exactly one "
+            .parents, to: name, count: wrong.count, objects: wrong.objects,
+            message:
+                "\(objects(wrong.count)) of class '\(name)', which becomes embedded, without exactly one "
                 + "parent; delete or copy them in the migration")
     }
 

@@ -92,16 +92,18 @@ package struct SchemaLint {
         case .classRemoved(let name):
             for loss in SchemaLoss.losses([difference], in: view) {
                 add(
-                    .lostObjects, name, loss.count, loss.objects,
-                    "\(objects(loss.count)) of class '\(name)' would be lost; keep them with "
+                    .lostObjects, to: name, count: loss.count, objects: loss.objects,
+                    message:
+                        "\(objects(loss.count)) of class '\(name)' would be lost; keep them with "
                         + "m:rename_class, or delete them on purpose with "
                         + "m:delete_class(\"\(name)\")")
             }
         case .propertyRemoved:
             for loss in SchemaLoss.losses([difference], in: view) {
                 add(
-                    .lostValues, loss.qualifiedName, loss.count, loss.objects,
-                    "\(objects(loss.count)) would lose the value of '\(loss.qualifiedName)'; keep it with "
+                    .lostValues, to: loss.qualifiedName, count: loss.count, objects: loss.objects,
+                    message:
+                        "\(objects(loss.count)) would lose the value of '\(loss.qualifiedName)'; keep it with "
                         + "m:rename_property, or declare the loss with drops = { \"\(loss.qualifiedName)\" }"
                 )
             }
@@ -119,8 +121,8 @@ package struct SchemaLint {
     func objects(_ count: Int) -> String { count == 1 ? "1 object" : "\(count) objects" }
 
     mutating func add(
-        _ rule: Finding.Rule, _ qualifiedName: String, _ count: Int, _ objects: [ObjectReference],
-        _ message: String
+        _ rule: Finding.Rule, to qualifiedName: String, count: Int, objects: [ObjectReference],
+        message: String
     ) {
         findings.append(
             Finding(

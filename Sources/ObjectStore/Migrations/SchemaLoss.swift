@@ -26,9 +26,12 @@ struct SchemaLoss {
                 guard let classSchema = view.schema.find(name) else { return nil }
                 return whole(classSchema, view)
             case .propertyRemoved(let name, let old):
-                return ofProperty(old, name, oldNames[name] ?? name, view, KeySet())
+                return ofProperty(
+                    old, of: name, oldName: oldNames[name] ?? name, in: view, except: KeySet())
             case .typeChanged(let name, let old, let new):
-                return ofProperty(old, name, oldNames[name] ?? name, view, kept(name, new.name))
+                return ofProperty(
+                    old, of: name, oldName: oldNames[name] ?? name, in: view,
+                    except: kept(name, new.name))
             default: return nil
             }
         }.filter { $0.count > 0 }
@@ -44,7 +47,8 @@ struct SchemaLoss {
     }
 
     private static func ofProperty(
-        _ property: Property, _ name: String, _ oldName: String, _ view: StoreView, _ kept: KeySet
+        _ property: Property, of name: String, oldName: String, in view: StoreView,
+        except kept: KeySet
     ) -> SchemaLoss? {
         guard !property.isBacklinks, let classSchema = view.schema.find(oldName) else { return nil }
         var loss = Tally()

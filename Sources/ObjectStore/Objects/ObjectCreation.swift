@@ -331,7 +331,7 @@ struct ObjectCreation {
         if property.type == .mixed { try checkLinks(value, property, classSchema) }
         guard property.type == .object, let target = writer.store.view.schema.target(of: property)
         else { return value }
-        return try resolveLink(value, target, property, classSchema)
+        return try resolveLink(value, to: target, in: property, of: classSchema)
     }
 
     /// Checks that the links in a mixed value lead to existing objects that are not embedded.
@@ -363,7 +363,7 @@ struct ObjectCreation {
     }
 
     private func resolveLink(
-        _ value: Value, _ target: ClassSchema, _ property: Property, _ classSchema: ClassSchema
+        _ value: Value, to target: ClassSchema, in property: Property, of classSchema: ClassSchema
     ) throws -> Value {
         if let embedded = EmbeddedWriter(
             writer, property, classSchema, mode: nestedMode, depth: depth)

@@ -6,17 +6,17 @@ final class VersionRegistry: Sendable {
     final class Pin: Sendable {
         let kind: VersionPin.Kind
         let holder: VersionHolder
-        private let board: VersionRegistry
+        private let registry: VersionRegistry
         private let number: UInt64
         private let held: Atomic<UInt64>
         private let moved: Atomic<Int64>
 
         fileprivate init(
-            _ board: VersionRegistry, _ number: UInt64, _ kind: VersionPin.Kind,
+            _ registry: VersionRegistry, number: UInt64, kind: VersionPin.Kind,
             _ holder: VersionHolder,
-            _ version: UInt64
+            version: UInt64
         ) {
-            self.board = board
+            self.registry = registry
             self.number = number
             self.kind = kind
             self.holder = holder
@@ -24,7 +24,7 @@ final class VersionRegistry: Sendable {
             moved = Atomic(Timestamp.now.microseconds)
         }
 
-        deinit { board.remove(number) }
+        deinit { registry.remove(number) }
 
         var version: UInt64 { held.load(ordering: .relaxed) }
         var since: Timestamp { Timestamp(microseconds: moved.load(ordering: .relaxed)) }
@@ -51,7 +51,7 @@ final class VersionRegistry: Sendable {
     func add(_ kind: VersionPin.Kind, _ holder: VersionHolder, version: UInt64) -> Pin {
         entries.withLock { entries in
             entries.next += 1
-            let pin = Pin(self, entries.next, kind, holder, version)
+            let pin = Pin(self, number: entries.next, kind: kind, holder, version: version)
             entries.pins[entries.next] = WeakPin(pin: pin)
             return pin
         }

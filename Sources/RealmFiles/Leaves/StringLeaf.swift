@@ -27,7 +27,8 @@ struct StringLeaf {
             try reader.check(node, atMost: limit)
             try decodeLarge(node, isText, &pieces)
         } else {
-            try decodeMedium(node, isText, hasOldNulls, limit, &pieces)
+            try decodeMedium(
+                node, isText: isText, hasOldNulls: hasOldNulls, limit: limit, into: &pieces)
         }
     }
 
@@ -55,7 +56,7 @@ struct StringLeaf {
     }
 
     private func decodeMedium(
-        _ node: Node, _ isText: Bool, _ hasOldNulls: Bool, _ limit: Int, _ pieces: inout [Piece]
+        _ node: Node, isText: Bool, hasOldNulls: Bool, limit: Int, into pieces: inout [Piece]
     ) throws {
         guard node.count >= 2 else {
             throw RealmFileError.damaged(

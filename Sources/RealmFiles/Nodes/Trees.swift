@@ -90,11 +90,11 @@ extension NodeReader {
         _ body: (Cluster) throws -> Void
     ) throws {
         var last: Int64?
-        try walkClusters(root, 0, 0, &last, onDamage, body)
+        try walkClusters(root, offset: 0, depth: 0, last: &last, onDamage, body)
     }
 
     private func walkClusters(
-        _ reference: Int64, _ offset: Int64, _ depth: Int, _ last: inout Int64?,
+        _ reference: Int64, offset: Int64, depth: Int, last: inout Int64?,
         _ onDamage: (any Error) throws -> Void, _ body: (Cluster) throws -> Void
     ) throws {
         let inner: (children: Int, shift: Int64, keys: Int64)
@@ -128,7 +128,8 @@ extension NodeReader {
                 try onDamage(error)
                 continue
             }
-            try walkClusters(child, offset &+ part, depth + 1, &last, onDamage, body)
+            try walkClusters(
+                child, offset: offset &+ part, depth: depth + 1, last: &last, onDamage, body)
         }
     }
 

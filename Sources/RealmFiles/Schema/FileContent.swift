@@ -105,7 +105,8 @@ struct FileContent {
             // because most nodes of this shape are not tables
             guard let top = try? reader.references(Int64(address), atLeast: 12),
                 top.slot(3) & 1 == 1,
-                let table = try? NewTable(reader, "", Int64(address), 0, 0),
+                let table = try? NewTable(
+                    reader, "", reference: Int64(address), tableIndex: 0, index: 0),
                 (try? table.makeClass(reader, [:], { _ in })) != nil
             else { continue }
             let index = Int(table.key & 0xFFFF)

@@ -40,7 +40,7 @@ struct NewTable {
     private let index: Int
 
     /// Opens a table.
-    init(_ reader: NodeReader, _ name: String, _ reference: Int64, _ tableIndex: Int, _ index: Int)
+    init(_ reader: NodeReader, _ name: String, reference: Int64, tableIndex: Int, index: Int)
         throws
     {
         self.name = name

@@ -53,9 +53,9 @@ struct SchemaLiteral {
             } else if name == "indexes", case .table = field.value, follow(field.value) != nil {
                 continue
             } else if let name {
-                isWhole = add(name, field.value, className, &properties, follow) && isWhole
+                isWhole = add(name, field.value, to: className, in: &properties, follow) && isWhole
             } else if let pair = follow(field.value) {
-                isWhole = addPair(pair, className, &properties, follow) && isWhole
+                isWhole = addPair(pair, to: className, in: &properties, follow) && isWhole
             } else {
                 isWhole = false
             }
@@ -65,34 +65,34 @@ struct SchemaLiteral {
 
     /// Adds a property in the form `{ "name", "type" }` or `{ "name", type = … }`.
     private mutating func addPair(
-        _ pair: [SourceField], _ className: String, _ properties: inout [Property],
+        _ pair: [SourceField], to className: String, in properties: inout [Property],
         _ follow: (SourceExpression) -> [SourceField]?
     ) -> Bool {
         let values = pair.filter { $0.name == nil && $0.key == nil }.map(\.value)
         guard let name = values.first.flatMap(SourceText.content)?.text else { return false }
-        if values.count > 1 { return add(name, values[1], className, &properties, follow) }
-        return addLong(name, pair, className, &properties)
+        if values.count > 1 { return add(name, values[1], to: className, in: &properties, follow) }
+        return addLong(name, pair, to: className, in: &properties)
     }
 
     private mutating func add(
-        _ name: String, _ value: SourceExpression, _ className: String,
-        _ properties: inout [Property], _ follow: (SourceExpression) -> [SourceField]?
+        _ name: String, _ value: SourceExpression, to className: String,
+        in properties: inout [Property], _ follow: (SourceExpression) -> [SourceField]?
     ) -> Bool {
         if let text = SourceText.content(of: value) {
-            return parse(name, text, className, &properties)
+            return parse(name, text, of: className, into: &properties)
         }
         guard let long = follow(value) else { return false }
-        return addLong(name, long, className, &properties)
+        return addLong(name, long, to: className, in: &properties)
     }
 
     private mutating func addLong(
-        _ name: String, _ fields: [SourceField], _ className: String,
-        _ properties: inout [Property]
+        _ name: String, _ fields: [SourceField], to className: String,
+        in properties: inout [Property]
     ) -> Bool {
         guard let type = fields.first(where: { $0.name?.text == "type" }),
             let text = SourceText.content(of: type.value)
         else { return false }
-        guard parse(name, text, className, &properties) else { return false }
+        guard parse(name, text, of: className, into: &properties) else { return false }
         for field in fields {
             guard case .constant(let token) = field.value, token.text == "true" else { continue }
             let last = properties.count - 1
@@ -107,8 +107,8 @@ struct SchemaLiteral {
     }
 
     private mutating func parse(
-        _ name: String, _ text: (text: String, start: Int), _ className: String,
-        _ properties: inout [Property]
+        _ name: String, _ text: (text: String, start: Int), of className: String,
+        into properties: inout [Property]
     ) -> Bool {
         offsets["\(className).\(name)"] = text.start
         do {

@@ -94,7 +94,7 @@ package struct MigrationPlanning {
     package func schema(inFile path: String) throws -> LuaTable {
         let source = try MigrationFile.source(of: path, called: "the schema script '\(path)'")
         return try MigrationScript.table(
-            source, path, module, "a schema, such as { Dog = { name = \"string\" } }")
+            source, path: path, module, form: "a schema, such as { Dog = { name = \"string\" } }")
     }
 
     private func classes(_ schema: LuaTable) throws -> [ClassSchema] {

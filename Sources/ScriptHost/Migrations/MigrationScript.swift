@@ -27,7 +27,7 @@ struct MigrationScript {
     /// Throws `invalid_argument` for a table that is not a migration, `invalid_schema`, and the errors of the file.
     init(_ file: MigrationFile, on base: [ClassSchema], _ module: StoreModule) throws {
         self.file = file
-        let table = try Self.table(file.source, file.path, module, Self.form)
+        let table = try Self.table(file.source, path: file.path, module, form: Self.form)
         func invalid(_ what: String) -> StoreError {
             StoreError(.invalidArgument, "'\(file.path)': \(what)")
         }
@@ -93,7 +93,7 @@ struct MigrationScript {
 
     /// Returns the table that a file returns.
     static func table(
-        _ source: [UInt8], _ path: String, _ module: StoreModule, _ form: String
+        _ source: [UInt8], path: String, _ module: StoreModule, form: String
     ) throws -> LuaTable {
         let chunk = try module.state.load(LuaString(bytes: source), name: "@\(path)")
         guard let table = try chunk.call().table else {

@@ -144,7 +144,7 @@ package struct MigrationTestRun {
 
     private func cases(_ source: [UInt8], _ path: String) throws -> [LuaTable] {
         let form = "{ before = function(store) … end, after = function(store) … end }"
-        let table = try MigrationScript.table(source, path, module, form)
+        let table = try MigrationScript.table(source, path: path, module, form: form)
         if table.pairs.isEmpty { return [] }
         let cases = table.count > 0 ? table.array.compactMap(\.table) : [table]
         let known = ["name", "before", "after", "down"]

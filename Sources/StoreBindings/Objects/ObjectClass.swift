@@ -305,7 +305,7 @@ final class ObjectClass: LuaLiveClass {
         inserter.clear()
         for i in 0..<fields.count {
             let slot = fields.slot(i)
-            guard set(Self.position(in: slot), slot & 15, fields.field(i), inserter) else {
+            guard set(Self.position(in: slot), kind: slot & 15, fields.field(i), inserter) else {
                 return try createSlowly(fields)
             }
         }
@@ -327,7 +327,7 @@ final class ObjectClass: LuaLiveClass {
     /// Returns false for other values and properties.
     @inline(__always)
     private func set(
-        _ position: Int, _ kind: Int, _ field: borrowing LuaField, _ inserter: ObjectInserter
+        _ position: Int, kind: Int, _ field: borrowing LuaField, _ inserter: ObjectInserter
     ) -> Bool {
         switch (kind, field.kind) {
         case (Kind.int, .int): inserter.set(position, int: field.int)

@@ -40,7 +40,7 @@ struct AggregateBinding {
         let handle = results.handle
         let bridge = ValueBridge(handle, nil)
         return try handle.module.makeToken(
-            name, "\(subject) of \(results.subject)", handle, function
+            name: name, subject: "\(subject) of \(results.subject)", handle, function
         ) { call in
             try results.results.observeAggregate(kind, path, name: name) { new, old in
                 try call([bridge.lua(new), old.map(bridge.lua) ?? .nil])
@@ -54,7 +54,7 @@ struct AggregateBinding {
         let bridge = ValueBridge(handle, nil)
         let null = try handle.module.null
         return try handle.module.makeToken(
-            name, "\(subject) of \(sections.subject)", handle, function
+            name: name, subject: "\(subject) of \(sections.subject)", handle, function
         ) { call in
             try sections.sections.observeAggregate(kind, path, name: name) { changes in
                 let groups = handle.state.makeTable(fields: changes.count)

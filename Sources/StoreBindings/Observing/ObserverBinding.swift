@@ -108,7 +108,8 @@ struct ObserverBinding {
         _ register: (@escaping ([LuaValue]) throws -> Void) throws -> NotificationToken
     ) throws -> LuaValue {
         guard let remote else {
-            return try handle.module.makeToken(name, subject, handle, function, register)
+            return try handle.module.makeToken(
+                name: name, subject: subject, handle, function, register)
         }
         // Registers once without a function, so that errors of the registration are errors of this call.
         try register { _ in }.invalidate()

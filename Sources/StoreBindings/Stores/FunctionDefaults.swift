@@ -33,7 +33,7 @@ final class FunctionDefaults {
                         guard let handle else {
                             throw StoreError(.closed, "the script has ended")
                         }
-                        return try Self.value($0, name, className, handle)
+                        return try Self.value($0, of: name, in: className, handle)
                     })
             }
         }
@@ -53,7 +53,7 @@ final class FunctionDefaults {
     }
 
     private static func value(
-        _ result: LuaValue, _ name: String, _ className: String, _ handle: StoreHandle
+        _ result: LuaValue, of name: String, in className: String, _ handle: StoreHandle
     ) throws -> Value {
         let classSchema = try handle.store.view.schema.require(className)
         let property = try classSchema.requireProperty(name)

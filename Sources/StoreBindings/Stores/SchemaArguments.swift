@@ -145,16 +145,19 @@ struct SchemaArguments {
             }
             property.storedName = stored
         }
-        property.isPrimary = try Self.flag("primary", long, property.isPrimary, subject)
-        property.isIndexed = try Self.flag("indexed", long, property.isIndexed, subject)
-        property.isFullText = try Self.flag("fulltext", long, property.isFullText, subject)
+        property.isPrimary = try Self.flag(
+            "primary", in: long, isInType: property.isPrimary, of: subject)
+        property.isIndexed = try Self.flag(
+            "indexed", in: long, isInType: property.isIndexed, of: subject)
+        property.isFullText = try Self.flag(
+            "fulltext", in: long, isInType: property.isFullText, of: subject)
         property.defaultValue = try defaultValue(long["default"], property, subject)
         return property
     }
 
     /// Returns whether a modifier is set, which is a field next to the type or a part of the type.
     private static func flag(
-        _ name: String, _ long: LuaTable, _ isInType: Bool, _ subject: String
+        _ name: String, in long: LuaTable, isInType: Bool, of subject: String
     ) throws -> Bool {
         let value = long[name]
         if value.isNil { return isInType }

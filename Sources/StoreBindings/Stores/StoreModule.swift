@@ -264,7 +264,7 @@ extension StoreModule {
     ///
     /// `observe` receives a function that runs the call.
     func makeToken(
-        _ name: String, _ subject: String, _ store: StoreHandle, _ callback: LuaFunction,
+        name: String, subject: String, _ store: StoreHandle, _ callback: LuaFunction,
         _ observe: (@escaping ([LuaValue]) throws -> Void) throws -> NotificationToken
     ) throws -> LuaValue {
         let number = nextTokenNumber()

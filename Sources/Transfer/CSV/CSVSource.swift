@@ -98,7 +98,7 @@ final class CSVSource {
             let isStored =
                 record.isNil(index)
                 ? fields.isNilWhenUnset(position)
-                : set(position, record, index, fields.types[position], inserter)
+                : set(field: position, record, index: index, type: fields.types[position], inserter)
             guard isStored else {
                 inserter.clear()
                 return false
@@ -114,7 +114,7 @@ final class CSVSource {
     }
 
     private func set(
-        _ position: Int, _ record: CSVReader, _ index: Int, _ type: PropertyType?,
+        field position: Int, _ record: CSVReader, index: Int, type: PropertyType?,
         _ inserter: ObjectInserter
     ) -> Bool {
         switch type {

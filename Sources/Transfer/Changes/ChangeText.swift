@@ -18,8 +18,9 @@ package struct ChangeText {
         if change.changesSchema { text.lines.append("  schema changed") }
         for entry in change.classes {
             try text.add(
-                entry.classSchema, entry.deleted, entry.inserted,
-                entry.modified.map { ($0.object, $0.properties) }, change.older, change.newer)
+                entry.classSchema, deleted: entry.deleted, inserted: entry.inserted,
+                modified: entry.modified.map { ($0.object, $0.properties) }, from: change.older,
+                to: change.newer)
         }
         return text.finished(change.newer.version)
     }
@@ -36,7 +37,8 @@ package struct ChangeText {
             (object, try change.properties(ofModification: index).map(\.property))
         }
         try text.add(
-            classSchema, change.deletedObjects, change.insertedObjects, modified, older, view)
+            classSchema, deleted: change.deletedObjects, inserted: change.insertedObjects,
+            modified: modified, from: older, to: view)
         return text.finished(view.version)
     }
 
@@ -45,8 +47,8 @@ package struct ChangeText {
     }
 
     private mutating func add(
-        _ classSchema: ClassSchema, _ deleted: [ObjectReference], _ inserted: [ObjectReference],
-        _ modified: [(ObjectReference, [Property])], _ older: StoreView, _ newer: StoreView
+        _ classSchema: ClassSchema, deleted: [ObjectReference], inserted: [ObjectReference],
+        modified: [(ObjectReference, [Property])], from older: StoreView, to newer: StoreView
     ) throws {
         for object in deleted { try add("-", object, classSchema, older) }
         for object in inserted { try add("+", object, classSchema, newer) }

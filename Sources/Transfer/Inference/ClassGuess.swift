@@ -83,7 +83,7 @@ final class ClassGuess {
         for (index, file) in self.names.enumerated() {
             guard let name = names[index] else { continue }
             if name != file, options.names[file] == nil { renames[file] = name }
-            properties.append(try property(name, file, index, className))
+            properties.append(try property(name, file: file, index: index, className: className))
         }
         return (ClassSchema(className, properties), renames)
     }
@@ -112,7 +112,7 @@ final class ClassGuess {
     }
 
     private func property(
-        _ name: String, _ file: String, _ index: Int, _ className: String
+        _ name: String, file: String, index: Int, className: String
     ) throws -> Property {
         let guess = guesses[index]
         let isOptional = guess.hasNull || guess.count != rows

@@ -35,7 +35,7 @@ struct JSONRowDecoder {
         while tape.kind(position) != .end {
             let value = position + 1
             do {
-                try take(tape, position, value, fields, first, &row)
+                try take(tape, name: position, value: value, fields, from: first, into: &row)
             } catch let error where error is FormatError || error is StoreError {
                 throw ValueFault(location: .offset(tape.offset(value)), underlying: error)
             }
@@ -84,7 +84,7 @@ struct JSONRowDecoder {
         while tape.kind(position) != .end {
             let value = position + 1
             guard let field = fields.members.position(tape, position),
-                set(field, tape, value, fields.types[field], inserter)
+                set(field: field, tape, value: value, type: fields.types[field], inserter)
             else {
                 inserter.clear()
                 return false
@@ -106,7 +106,7 @@ struct JSONRowDecoder {
 
     @inline(__always)
     private func set(
-        _ field: Int, _ tape: JSONTape, _ value: Int, _ type: PropertyType?,
+        field: Int, _ tape: JSONTape, value: Int, type: PropertyType?,
         _ inserter: ObjectInserter
     ) -> Bool {
         switch (type, tape.kind(value)) {
@@ -132,8 +132,8 @@ struct JSONRowDecoder {
     // MARK: In general
 
     private func take(
-        _ tape: JSONTape, _ name: Int, _ value: Int, _ fields: FieldTable, _ first: Int,
-        _ row: inout DecodedRow
+        _ tape: JSONTape, name: Int, value: Int, _ fields: FieldTable, from first: Int,
+        into row: inout DecodedRow
     ) throws {
         if RowName.isNumber(tape, name, first), fields.classSchema.primaryKey == nil,
             fields.classSchema.position(of: "$key") == nil

@@ -80,22 +80,25 @@ final class RealmObjects {
         try pass.read(found.source, properties: fields.map(\.index)) { rows in
             for row in 0..<rows.count {
                 if !inserter.isUsable { inserter = try importer.store.inserter(of: schema) }
-                try createObject(position, rows, row, fields, key, inserter)
+                try createObject(position, rows, row: row, fields: fields, key: key, inserter)
             }
             count(rows.count)
         }
     }
 
     private func createObject(
-        _ position: Int, _ rows: RealmRows, _ row: Int, _ fields: [Field], _ key: Field?,
+        _ position: Int, _ rows: RealmRows, row: Int, fields: [Field], key: Field?,
         _ inserter: ObjectInserter
     ) throws {
         let realmKey = rows.key(row)
         let location = RowLocation(
             table: plan.classes[position].name, line: Int(clamping: realmKey))
-        try importer.take(location, record: { Array(text(rows, row, fields, position).utf8) }) {
+        try importer.take(
+            location,
+            record: { Array(text(rows, row: row, fields: fields, position: position).utf8) }
+        ) {
             inserter.clear()
-            for field in fields { try set(field, rows, row, inserter, position) }
+            for field in fields { try set(field, rows, row: row, inserter, position: position) }
             var isUpdate = false
             if importer.options.isUpsert, let key {
                 let primary =
@@ -117,7 +120,7 @@ final class RealmObjects {
             }
             values.note(realmKey, position, object)
             for field in fields where field.mayMerge {
-                try countMerged(field, rows, row, object, position)
+                try countMerged(field, rows, row: row, object: object, position: position)
             }
             return isUpdate ? .updated : .stored
         }
@@ -125,7 +128,7 @@ final class RealmObjects {
 
     /// Counts the elements of a set that are equal in a store.
     private func countMerged(
-        _ field: Field, _ rows: RealmRows, _ row: Int, _ object: ObjectKey, _ position: Int
+        _ field: Field, _ rows: RealmRows, row: Int, object: ObjectKey, position: Int
     ) throws {
         let schema = schemas[position]
         guard case .set(let elements) = try rows.value(row, field.index), elements.count > 1,
@@ -136,12 +139,12 @@ final class RealmObjects {
         else { return }
         values.losses.add(
             .equalElements, count: elements.count - kept.count,
-            fieldLocation(position, field, rows, row))
+            fieldLocation(of: position, field, rows, row: row))
     }
 
     @inline(__always)
     private func set(
-        _ field: Field, _ rows: RealmRows, _ row: Int, _ inserter: ObjectInserter, _ position: Int
+        _ field: Field, _ rows: RealmRows, row: Int, _ inserter: ObjectInserter, position: Int
     ) throws {
         let index = field.index
         switch field.kind {
@@ -172,25 +175,27 @@ final class RealmObjects {
             }
             var isSet = false
             _ = try rows.withBytes(row, index) { isSet = inserter.set(field.position, utf8: $0) }
-            if !isSet { try setAny(field, rows, row, inserter, position) }
+            if !isSet { try setAny(field, rows, row: row, inserter, position: position) }
         case .link(let target):
             guard !rows.isNull(row, index) else {
                 inserter.set(field.position, null(field, position))
                 return
             }
             let found = values.found(
-                rows.int(row, index), of: target, fieldLocation(position, field, rows, row))
+                rows.int(row, index), of: target, fieldLocation(of: position, field, rows, row: row)
+            )
             inserter.set(field.position, found.map(Value.object) ?? .null)
-        case .general: try setAny(field, rows, row, inserter, position)
+        case .general: try setAny(field, rows, row: row, inserter, position: position)
         }
     }
 
     private func setAny(
-        _ field: Field, _ rows: RealmRows, _ row: Int, _ inserter: ObjectInserter, _ position: Int
+        _ field: Field, _ rows: RealmRows, row: Int, _ inserter: ObjectInserter, position: Int
     ) throws {
         let stored = try rows.value(row, field.index)
         if let value = try values.value(
-            stored, of: property(field, position), fieldLocation(position, field, rows, row))
+            stored, of: property(field, position),
+            fieldLocation(of: position, field, rows, row: row))
         {
             guard value == .null else { return inserter.set(field.position, value) }
             // A collection that cannot be read remains empty.
@@ -286,18 +291,21 @@ final class RealmObjects {
         try pass.read(found.source, properties: columns.map(\.index)) { rows in
             for row in 0..<rows.count {
                 guard let object = values.objects[position][rows.key(row)] else { continue }
-                try completeObject(object, position, rows, row, fields)
+                try completeObject(object, at: position, rows, row: row, fields: fields)
             }
         }
     }
 
     private func completeObject(
-        _ object: ObjectKey, _ position: Int, _ rows: RealmRows, _ row: Int, _ fields: [Field]
+        _ object: ObjectKey, at position: Int, _ rows: RealmRows, row: Int, fields: [Field]
     ) throws {
         let schema = schemas[position]
         let location = RowLocation(
             table: plan.classes[position].name, line: Int(clamping: rows.key(row)))
-        try importer.complete(location, record: { Array(text(rows, row, fields, position).utf8) }) {
+        try importer.complete(
+            location,
+            record: { Array(text(rows, row: row, fields: fields, position: position).utf8) }
+        ) {
             var changes: [String: Value] = [:]
             for field in fields {
                 switch field.kind {
@@ -305,7 +313,7 @@ final class RealmObjects {
                     guard !rows.isNull(row, field.index) else { continue }
                     let found = values.found(
                         rows.int(row, field.index), of: target,
-                        fieldLocation(position, field, rows, row))
+                        fieldLocation(of: position, field, rows, row: row))
                     if let found {
                         changes[schema.properties[field.position].name] = .object(found)
                     }
@@ -318,7 +326,7 @@ final class RealmObjects {
                     changes[schema.properties[field.position].name] =
                         try values.value(
                             stored, of: property(field, position),
-                            fieldLocation(position, field, rows, row)
+                            fieldLocation(of: position, field, rows, row: row)
                         ) ?? .null
                 }
             }
@@ -333,13 +341,13 @@ final class RealmObjects {
     // MARK: - Reports
 
     private func fieldLocation(
-        _ position: Int, _ field: Field, _ rows: RealmRows, _ row: Int
+        of position: Int, _ field: Field, _ rows: RealmRows, row: Int
     ) -> String {
         "\(plan.classes[position].name).\(schemas[position].properties[field.position].name), object \(rows.key(row))"
     }
 
     private func text(
-        _ rows: RealmRows, _ row: Int, _ fields: [Field], _ position: Int
+        _ rows: RealmRows, row: Int, fields: [Field], position: Int
     ) -> String {
         fields.map { field in
             // because the row is rejected in any case

@@ -29,7 +29,7 @@ enum SequenceDifference {
         }
         for position in 0..<prefix { modify(position, position) }
 
-        let pairs = matches(old, prefix..<oldEnd, new, prefix..<newEnd)
+        let pairs = matches(old, in: prefix..<oldEnd, new, in: prefix..<newEnd)
         let runs = pairs.map {
             KeptSubsequence.Run(old: $0.old, length: 1, isTouched: isTouched(new[$0.new]))
         }
@@ -55,7 +55,7 @@ enum SequenceDifference {
 
     /// Pairs the n-th occurrence of a key in one range with its n-th occurrence in the other, in new order.
     private static func matches(
-        _ old: [ObjectKey], _ oldRange: Range<Int>, _ new: [ObjectKey], _ newRange: Range<Int>
+        _ old: [ObjectKey], in oldRange: Range<Int>, _ new: [ObjectKey], in newRange: Range<Int>
     ) -> [(old: Int, new: Int)] {
         guard !oldRange.isEmpty, !newRange.isEmpty else { return [] }
         func ordered(_ keys: [ObjectKey], _ range: Range<Int>) -> [Int] {

@@ -98,7 +98,7 @@ final class SectionsObserver: Observer {
         let wanted = filter.touchedRows(in: step)
         let positions = rows.advance(along: step, modified: wanted.union(movable))
         try Interruption.check()
-        let change = reportedChange(positions, movable, wanted, step)
+        let change = reportedChange(positions, movable: movable, wanted: wanted, along: step)
         charge.record(Self.memory(rows, sections))
         guard !change.isEmpty, let handler else { return nil }
         explain(positions, step)
@@ -126,7 +126,7 @@ final class SectionsObserver: Observer {
 
     /// Advances the sections, and reports the changes of the sequence by section.
     private func reportedChange(
-        _ positions: CollectionChangeSet, _ movable: KeySet, _ wanted: KeySet, _ step: VersionStep
+        _ positions: CollectionChangeSet, movable: KeySet, wanted: KeySet, along step: VersionStep
     ) -> SectionedChange {
         let before = rules.reader(in: step.old)
         let after = rules.reader(in: step.new)
