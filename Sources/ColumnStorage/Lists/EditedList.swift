@@ -15,19 +15,64 @@ final class EditedList {
     }
 
     /// The number of elements in stored chunks that are not in `chunks`.
-    var prefix: Int
+    private(set) var prefix: Int
     var chunks: [Chunk]
     /// The number of all elements.
-    var count: Int
+    private(set) var count: Int
     /// The labels of stored chunks that will be removed.
-    var removedLabels: [Int64] = []
+    private(set) var removedLabels: [Int64] = []
     /// The edits of the list since it was opened.
-    var edits = CollectionEdits()
+    private(set) var edits: CollectionEdits
 
-    init(prefix: Int, chunks: [Chunk], count: Int) {
-        self.prefix = prefix
+    /// Creates a complete list.
+    init(_ chunks: [Chunk], edits: CollectionEdits = CollectionEdits()) {
+        prefix = 0
         self.chunks = chunks
+        count = chunks.reduce(0) { $0 + $1.count }
+        self.edits = edits
+    }
+
+    /// Creates a list of which only the last chunk is loaded.
+    init(last: Chunk, count: Int) {
+        prefix = count - last.count
+        chunks = [last]
         self.count = count
+        edits = CollectionEdits()
+    }
+
+    /// Adds the stored chunks before the loaded ones, which makes the list complete.
+    func prepend(_ stored: [Chunk]) {
+        chunks.insert(contentsOf: stored, at: 0)
+        prefix = 0
+    }
+
+    /// Removes an empty chunk.
+    func removeChunk(at index: Int) {
+        if let label = chunks[index].label { removedLabels.append(label) }
+        chunks.remove(at: index)
+    }
+
+    // MARK: Edits of the chunks that have been made
+
+    /// Records elements that were inserted into the chunks.
+    func didInsert(_ inserted: Int = 1, at position: Int) {
+        edits.append(.insert(at: position, count: inserted))
+        count += inserted
+    }
+
+    /// Records elements that were removed from the chunks.
+    func didRemove(_ removed: Int = 1, at position: Int) {
+        edits.append(.remove(at: position, count: removed))
+        count -= removed
+    }
+
+    /// Records an element that was replaced.
+    func didSet(at position: Int) { edits.append(.set(at: position)) }
+
+    /// Records moves instead of the edits after `before`, which have the same result.
+    func didMove(since before: CollectionEdits, _ moves: [(from: Int, to: Int)]) {
+        edits = before
+        for move in moves { edits.append(.move(from: move.from, to: move.to)) }
     }
 
     /// Returns the chunk with an element, and the element's offset in it.

@@ -16,12 +16,11 @@ extension ListColumn {
         }
         let list: EditedList
         if count == 0 {
-            list = EditedList(prefix: 0, chunks: [], count: 0)
+            list = EditedList([])
         } else if let count, let last = try lastChunk(owner) {
-            list = EditedList(prefix: count - last.count, chunks: [last], count: count)
+            list = EditedList(last: last, count: count)
         } else {
-            list = EditedList(prefix: 0, chunks: try storedChunks(owner), count: 0)
-            list.count = list.chunks.reduce(0) { $0 + $1.count }
+            list = EditedList(try storedChunks(owner))
         }
         edited[owner] = list
         pending.add(list.chunks.last?.content?.pendingBytes ?? 256)
@@ -58,8 +57,7 @@ extension ListColumn {
         guard before.reduce(0, { $0 + $1.count }) == list.prefix else {
             throw damaged(try pages.transaction())
         }
-        list.chunks.insert(contentsOf: before, at: 0)
-        list.prefix = 0
+        list.prepend(before)
     }
 
     /// Loads the elements of a chunk.
@@ -92,9 +90,8 @@ extension ListColumn {
             entry = try cursor.next()
         }
         pages.invalidate()
-        let empty = EditedList(prefix: 0, chunks: [], count: 0)
-        if let before = edited[owner.rawValue] { empty.edits = before.edits }
-        edited[owner.rawValue] = empty
+        let edits = edited[owner.rawValue]?.edits ?? CollectionEdits()
+        edited[owner.rawValue] = EditedList([], edits: edits)
         try keys?.removeAll(owner)
     }
 

@@ -46,15 +46,14 @@ package struct ListWriter {
     @discardableResult  // because: callers that add many elements read the count once
     package func append(_ element: ListElement) throws(StorageError) -> Int {
         let list = try list
-        let last = lastChunkWithRoom(list)
+        let last = lastChunkWithSpace(list)
         if let word = element.word {
             list.chunks[last].content!.append(word: word)  // because: chunks with space are loaded
         } else {
             let end = list.chunks[last].count
             list.chunks[last].content!.insert(element, at: end)  // because: loaded too
         }
-        list.edits.append(.insert(at: list.count, count: 1))
-        list.count += 1
+        list.didInsert(at: list.count)
         column.pending.add(element.pendingBytes)
         return list.count
     }
@@ -73,19 +72,18 @@ package struct ListWriter {
         guard !words.isEmpty else { return list.count }
         var rest = words[...]
         while !rest.isEmpty {
-            let last = lastChunkWithRoom(list)
+            let last = lastChunkWithSpace(list)
             let free = ListChunk.maximumElements - list.chunks[last].count
             // because: the last chunk was loaded when it was found to have space
             list.chunks[last].content!.append(words: rest.prefix(free))
             rest = rest.dropFirst(free)
         }
-        list.edits.append(.insert(at: list.count, count: words.count))
-        list.count += words.count
+        list.didInsert(words.count, at: list.count)
         column.pending.add(words.count * 16)
         return list.count
     }
 
-    private func lastChunkWithRoom(_ list: EditedList) -> Int {
+    private func lastChunkWithSpace(_ list: EditedList) -> Int {
         if let last = list.chunks.last, last.content != nil,
             last.count < ListChunk.maximumElements
         {
@@ -119,8 +117,7 @@ package struct ListWriter {
                 EditedList.Chunk(label: nil, storedCount: 0, content: rest, isDirty: true),
                 at: chunk + 1)
         }
-        list.edits.append(.insert(at: position, count: 1))
-        list.count += 1
+        list.didInsert(at: position)
         column.pending.add(element.pendingBytes)
         return list.count
     }
@@ -135,7 +132,7 @@ package struct ListWriter {
         let old = list.chunks[chunk].content!.element(offset, column.elementKind)
         list.chunks[chunk].content!.set(element, at: offset)
         column.pending.add(element.pendingBytes)
-        list.edits.append(.set(at: position))
+        list.didSet(at: position)
         return old
     }
 
@@ -153,11 +150,9 @@ package struct ListWriter {
             let known = list.chunks.count
             if chunk == 0 { try column.complete(list, owner) }
             let index = chunk + list.chunks.count - known
-            if let label = list.chunks[index].label { list.removedLabels.append(label) }
-            list.chunks.remove(at: index)
+            list.removeChunk(at: index)
         }
-        list.edits.append(.remove(at: position, count: 1))
-        list.count -= 1
+        list.didRemove(at: position)
         return old
     }
 
@@ -185,8 +180,7 @@ package struct ListWriter {
         let list = try list
         let before = list.edits
         try insert(try remove(at: position), at: target)
-        list.edits = before
-        list.edits.append(.move(from: position, to: target))
+        list.didMove(since: before, [(position, target)])
     }
 
     /// Exchanges two elements.
@@ -198,16 +192,14 @@ package struct ListWriter {
         let list = try list
         let before = list.edits
         try set(try set(other, at: first), at: second)
-        list.edits = before
         let (low, high) = (min(first, second), max(first, second))
-        list.edits.append(.move(from: low, to: high))
-        if high - low > 1 { list.edits.append(.move(from: high - 1, to: low)) }
+        list.didMove(since: before, [(low, high)] + (high - low > 1 ? [(high - 1, low)] : []))
     }
 
     /// Removes all elements.
     package func removeAll() throws(StorageError) {
         let list = try list
-        if list.count > 0 { list.edits.append(.remove(at: 0, count: list.count)) }
+        if list.count > 0 { list.didRemove(list.count, at: 0) }
         try column.removeAll(ObjectKey(rawValue: owner))
     }
 
