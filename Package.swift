@@ -231,7 +231,7 @@ let package = Package(
             swiftSettings: unsafeZone + [.enableUpcomingFeature("MemberImportVisibility")]),
         .testTarget(
             name: "MoonpoolScriptingTests",
-            dependencies: ["MoonpoolScripting", "EventLoops", "TestThreads"],
+            dependencies: ["MoonpoolScripting", "EventLoops", "TestThreads", "TestServers"],
             swiftSettings: unsafeZone + [.enableUpcomingFeature("MemberImportVisibility")]),
         .testTarget(
             name: "LineEditingTests", dependencies: ["LineEditing", "TestSupport", "TestThreads"],

@@ -31,7 +31,8 @@ package final class StrandStacks: @unchecked Sendable {
 /// A job runs on a stack of the strand. When it waits, the thread returns to the loop and serves the other strands;
 /// the job continues when its condition holds, whatever waits elsewhere. Jobs of the same strand that arrive meanwhile
 /// run on top of the waiting one, as handlers do in ``EventLoop/wait(for:recheck:until:)``: it continues after those
-/// that began to wait later have ended.
+/// that began to wait later have ended. A job that waits in the middle of an operation suspends its strand instead
+/// (``suspend(recheck:until:)``): later jobs of the strand run when the job has ended or waits.
 ///
 /// Values that belong to the thread, such as task-local ones, must be the same whenever the strand's code runs:
 /// `surround` sets them around each part of a job.
@@ -46,6 +47,10 @@ package final class LoopStrand: @unchecked Sendable {
     private var next: (() -> Void)?
     /// Whether a part of a job is running, or has called what is running.
     private var isActive = false
+    /// Whether the parked code has suspended the strand.
+    private var isSuspended = false
+    /// The jobs that have arrived while the strand was suspended.
+    private var delayed: [() -> Void] = []
 
     /// Creates a strand without jobs.
     package init(
@@ -57,7 +62,7 @@ package final class LoopStrand: @unchecked Sendable {
     }
 
     /// Whether no job runs or waits.
-    package var isIdle: Bool { fiber == nil && !isActive }
+    package var isIdle: Bool { fiber == nil && !isActive && delayed.isEmpty }
 
     /// Whether the calling code is a job of the strand.
     package var isCurrent: Bool { isActive }
@@ -67,14 +72,31 @@ package final class LoopStrand: @unchecked Sendable {
 
     /// Runs a job until it ends or waits; a job of the running code itself runs to its end.
     ///
+    /// While the strand is suspended, the job is delayed, and the suspended code checks its condition.
+    ///
     /// Without memory for a stack it runs on the thread's own, where it waits as in
     /// ``EventLoop/wait(for:recheck:until:)``.
     package func run(_ job: @escaping () -> Void) {
         loop.preconditionOnLoop()
         if isActive { return job() }
+        if isSuspended {
+            delayed.append(job)
+            return continueParked()
+        }
+        begin(job)
+        runDelayed()
+    }
+
+    /// Lets waiting code check its condition again; call it on the loop's thread.
+    package func recheck() {
+        loop.preconditionOnLoop()
+        continueParked()
+    }
+
+    private func begin(_ job: @escaping () -> Void) {
         if fiber != nil {
             next = job
-            continueParked()
+            resumeParked()
         } else if let fiber = stacks.take() {
             self.fiber = fiber
             onStack { fiber.start(job) }
@@ -85,8 +107,24 @@ package final class LoopStrand: @unchecked Sendable {
         }
     }
 
+    /// Runs the delayed jobs in the order of their arrival, until one of them suspends the strand.
+    private func runDelayed() {
+        while !isSuspended, !delayed.isEmpty {
+            let jobs = delayed
+            delayed = []
+            // If a job suspends the strand, `run` delays the remaining ones again.
+            for job in jobs { run(job) }
+        }
+    }
+
     private func continueParked() {
-        guard let fiber, !isActive else { return }
+        guard !isActive else { return }
+        resumeParked()
+        runDelayed()
+    }
+
+    private func resumeParked() {
+        guard let fiber else { return }
         onStack { fiber.resume() }
     }
 
@@ -120,15 +158,35 @@ package final class LoopStrand: @unchecked Sendable {
             if try condition() { return true }
             let rest = deadline.map { $0 - loop.clock.now() }
             if let rest, rest <= .zero { return false }
-            let pause = [rest, recheck()].compactMap { $0 }.min()
-            let alarm = pause.map { pause in
-                loop.timer(after: pause, keepsAlive: false) { [weak self] in
-                    self?.continueParked()
-                }
-            }
-            fiber.park()
-            alarm?.cancel()
+            park(fiber, atMost: [rest, recheck()].compactMap { $0 }.min())
             next.take()?()
         }
+    }
+
+    /// Waits in the middle of an operation until the condition holds, while the loop serves the other strands.
+    ///
+    /// Call it only if ``canPark``. No other job of the strand runs meanwhile, so the state of the operation does not
+    /// change. The condition is checked at once, after ``recheck()``, when a job arrives, and after `recheck`, which is
+    /// asked before each pause. Errors of the condition are rethrown.
+    package func suspend<Failure: Error>(
+        recheck: () -> Duration? = { nil }, until condition: () throws(Failure) -> Bool
+    ) throws(Failure) {
+        guard canPark, let fiber else {
+            preconditionFailure("code can be suspended only on the stack of its strand")
+        }
+        while try !condition() {
+            isSuspended = true
+            park(fiber, atMost: recheck())
+            isSuspended = false
+        }
+    }
+
+    /// Returns to the loop until the strand's code is to check its condition again.
+    private func park(_ fiber: Fiber, atMost pause: Duration?) {
+        let alarm = pause.map { pause in
+            loop.timer(after: pause, keepsAlive: false) { [weak self] in self?.continueParked() }
+        }
+        fiber.park()
+        alarm?.cancel()
     }
 }

@@ -361,10 +361,11 @@ package final class Environment: Sendable {
         writerThread.load(ordering: .relaxed) == Platform.currentThread
     }
 
-    /// Returns whether another thread or process holds the write lock for longer than one or two milliseconds; most
-    /// writes take less.
-    package func isLockedForLong() -> Bool {
-        for _ in 0..<20 {
+    /// Returns whether another thread or process holds the write lock at each of several checks.
+    ///
+    /// Twenty checks take one or two milliseconds; most writes take less.
+    package func isLocked(forChecks checks: Int) -> Bool {
+        for _ in 0..<checks {
             guard isLockedByOthers else { return false }
             usleep(50)
         }

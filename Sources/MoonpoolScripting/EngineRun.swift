@@ -27,7 +27,14 @@ final class EngineRun: Sendable {
         }
         guard begins else { return delivery.fail(CancellationError()) }
         let begin = ContinuousClock.now
+        // The host's own operations, such as opening a store, run no Lua code that a stop could end.
+        let whileWaiting = context.storeModule.whileWaiting
+        context.storeModule.whileWaiting = { [weak self] in
+            if self?.isCanceled == true { throw CancellationError() }
+            try whileWaiting?()
+        }
         let result = Result { try context.entry { () throws in try body(context) } }
+        context.storeModule.whileWaiting = whileWaiting
         usage.note(ContinuousClock.now - begin, context)
         let wasCanceled = phase.withLock { phase in
             defer { phase = .over }
@@ -39,6 +46,8 @@ final class EngineRun: Sendable {
         case .failure(let error): delivery.fail(ScriptFailure.describing(error))
         }
     }
+
+    private var isCanceled: Bool { phase.withLock { $0 == .canceled } }
 
     /// Stops the run, or prevents its start.
     func cancel() {

@@ -52,6 +52,8 @@ package final class ReplicationStatus: @unchecked Sendable {
     private var isStopped = false
     private var hasSignal = false
     private var meter = RateMeter()
+    private var observers: [Int: @Sendable () -> Void] = [:]
+    private var lastObserver = 0
 
     package init() {}
 
@@ -64,10 +66,25 @@ package final class ReplicationStatus: @unchecked Sendable {
     }
 
     func update(_ change: (inout Snapshot) -> Void) {
-        monitor.withLock {
+        let notified = monitor.withLock {
             change(&current)
             monitor.broadcast()
+            return observers.values
         }
+        for observer in notified { observer() }
+    }
+
+    /// Calls a function on the working thread after each change of the status, until `body` returns.
+    package func observing<Result>(
+        with observer: @escaping @Sendable () -> Void, _ body: () throws -> Result
+    ) rethrows -> Result {
+        let number = monitor.withLock {
+            lastObserver += 1
+            observers[lastObserver] = observer
+            return lastObserver
+        }
+        defer { monitor.withLock { observers[number] = nil } }
+        return try body()
     }
 
     /// Records an error, which has ended the connection.

@@ -21,16 +21,20 @@ package final class ReplicationTask: Sendable {
         self.status = status
     }
 
+    /// Waits for the start of a task whose status it receives; an error ends the task.
+    package typealias StartWait = (ReplicationStatus) throws -> Void
+
     /// Publishes the commits of a store file.
     ///
-    /// Throws the errors of creating a ``Publisher``.
+    /// Blocks the thread until the store is open, or calls `waiting`. Throws the errors of `waiting` and of creating a
+    /// ``Publisher``.
     package static func publish(
         _ path: String, _ servers: NatsOptions, stream: String,
-        options: Publisher.Options = Publisher.Options()
+        options: Publisher.Options = Publisher.Options(), waiting: StartWait? = nil
     ) throws -> ReplicationTask {
         let status = ReplicationStatus()
         let task = ReplicationTask(.publisher, stream, status)
-        try task.start {
+        try task.start(waiting) {
             let publisher = try Publisher(
                 path, servers, stream: stream, options: options, status: status)
             return (publisher.run, publisher.close)
@@ -40,14 +44,16 @@ package final class ReplicationTask: Sendable {
 
     /// Publishes the commits of a store file to tables of a PostgreSQL database.
     ///
-    /// Throws the errors of creating a ``PostgresPublisher``.
+    /// Blocks the thread until the store is open, or calls `waiting`. Throws the errors of `waiting` and of creating a
+    /// ``PostgresPublisher``.
     package static func publish(
         _ path: String, to database: String,
-        options: PostgresPublisher.Options = PostgresPublisher.Options()
+        options: PostgresPublisher.Options = PostgresPublisher.Options(),
+        waiting: StartWait? = nil
     ) throws -> ReplicationTask {
         let status = ReplicationStatus()
         let task = ReplicationTask(.publisher, options.schema, status)
-        try task.start {
+        try task.start(waiting) {
             let publisher = try PostgresPublisher(
                 path, database, options: options, status: status)
             return (publisher.run, publisher.close)
@@ -57,14 +63,15 @@ package final class ReplicationTask: Sendable {
 
     /// Makes a store file follow a stream.
     ///
-    /// Throws the errors of creating a ``Follower``.
+    /// Blocks the thread until the store is open, or calls `waiting`. Throws the errors of `waiting` and of creating a
+    /// ``Follower``.
     package static func follow(
         _ path: String, _ servers: NatsOptions, stream: String,
-        options: Follower.Options = Follower.Options()
+        options: Follower.Options = Follower.Options(), waiting: StartWait? = nil
     ) throws -> ReplicationTask {
         let status = ReplicationStatus()
         let task = ReplicationTask(.follower, stream, status)
-        try task.start {
+        try task.start(waiting) {
             let follower = try Follower(
                 path, servers, stream: stream, options: options, status: status)
             return (follower.run, follower.close)
@@ -80,7 +87,9 @@ package final class ReplicationTask: Sendable {
         var error: (any Error)?
     }
 
-    private func start(_ open: @escaping @Sendable () throws -> Work) throws {
+    private func start(
+        _ waiting: StartWait?, _ open: @escaping @Sendable () throws -> Work
+    ) throws {
         let opening = Opening()
         let status = status
         let code = DetachedThread.start {
@@ -103,6 +112,12 @@ package final class ReplicationTask: Sendable {
         }
         guard code == 0 else {
             throw ReplicationError.fatal("the system cannot start a thread: error \(code)")
+        }
+        do {
+            try waiting?(status)
+        } catch {
+            status.stop()
+            throw error
         }
         while !status.wait(atMost: .seconds(3600), until: \.hasStarted) {}
         if let error = opening.error { throw error }

@@ -7,27 +7,23 @@ import ObjectStore
 /// process that dies; the watch reports both. If the system has no watches left, it checks ten times a second. A check
 /// costs a few loads if there are no commits. The watch does not keep the loop alive.
 final class CommitWatch {
-    private weak var store: Store?
     private var watch: AccessWatch?
     private var timer: LoopTimer?
-    private let strand: LoopStrand?
 
     /// Starts watching; returns nil if the store has no file.
     ///
-    /// With a strand, the checks are jobs of that strand.
-    init?(_ store: Store, on loop: EventLoop, _ strand: LoopStrand? = nil) {
+    /// With surroundings, the checks are jobs of a script on a shared thread.
+    init?(_ store: Store, on loop: EventLoop, _ surroundings: ScriptSurroundings? = nil) {
         guard let path = store.commitSignalPath else { return nil }
-        self.store = store
-        self.strand = strand
-        watch = try? AccessWatch(path: path, on: loop) { [weak self] in self?.look() }
+        let check = { [weak store] () -> Void in store?.fileMayHaveChanged() }
+        let job = surroundings?.job(check) ?? check
+        watch = try? AccessWatch(path: path, on: loop, job)
         if watch == nil {
             let pause = Duration.milliseconds(100)
-            timer = loop.timer(after: pause, every: pause, keepsAlive: false) { [weak self] in
-                self?.look()
-            }
+            timer = loop.timer(after: pause, every: pause, keepsAlive: false, job)
         }
         // Commits between opening the store and this point have sent no signal.
-        look()
+        job()
     }
 
     deinit { cancel() }
@@ -35,11 +31,5 @@ final class CommitWatch {
     func cancel() {
         watch?.cancel()
         timer?.cancel()
-    }
-
-    private func look() {
-        guard let store else { return }
-        guard let strand else { return store.fileMayHaveChanged() }
-        strand.run { store.fileMayHaveChanged() }
     }
 }

@@ -14,7 +14,7 @@ package final class FollowedStore {
     /// If the system cannot watch files, it checks ten times a second. It does not keep the loop alive. Throws the
     /// errors of opening a store.
     package init(_ configuration: StoreConfiguration, on loop: EventLoop) throws {
-        store = try Store(configuration, scheduler: LoopScheduler(loop: loop, strand: nil))
+        store = try Store(configuration, scheduler: LoopScheduler(loop: loop, surroundings: nil))
         watch = CommitWatch(store, on: loop)
     }
 

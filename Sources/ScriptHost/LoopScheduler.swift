@@ -2,21 +2,30 @@ import EventLoops
 import ObjectStore
 
 /// The scheduler of a script's stores, which runs on the script's event loop.
-struct LoopScheduler: TimingScheduler {
+struct LoopScheduler: TimingScheduler, SuspendingScheduler {
     let loop: EventLoop
-    /// The jobs of the script on a shared thread; nil on the script's own thread.
-    let strand: LoopStrand?
+    /// The surroundings of the script on a shared thread; nil on the script's own thread.
+    let surroundings: ScriptSurroundings?
 
     func makeWakeup(_ handler: @escaping () -> Void) -> any Wakeup {
-        loop.makeWakeup(inStrand(handler))
+        loop.makeWakeup(surroundings?.job(handler) ?? handler)
     }
     func makeTimer(_ handler: @escaping () -> Void) -> any SchedulerTimer {
-        LoopSchedulerTimer(loop, inStrand(handler))
+        LoopSchedulerTimer(loop, surroundings?.job(handler) ?? handler)
     }
 
-    private func inStrand(_ handler: @escaping () -> Void) -> () -> Void {
-        guard let strand else { return handler }
-        return { strand.run(handler) }
+    // A section in which the thread may only read would apply to the other scripts too.
+    var canSuspend: Bool { surroundings?.strand.canPark == true && !ReadOnlySection.isActive }
+
+    func suspend(checkingEvery interval: Duration?, until condition: () throws -> Bool) throws {
+        guard let surroundings else {
+            preconditionFailure("a script on its own thread cannot be suspended")
+        }
+        try surroundings.suspend(checkingEvery: interval, until: condition)
+    }
+
+    var resume: @Sendable () -> Void {
+        if let surroundings { surroundings.resume } else { {} }
     }
 
     var isOnThread: Bool { loop.isOnLoop }

@@ -212,6 +212,7 @@ package final class Script: Sendable {
     package func kill() {
         if shared.markKilled() { finish() }
         _ = shared.requestInterrupt(.certain)
+        post { _ in }  // for code that waits for its loop
     }
 
     /// Ends a script immediately and waits for its end.

@@ -85,12 +85,10 @@ package final class ScriptContext {
             ignoresEnvironment: !configuration.usesEnvironment, account: MemoryAccount.current)
         self.state = state
         loadFile = state.globals["loadfile"].function ?? Self.makeLoadFile(state)
-        surroundings = seat.map {
-            ScriptSurroundings($0, state.makeInterrupt(), state.account)
-        }
+        surroundings = seat.map { ScriptSurroundings($0, state, signals) }
         stores = StoreConnection(
             loop: loop, signals: signals, scriptName: configuration.name,
-            logger: configuration.logger, strand: surroundings?.strand)
+            logger: configuration.logger, surroundings: surroundings)
         storeModule = stores.connect(state)
         modules = ScriptModules(
             state, files: configuration.rights.files, isConfined: configuration.rights.isConfined,
@@ -283,25 +281,16 @@ package final class ScriptContext {
             if self.mustNotWait { return true }
             return try condition()
         }
-        if let strand = surroundings?.strand {
-            _ = try strand.wait(
-                for: timeout, recheck: { self.pause(atMost: recheck) }, until: isOver)
+        if let surroundings {
+            _ = try surroundings.strand.wait(
+                for: timeout, recheck: { surroundings.pause(atMost: recheck) }, until: isOver)
         } else {
-            let limitCheck: Duration? = configuration.limits.time == nil ? nil : Self.stopCheck
+            let limitCheck: Duration? =
+                configuration.limits.time == nil ? nil : ScriptSurroundings.stopCheck
             let pause = [recheck, limitCheck].compactMap { $0 }.min()
             _ = try loop.wait(for: timeout, recheck: pause, until: isOver)
         }
         if !isExiting { try state.takeStop() }
-    }
-
-    /// The interval at which a wait checks whether its run has reached its time limit; other stops wake it.
-    private static let stopCheck = Duration.milliseconds(20)
-
-    /// Thousands of scripts can wait on a shared thread, so that none checks its time limit before it is reached.
-    private func pause(atMost recheck: Duration?) -> Duration? {
-        guard let left = state.timeLeft else { return recheck }
-        let limitCheck = max(left, Self.stopCheck)
-        return recheck.map { min($0, limitCheck) } ?? limitCheck
     }
 
     /// Throws if running code may not wait: `already_in_write` in the middle of a store operation, and `limit_exceeded`

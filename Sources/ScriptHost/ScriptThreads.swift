@@ -10,8 +10,8 @@ import Synchronization
 /// can have thousands of them. The limits apply to each engine; while one of them computes, the other engines of its
 /// thread wait.
 ///
-/// A script that waits, in `moonpool.sleep` or for an async function, lets the other engines run, and continues when its wait is over,
-/// whatever the others wait for. Its stack takes 10 KiB or more of memory until its run ends. On each thread 10,000 scripts can wait at once;
+/// A script that waits, in `moonpool.sleep`, for an async function or for another writer of its file, lets the other engines run, and
+/// continues when its wait is over, whatever the others wait for. Its stack takes 10 KiB or more of memory until its run ends. On each thread 10,000 scripts can wait at once;
 /// the next one gets the error `limit_exceeded`.
 ///
 /// ```swift
@@ -134,13 +134,18 @@ struct ScriptSurroundings: Sendable {
     private let seat: ScriptSeat
     private let interrupt: LuaInterrupt
     private let account: MemoryAccount?
+    private let signals: ScriptSignals
+    private let timeLeft: LoopBound<() -> Duration?>
     /// The jobs of the script: its runs, callbacks and waits.
     let strand: LoopStrand
 
-    init(_ seat: ScriptSeat, _ interrupt: LuaInterrupt, _ account: MemoryAccount?) {
+    init(_ seat: ScriptSeat, _ state: LuaState, _ signals: ScriptSignals) {
+        let (interrupt, account) = (state.makeInterrupt(), state.account)
         self.seat = seat
         self.interrupt = interrupt
         self.account = account
+        self.signals = signals
+        timeLeft = LoopBound({ [weak state] in state?.timeLeft }, on: seat.loop)
         var states = LuaRunningStates()
         strand = LoopStrand(on: seat.loop, seat.stacks) { part in
             Self.run(seat, interrupt, account) {
@@ -164,6 +169,54 @@ struct ScriptSurroundings: Sendable {
         let below = seat.running.begin(interrupt)
         defer { _ = seat.running.begin(below) }
         return try MemoryAccount.$current.withValue(account) { try body() }
+    }
+
+    /// Returns a function that runs the handler as a job of the script.
+    ///
+    /// Calls that arrive before a delayed job begins are combined, because the script can be suspended for long.
+    func job(_ handler: @escaping () -> Void) -> () -> Void {
+        let strand = strand
+        var isPending = false
+        return {
+            if isPending { return }
+            isPending = true
+            strand.run {
+                isPending = false
+                handler()
+            }
+        }
+    }
+
+    // MARK: - Waiting
+
+    /// The interval at which a wait checks whether its run has reached its time limit; other stops wake it.
+    static let stopCheck = Duration.milliseconds(20)
+
+    /// Returns the time until a wait should check its condition again; nil if only events can change it.
+    ///
+    /// Thousands of scripts can wait on a shared thread, so that none checks its time limit before it is reached.
+    func pause(atMost recheck: Duration?) -> Duration? {
+        guard let left = timeLeft.value() else { return recheck }
+        let limitCheck = max(left, Self.stopCheck)
+        return recheck.map { min($0, limitCheck) } ?? limitCheck
+    }
+
+    /// Suspends the running code of the script until the condition holds, while the other scripts of the thread run.
+    ///
+    /// Other code of the script is delayed. Rethrows the errors of the condition. Throws the error of a stop, and
+    /// `limit_exceeded` if too many scripts of the thread wait.
+    func suspend(checkingEvery interval: Duration?, until condition: () throws -> Bool) throws {
+        try seat.checkWaits()
+        try strand.suspend(recheck: { pause(atMost: interval) }) { () throws in
+            // Without running Lua code, a stop does not reach the condition.
+            if signals.isKilled { throw LuaInterrupted() }
+            return try condition()
+        }
+    }
+
+    /// A function that makes suspended code of the script check its condition, on any thread.
+    var resume: @Sendable () -> Void {
+        { [loop = seat.loop, strand] in loop.post { strand.recheck() } }
     }
 }
 

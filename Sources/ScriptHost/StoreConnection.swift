@@ -18,13 +18,13 @@ final class StoreConnection: BindingHost {
     let scriptName: String
     private let signals: ScriptSignals
     private let logger: Logger
-    private let strand: LoopStrand?
+    private let surroundings: ScriptSurroundings?
 
     init(
         loop: EventLoop, signals: ScriptSignals, scriptName: String, logger: Logger,
-        strand: LoopStrand?
+        surroundings: ScriptSurroundings?
     ) {
-        self.strand = strand
+        self.surroundings = surroundings
         self.loop = loop
         self.signals = signals
         self.logger = logger
@@ -38,7 +38,7 @@ final class StoreConnection: BindingHost {
         return module
     }
 
-    var scheduler: any Scheduler { LoopScheduler(loop: loop, strand: strand) }
+    var scheduler: any Scheduler { LoopScheduler(loop: loop, surroundings: surroundings) }
 
     func hold() -> any BindingHold { loop.hold() }
 
@@ -71,13 +71,23 @@ final class StoreConnection: BindingHost {
         on script: any RemoteScript, _ job: @escaping @Sendable (StoreModule) -> Void
     ) throws {
         let done = ThreadLatch()
+        let suspending = scheduler.suspending
+        let resume = suspending?.resume
         let isAccepted = script.post { module in
             job(module)
             done.open()
+            resume?()
         }
-        while isAccepted, !done.wait(atMost: .milliseconds(20)) {
+        let interval = Duration.milliseconds(20)
+        func isOver(afterWaiting time: Duration) throws -> Bool {
+            if !isAccepted || done.wait(atMost: time) { return true }
             try module?.state.checkStopping()
-            if (script as? ScriptLink)?.hasEnded == true { break }
+            return (script as? ScriptLink)?.hasEnded == true
+        }
+        if let suspending {
+            try suspending.suspend(checkingEvery: interval) { try isOver(afterWaiting: .zero) }
+        } else {
+            while try !isOver(afterWaiting: interval) {}
         }
         // The script can have ended directly after the job.
         guard isAccepted, done.wait(atMost: .zero) else {
@@ -92,7 +102,7 @@ final class StoreConnection: BindingHost {
         logger.debug(
             "store is open",
             metadata: ["script": "\(scriptName)", "store": "\(store.path ?? "in memory")"])
-        watches[ObjectIdentifier(store)] = CommitWatch(store, on: loop, strand)
+        watches[ObjectIdentifier(store)] = CommitWatch(store, on: loop, surroundings)
     }
 
     func didClose(_ store: Store) {

@@ -96,8 +96,8 @@ extension ScriptContext {
             [weak self, weak timer] in
             // On a shared thread, the loop does not know that the function still waits.
             guard let self, !isCalling else { return }
+            isCalling = true
             dispatch {
-                isCalling = true
                 self.call(function, of: timer, from: source, repeats: repeats)
                 isCalling = false
             }

@@ -100,6 +100,103 @@ import Testing
         #expect(one.isIdle)
     }
 
+    /// Starts a job that suspends its strand until its flag is set.
+    private func startSuspended(_ name: String, on strand: LoopStrand, until flag: Flag) {
+        strand.run { [log] in
+            log.add("\(name) begins")
+            strand.suspend { flag.isSet }
+            log.add("\(name) continues")
+        }
+    }
+
+    @Test func `jobs of a suspended strand run after its code has ended`() {
+        let (one, two, flag) = (strand(), strand(), Flag())
+        startSuspended("one", on: one, until: flag)
+        for number in 1...2 { one.run { [log] in log.add("job \(number)") } }
+        two.run { [log] in log.add("two") }
+        #expect(log.lines == ["one begins", "two"])
+        #expect(!one.isIdle)
+        flag.isSet = true
+        one.recheck()
+        #expect(log.lines == ["one begins", "two", "one continues", "job 1", "job 2"])
+        #expect(one.isIdle)
+        #expect(stacks.used == 0)
+    }
+
+    @Test func `a job continues suspended code whose condition holds, and runs after it`() {
+        let (one, flag) = (strand(), Flag())
+        startSuspended("one", on: one, until: flag)
+        flag.isSet = true
+        one.run { [log] in log.add("job") }
+        #expect(log.lines == ["one begins", "one continues", "job"])
+    }
+
+    @Test func `delayed jobs keep their order when one of them suspends the strand again`() {
+        let (one, first, second) = (strand(), Flag(), Flag())
+        startSuspended("first", on: one, until: first)
+        one.run { [log] in log.add("job 1") }
+        startSuspended("second", on: one, until: second)
+        one.run { [log] in log.add("job 2") }
+        first.isSet = true
+        one.recheck()
+        one.run { [log] in log.add("job 3") }
+        #expect(log.lines == ["first begins", "first continues", "job 1", "second begins"])
+        second.isSet = true
+        one.recheck()
+        #expect(log.lines.suffix(3) == ["second continues", "job 2", "job 3"])
+        #expect(one.isIdle)
+    }
+
+    @Test func `delayed jobs run when the suspended code begins to wait`() {
+        let (one, suspension, wait) = (strand(), Flag(), Flag())
+        one.run { [log] in
+            one.suspend { suspension.isSet }
+            log.add("waits")
+            _ = one.wait { wait.isSet }
+            log.add("continues")
+        }
+        one.run { [log] in log.add("job") }
+        suspension.isSet = true
+        one.recheck()
+        #expect(log.lines == ["waits", "job"])
+        wait.isSet = true
+        one.recheck()
+        #expect(log.lines == ["waits", "job", "continues"])
+    }
+
+    @Test func `code above waiting code suspends the strand`() {
+        let (one, outer, inner) = (strand(), Flag(), Flag())
+        start("outer", on: one, until: outer)
+        startSuspended("inner", on: one, until: inner)
+        outer.isSet = true
+        one.run { [log] in log.add("job") }
+        #expect(log.lines == ["outer waits", "inner begins"])
+        inner.isSet = true
+        one.recheck()
+        #expect(log.lines.suffix(3) == ["inner continues", "outer continues", "job"])
+    }
+
+    @Test func `suspended code checks its condition at its interval, and rethrows its error`() {
+        let one = strand()
+        one.run { [log] in
+            var checks = 0
+            do {
+                try one.suspend(recheck: { .milliseconds(5) }) { () throws(Refusal) in
+                    checks += 1
+                    if checks == 3 { throw Refusal() }
+                    return false
+                }
+            } catch {
+                log.add("error at check \(checks)")
+            }
+        }
+        one.run { [log] in log.add("job") }
+        clock.advance(by: .milliseconds(5))
+        loop.runOnce()
+        #expect(log.lines == ["error at check 3", "job"])
+        #expect(one.isIdle)
+    }
+
     @Test func `each part of a job has its surroundings`() {
         let log = log
         func strand(_ name: String) -> LoopStrand {

@@ -1,5 +1,4 @@
 import MoonpoolScripting
-import Synchronization
 import TestThreads
 import Testing
 
@@ -7,42 +6,6 @@ private struct Parcel: Model {
     var id = 0
     var weight = 0
     static let options = ModelOptions<Parcel>(primaryKey: \.id)
-}
-
-/// Async functions of scripts wait here until a test opens their gate.
-private final class Gates: Sendable {
-    private struct State {
-        var open: Set<String> = []
-        var waiting: [String: [CheckedContinuation<Void, Never>]] = [:]
-        var arrivals: [String] = []
-        var notes: [String] = []
-    }
-    private let state = Mutex(State())
-
-    var notes: [String] { state.withLock { $0.notes } }
-    func note(_ text: String) { state.withLock { $0.notes.append(text) } }
-    func hasArrived(_ name: String) -> Bool { state.withLock { $0.arrivals.contains(name) } }
-    var arrivals: Int { state.withLock { $0.arrivals.count } }
-
-    func wait(_ name: String) async {
-        await withCheckedContinuation { continuation in
-            let isOpen = state.withLock { state in
-                state.arrivals.append(name)
-                if state.open.contains(name) { return true }
-                state.waiting[name, default: []].append(continuation)
-                return false
-            }
-            if isOpen { continuation.resume() }
-        }
-    }
-
-    func open(_ name: String) {
-        let waiting = state.withLock { state in
-            state.open.insert(name)
-            return state.waiting.removeValue(forKey: name) ?? []
-        }
-        for continuation in waiting { continuation.resume() }
-    }
 }
 
 /// Code that waits at the gate `first` in the middle of something.
@@ -286,30 +249,6 @@ private struct WaitingCode: Sendable, CustomTestStringConvertible {
         gates.open("timer")
         #expect(try await eventually { gates.notes.count > 2 })
         await engine.close()
-    }
-
-    @Test func `a write of an engine fails while another one of its thread waits in its own write`()
-        async throws
-    {
-        let (first, second) = (try engine(), try engine())
-        let folder = try TemporaryFolder()
-        for engine in [first, second] {
-            try await engine.open(.file(folder.file("parcels.moonpool")), models: Parcel.self)
-        }
-        let write =
-            "store:write(function() store:create('Parcel', { id = #store:objects 'Parcel' })"
-        let waiting = Task { try await first.run("\(write) pass('first') end)") }
-        try await arrival(at: "first")
-        let failure = await #expect(throws: ScriptFailure.self) {
-            try await second.run("\(write) end)")
-        }
-        #expect(failure?.code == .alreadyInWrite)
-        gates.open("first")
-        try await waiting.value
-        try await second.run("\(write) end)")
-        #expect(try await second.run("return #store:objects 'Parcel'", as: Int.self) == 2)
-        await first.close()
-        await second.close()
     }
 
     @Test func `an error after a wait has its traceback`() async throws {

@@ -154,12 +154,13 @@ package final class ColumnFile: Sendable {
     /// This is a hint: a write may have to wait even if the lock seems to be free.
     package var isLocked: Bool { environment?.isLocked ?? false }
 
-    /// Whether another thread or process has held the write lock for longer than most writes take.
+    /// Returns whether another thread or process holds the write lock at each of several checks.
     ///
-    /// This is a hint. It costs a few loads if the lock is free, otherwise a millisecond or two.
-    package var isLockedForLong: Bool {
+    /// This is a hint. It costs a few loads if the lock is free; otherwise twenty checks take a millisecond or two, which
+    /// is longer than most writes take.
+    package func isLocked(forChecks checks: Int) -> Bool {
         guard let environment, environment.isLockedByOthers else { return false }
-        return environment.isLockedForLong()
+        return environment.isLocked(forChecks: checks)
     }
 
     /// Whether the calling thread holds the write lock.

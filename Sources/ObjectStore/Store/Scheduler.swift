@@ -25,6 +25,32 @@ public protocol TimingScheduler: Scheduler {
     func makeTimer(_ handler: @escaping () -> Void) -> any SchedulerTimer
 }
 
+/// A scheduler of a thread that several parties share: code of one party can wait while the thread serves the others.
+package protocol SuspendingScheduler: Scheduler {
+    /// Whether the calling code can be suspended.
+    var canSuspend: Bool { get }
+
+    /// Suspends the calling code until the condition holds; call it only if ``canSuspend``.
+    ///
+    /// No other code of the same party runs meanwhile. The condition is checked at once, after each call of ``resume``,
+    /// when the party should stop, and every `interval`. Rethrows the errors of the condition. Throws the error of a
+    /// stop, and `limit_exceeded` if too many parties wait already.
+    func suspend(checkingEvery interval: Duration?, until condition: () throws -> Bool) throws
+
+    /// A function that makes the suspended code check its condition, on any thread.
+    var resume: @Sendable () -> Void { get }
+}
+
+extension Scheduler {
+    /// The scheduler, if the calling code can be suspended; nil if it has to block the thread to wait.
+    package var suspending: (any SuspendingScheduler)? {
+        guard let scheduler = self as? any SuspendingScheduler, scheduler.canSuspend else {
+            return nil
+        }
+        return scheduler
+    }
+}
+
 /// A timer of a scheduler's thread, used on that thread only.
 public protocol SchedulerTimer: AnyObject {
     /// Starts the timer, which fires once after a time, and cancels an earlier start.

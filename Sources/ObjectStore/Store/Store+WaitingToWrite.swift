@@ -21,28 +21,40 @@ extension Store {
 
     /// Waits for the write lock if the wait can be interrupted; returns nil if the lock seems to be free.
     ///
+    /// On a thread that several parties share, the calling code is suspended, and the thread serves the others. So
+    /// another party of the thread may hold the lock. Otherwise the wait blocks the thread.
+    ///
     /// The ticket of a queued write is used, because the queue must not wait for a thread that waits for the lock.
     /// Throws the errors of the wait handler, and `closed`.
     func awaitWriteLock() throws -> WriteLockTicket? {
         let file = view.snapshot.file
-        guard queue.turn != nil || (waitHandler != nil && file.isLockedForLong),
-            !file.isLockedHere
-        else { return nil }
+        guard queue.turn != nil || (waitHandler != nil && file.isLocked) else { return nil }
+        let suspending = scheduler.suspending
+        if file.isLockedHere {
+            // A thread cannot wait for itself. Without a wait, the begin of the write throws.
+            guard suspending != nil else { return nil }
+        } else if queue.turn == nil {
+            let checks = suspending == nil ? Self.checksBeforeBlocking : Self.checksBeforeSuspending
+            guard file.isLocked(forChecks: checks) else { return nil }
+        }
+        let notify: @Sendable () -> Void = if let suspending { suspending.resume } else { {} }
         var turn = queue.takeTurn()
         do {
             while true {
                 let waiting =
                     try turn
                     ?? StoreError.wrapping { () throws(StorageError) in
-                        try file.takeTicket(patience: queue.patience, notify: {})
+                        try file.takeTicket(patience: queue.patience, notify: notify)
                     }
                 turn = waiting
-                switch waiting.wait(atMost: 20_000_000) {
+                switch try standing(of: waiting, suspending) {
                 case .ready:
                     queue.didBegin()
                     return waiting
                 case .waiting: try waitHandler?()
-                case .over: turn = nil
+                case .over:
+                    turn = nil
+                    queue.didLapse()
                 }
             }
         } catch {
@@ -51,5 +63,22 @@ extension Store {
             if !queue.isEmpty { requestTurn() }
             throw error
         }
+    }
+
+    /// The number of checks whether the lock is held for long, for a thread that will block: one or two milliseconds.
+    private static let checksBeforeBlocking = 20
+    /// The number of checks for code that will be suspended: a fifth of a millisecond, for which all others wait too.
+    private static let checksBeforeSuspending = 2
+
+    /// Waits until a ticket is no longer waiting, or for 20 milliseconds if the wait blocks the thread.
+    private func standing(
+        of ticket: WriteLockTicket, _ suspending: (any SuspendingScheduler)?
+    ) throws -> WriteLockTicket.Standing {
+        guard let suspending else { return ticket.wait(atMost: 20_000_000) }
+        try suspending.suspend(checkingEvery: nil) {
+            try waitHandler?()
+            return ticket.standing != .waiting
+        }
+        return ticket.standing
     }
 }

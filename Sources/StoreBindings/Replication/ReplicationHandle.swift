@@ -27,35 +27,58 @@ final class ReplicationHandle {
     /// Throws `limit_exceeded` after 30 seconds, or if the publisher has stopped; also throws if the script is stopped.
     func acknowledge(_ version: UInt64, _ state: LuaState) throws {
         guard isAcknowledged else { return }
-        let deadline = ContinuousClock.now + Self.acknowledgmentLimit
-        while !task.wait(forVersion: version, atMost: .milliseconds(50)) {
-            try state.checkStopping()
-            guard task.isRunning, ContinuousClock.now < deadline else {
-                let reason = task.status.snapshot.lastError.map { ": \($0.message)" } ?? ""
-                throw StoreError(
-                    .limitExceeded,
-                    "version \(version) is committed, but the stream '\(task.stream)' has not acknowledged it"
-                        + reason)
-            }
+        let isAcknowledged = try wait(atMost: Self.acknowledgmentLimit, state) { time in
+            task.wait(forVersion: version, atMost: time)
         }
+        guard !isAcknowledged else { return }
+        let reason = task.status.snapshot.lastError.map { ": \($0.message)" } ?? ""
+        throw StoreError(
+            .limitExceeded,
+            "version \(version) is committed, but the stream '\(task.stream)' has not acknowledged it"
+                + reason)
     }
 
     /// Waits until everything has been published or applied; returns false after a timeout.
     fileprivate func wait(_ seconds: Double, _ state: LuaState) throws -> Bool {
-        let deadline = ContinuousClock.now + .seconds(seconds)
-        while true {
-            let isReached =
-                switch task.role {
-                case .publisher:
-                    task.wait(forVersion: store?.store.version ?? 0, atMost: .milliseconds(50))
-                case .follower: task.waitForEnd(atMost: .milliseconds(50))
-                }
-            if isReached { break }
-            try state.checkStopping()
-            guard task.isRunning, ContinuousClock.now < deadline else { return false }
+        let isReached = try wait(atMost: .seconds(seconds), state) { time in
+            switch task.role {
+            case .publisher: task.wait(forVersion: store?.store.version ?? 0, atMost: time)
+            case .follower: task.waitForEnd(atMost: time)
+            }
         }
+        guard isReached else { return false }
         if task.role == .follower, let store, !store.store.isClosed { try store.store.refresh() }
         return true
+    }
+
+    /// The interval at which a wait checks whether the script is stopped.
+    private static let stopCheck = Duration.milliseconds(50)
+
+    /// Waits until the condition holds; returns false after the time limit, or if the task has ended.
+    ///
+    /// On a thread that several scripts share, the others run meanwhile. `isReached` waits for the condition for a time
+    /// at most. Throws if the script is stopped.
+    private func wait(
+        atMost limit: Duration, _ state: LuaState, until isReached: (Duration) -> Bool
+    ) throws -> Bool {
+        let deadline = ContinuousClock.now + limit
+        guard let suspending = store?.store.scheduler.suspending else {
+            while !isReached(Self.stopCheck) {
+                try state.checkStopping()
+                guard task.isRunning, ContinuousClock.now < deadline else { return false }
+            }
+            return true
+        }
+        var hasReached = false
+        try task.status.observing(with: suspending.resume) {
+            try suspending.suspend(checkingEvery: Self.stopCheck) {
+                hasReached = isReached(.zero)
+                if hasReached { return true }
+                try state.checkStopping()
+                return !task.isRunning || ContinuousClock.now >= deadline
+            }
+        }
+        return hasReached
     }
 
     /// Stops the publisher or follower.

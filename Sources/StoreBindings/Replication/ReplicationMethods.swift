@@ -19,7 +19,9 @@ enum ReplicationMethods {
                 options.snapshotInterval =
                     try given.count("snapshot_every") ?? options.snapshotInterval
                 let task = try wrapping {
-                    try ReplicationTask.publish(path, servers, stream: stream, options: options)
+                    try ReplicationTask.publish(
+                        path, servers, stream: stream, options: options,
+                        waiting: waitForStart(handle, call.state))
                 }
                 let replication = ReplicationHandle(
                     task, handle, isAcknowledged: given.flag("acknowledged"))
@@ -30,7 +32,8 @@ enum ReplicationMethods {
                 let given = TransferOptions(try call.options(2, connecting))
                 let (servers, stream) = try connection(given)
                 let task = try wrapping {
-                    try ReplicationTask.follow(path, servers, stream: stream)
+                    try ReplicationTask.follow(
+                        path, servers, stream: stream, waiting: waitForStart(handle, call.state))
                 }
                 let replication = ReplicationHandle(task, handle)
                 // The refresh shows the commit that has marked the store as a follower.
@@ -48,11 +51,29 @@ enum ReplicationMethods {
         options.schema = try given.text("schema") ?? options.schema
         options.replaces = given.flag("replace")
         let task = try wrapping {
-            try ReplicationTask.publish(path, to: database, options: options)
+            try ReplicationTask.publish(
+                path, to: database, options: options, waiting: waitForStart(handle, call.state))
         }
         let replication = ReplicationHandle(
             task, handle, isAcknowledged: given.flag("acknowledged"))
         return call.answer(replication, ReplicationHandle.type)
+    }
+
+    /// Returns a wait for the start of a task; nil if the wait can block the thread.
+    ///
+    /// On a thread that several scripts share, the others run meanwhile, because the task waits for their writes.
+    private static func waitForStart(
+        _ handle: StoreHandle, _ state: LuaState
+    ) -> ReplicationTask.StartWait? {
+        guard let suspending = handle.store.scheduler.suspending else { return nil }
+        return { status in
+            try status.observing(with: suspending.resume) {
+                try suspending.suspend(checkingEvery: .milliseconds(50)) {
+                    try state.checkStopping()
+                    return status.snapshot.hasStarted
+                }
+            }
+        }
     }
 
     /// The connection options that both methods accept.
