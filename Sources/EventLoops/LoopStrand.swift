@@ -22,7 +22,7 @@ package final class StrandStacks: @unchecked Sendable {
 
     fileprivate func giveBack(_ fiber: Fiber) {
         used -= 1
-        if unused.count < Self.mostUnused { unused.append(fiber) }
+        if unused.count < Self.mostUnused, !fiber.isCanceled { unused.append(fiber) }
     }
 }
 
@@ -34,13 +34,16 @@ package final class StrandStacks: @unchecked Sendable {
 /// that began to wait later have ended. A job that waits in the middle of an operation suspends its strand instead
 /// (``suspend(recheck:until:)``): later jobs of the strand run when the job has ended or waits.
 ///
-/// Values that belong to the thread, such as task-local ones, must be the same whenever the strand's code runs:
-/// `surround` sets them around each part of a job.
+/// The task-local values of a job are its own, also after a wait. It does not have those of the code that runs it: `bind`
+/// binds the values that all jobs of the strand need. Other values of the thread must be the same whenever the strand's code
+/// runs: `surround` sets them around each part of a job.
 package final class LoopStrand: @unchecked Sendable {
     // Unchecked because: it is used only on the loop's thread, which `run` checks.
     private let loop: EventLoop
     private let stacks: StrandStacks
-    /// Runs a part of a job, with the values of the thread that the job needs.
+    /// Runs a job with the task-local values that it needs.
+    private let bind: (_ job: () -> Void) -> Void
+    /// Runs a part of a job, with the other values of the thread that the job needs.
     private let surround: (_ part: () -> Void) -> Void
     private var fiber: Fiber?
     /// The job that the parked code is to run before it checks its condition again.
@@ -54,8 +57,11 @@ package final class LoopStrand: @unchecked Sendable {
 
     /// Creates a strand without jobs.
     package init(
-        on loop: EventLoop, _ stacks: StrandStacks, surround: @escaping (() -> Void) -> Void
+        on loop: EventLoop, _ stacks: StrandStacks,
+        bind: @escaping (() -> Void) -> Void = { $0() },
+        surround: @escaping (() -> Void) -> Void
     ) {
+        self.bind = bind
         self.loop = loop
         self.stacks = stacks
         self.surround = surround
@@ -99,10 +105,10 @@ package final class LoopStrand: @unchecked Sendable {
             resumeParked()
         } else if let fiber = stacks.take() {
             self.fiber = fiber
-            onStack { fiber.start(job) }
+            onStack { fiber.start { [bind] in bind(job) } }
         } else {
             isActive = true
-            surround(job)
+            surround { bind(job) }
             isActive = false
         }
     }

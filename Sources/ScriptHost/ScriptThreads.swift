@@ -23,7 +23,6 @@ import Synchronization
 public final class ScriptThreads: Sendable {
     private struct Place {
         var thread: LoopThread?
-        let running = RunningScript()
         let stacks = StrandStacks()
         var engines = 0
     }
@@ -70,33 +69,26 @@ public final class ScriptThreads: Sendable {
             if let known = places[index].thread {
                 thread = known
             } else {
-                thread = try Self.start(number: index + 1, places[index].running)
+                thread = try Self.start(number: index + 1)
                 places[index].thread = thread
             }
             places[index].engines += 1
             return ScriptSeat(
-                loop: thread.loop, running: places[index].running, stacks: places[index].stacks,
-                mostWaits: mostWaits, threads: self, index: index)
+                loop: thread.loop, stacks: places[index].stacks, mostWaits: mostWaits,
+                threads: self, index: index)
         }
     }
 
     fileprivate func leave(_ index: Int) { places.withLock { $0[index].engines -= 1 } }
 
-    private static func start(
-        number: Int, _ running: RunningScript
-    ) throws(LoopError) -> LoopThread {
-        try LoopThread(name: "scripts-\(number)") { loop in
-            Interruption.$current.withValue(Interruption { running.isDue }) {
-                _ = loop.wait { false }
-            }
-        }
+    private static func start(number: Int) throws(LoopError) -> LoopThread {
+        try LoopThread(name: "scripts-\(number)") { loop in _ = loop.wait { false } }
     }
 }
 
 /// The seat of one script on a shared thread.
 struct ScriptSeat: Sendable {
     let loop: EventLoop
-    let running: RunningScript
     let stacks: StrandStacks
     /// Keeps the threads running while the script exists.
     fileprivate let threads: ScriptThreads
@@ -106,11 +98,9 @@ struct ScriptSeat: Sendable {
     private static let mostNestedWaits = 50
 
     fileprivate init(
-        loop: EventLoop, running: RunningScript, stacks: StrandStacks, mostWaits: Int,
-        threads: ScriptThreads, index: Int
+        loop: EventLoop, stacks: StrandStacks, mostWaits: Int, threads: ScriptThreads, index: Int
     ) {
         self.loop = loop
-        self.running = running
         self.stacks = stacks
         self.mostWaits = mostWaits
         self.threads = threads
@@ -132,7 +122,7 @@ struct ScriptSeat: Sendable {
 /// The code of one script on a shared thread, and the context that the thread runs it in.
 struct ScriptSurroundings: Sendable {
     private let seat: ScriptSeat
-    private let interrupt: LuaInterrupt
+    private let interruption: Interruption
     private let account: MemoryAccount?
     private let signals: ScriptSignals
     private let timeLeft: LoopBound<() -> Duration?>
@@ -140,35 +130,36 @@ struct ScriptSurroundings: Sendable {
     let strand: LoopStrand
 
     init(_ seat: ScriptSeat, _ state: LuaState, _ signals: ScriptSignals) {
-        let (interrupt, account) = (state.makeInterrupt(), state.account)
+        let interrupt = state.makeInterrupt()
+        let interruption = Interruption { interrupt.isDue }
+        let account = state.account
         self.seat = seat
-        self.interrupt = interrupt
+        self.interruption = interruption
         self.account = account
         self.signals = signals
         timeLeft = LoopBound({ [weak state] in state?.timeLeft }, on: seat.loop)
         var states = LuaRunningStates()
-        strand = LoopStrand(on: seat.loop, seat.stacks) { part in
-            Self.run(seat, interrupt, account) {
+        strand = LoopStrand(
+            on: seat.loop, seat.stacks, bind: { job in Self.run(interruption, account, job) },
+            surround: { part in
                 states.exchange()
                 part()
                 states.exchange()
-            }
-        }
+            })
     }
 
     /// Runs the body in the context of the script, on the current stack.
     func run<Result>(_ body: () throws -> Result) rethrows -> Result {
         if strand.isCurrent { return try body() }
-        return try Self.run(seat, interrupt, account, body)
+        return try Self.run(interruption, account, body)
     }
 
     private static func run<Result>(
-        _ seat: ScriptSeat, _ interrupt: LuaInterrupt, _ account: MemoryAccount?,
-        _ body: () throws -> Result
+        _ interruption: Interruption, _ account: MemoryAccount?, _ body: () throws -> Result
     ) rethrows -> Result {
-        let below = seat.running.begin(interrupt)
-        defer { _ = seat.running.begin(below) }
-        return try MemoryAccount.$current.withValue(account) { try body() }
+        try Interruption.$current.withValue(interruption) {
+            try MemoryAccount.$current.withValue(account) { try body() }
+        }
     }
 
     /// Returns a function that runs the handler as a job of the script.
@@ -217,21 +208,5 @@ struct ScriptSurroundings: Sendable {
     /// A function that makes suspended code of the script check its condition, on any thread.
     var resume: @Sendable () -> Void {
         { [loop = seat.loop, strand] in loop.post { strand.recheck() } }
-    }
-}
-
-/// The script whose code currently runs on a shared thread, for host operations on that thread.
-final class RunningScript: Sendable {
-    private let interrupt = Mutex<LuaInterrupt?>(nil)
-
-    /// Whether the running script must stop now.
-    var isDue: Bool { interrupt.withLock { $0 }?.isDue ?? false }
-
-    /// Records the running script and returns the previous one, which is below it on the stack.
-    func begin(_ next: LuaInterrupt?) -> LuaInterrupt? {
-        interrupt.withLock { current in
-            defer { current = next }
-            return current
-        }
     }
 }

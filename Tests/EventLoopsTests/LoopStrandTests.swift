@@ -197,6 +197,67 @@ import Testing
         #expect(one.isIdle)
     }
 
+    private enum Local {
+        @TaskLocal static var name = "none"
+    }
+
+    @Test(arguments: [[0, 1, 2], [2, 1, 0], [1, 0, 2]])
+    func `waiting jobs keep their task-local values`(order: [Int]) {
+        let strands = (0..<3).map { _ in strand() }
+        let flags = (0..<3).map { _ in Flag() }
+        func name() { log.add(Local.name) }
+        for (number, one) in strands.enumerated() {
+            one.run {
+                Local.$name.withValue("outer \(number)") {
+                    Local.$name.withValue("inner \(number)") {
+                        _ = one.wait { flags[number].isSet }
+                        name()
+                    }
+                    name()
+                }
+                name()
+            }
+        }
+        Local.$name.withValue("thread") {
+            name()
+            for number in order {
+                flags[number].isSet = true
+                strands[number].run {}
+            }
+            name()
+        }
+        name()
+        #expect(
+            log.lines == ["thread"]
+                + order.flatMap { ["inner \($0)", "outer \($0)", "none"] } + ["thread", "none"])
+    }
+
+    @Test
+    func `a job has the values that its strand binds, but not those of the code that runs it`() {
+        let (log, flag) = (log, Flag())
+        let one = LoopStrand(
+            on: loop, stacks, bind: { job in Local.$name.withValue("strand", operation: job) },
+            surround: { $0() })
+        let two = strand()
+        two.run {
+            Local.$name.withValue("two") {
+                one.run {
+                    log.add(Local.name)
+                    _ = one.wait { flag.isSet }
+                    log.add(Local.name)
+                }
+                strand().run { log.add(Local.name) }
+                log.add(Local.name)
+            }
+        }
+        // The stacks are used again.
+        two.run { log.add(Local.name) }
+        one.run { log.add(Local.name) }
+        flag.isSet = true
+        one.recheck()
+        #expect(log.lines == ["strand", "none", "two", "none", "strand", "strand"])
+    }
+
     @Test func `each part of a job has its surroundings`() {
         let log = log
         func strand(_ name: String) -> LoopStrand {

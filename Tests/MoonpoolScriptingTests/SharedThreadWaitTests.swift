@@ -251,6 +251,48 @@ private struct WaitingCode: Sendable, CustomTestStringConvertible {
         await engine.close()
     }
 
+    private enum Trace {
+        @TaskLocal static var name = "none"
+    }
+
+    @Test(arguments: [["first", "second"], ["second", "first"]])
+    func `a function of the host keeps its task-local values while an observer of its write waits`(
+        order: [String]
+    ) async throws {
+        let gates = gates
+        var engines: [String: ScriptEngine] = [:]
+        var runs: [String: Task<Void, any Error>] = [:]
+        for name in ["first", "second"] {
+            let engine = try ScriptEngine(.sandboxed, state: name, on: threads)
+            try engine.register("pass(gate)") { (name: String) async in await gates.wait(name) }
+            try engine.register("add()") { (call: ScriptCall<String>) in
+                try Trace.$name.withValue(call.state) {
+                    try call.write { tx in try tx.insert(Parcel(id: 1)) }
+                    gates.note(Trace.name)
+                }
+                gates.note(Trace.name)
+            }
+            try engine.register("trace()") { () in Trace.name }
+            try await engine.open(.memory("parcels of \(name), \(order)"), models: Parcel.self)
+            try await engine.run(
+                "token = store:observe(function() pass('\(name)') end)")
+            engines[name] = engine
+            runs[name] = Task { try await engine.run("add()") }
+            try await arrival(at: name)
+        }
+        let other = try engine()
+        try other.register("trace()") { () in Trace.name }
+        #expect(try await other.run("return trace()", as: String.self) == "none")
+        for name in order {
+            gates.open(name)
+            try await #require(runs[name]).value
+            #expect(try await other.run("return trace()", as: String.self) == "none")
+        }
+        #expect(gates.notes == order.flatMap { [$0, "none"] })
+        for engine in engines.values { await engine.close() }
+        await other.close()
+    }
+
     @Test func `an error after a wait has its traceback`() async throws {
         let engine = try engine()
         let failure = await #expect(throws: ScriptFailure.self) {
