@@ -144,9 +144,9 @@ package final class ReplicationStatus: @unchecked Sendable {
     private func wait(atMost time: Duration, until isReached: () -> Bool) -> Bool {
         monitor.withLock {
             let (seconds, attoseconds) = max(time, .zero).components
-            let whole = Int(clamping: seconds).multipliedReportingOverflow(by: 1_000_000_000)
-            let nanoseconds = whole.overflow ? Int.max : whole.partialValue
-            monitor.wait(atMost: nanoseconds, while: { !isReached() })
+            // A wait of more than a century is not distinguishable from one without an end.
+            let whole = Int(min(seconds, 1 << 32)) * 1_000_000_000
+            monitor.wait(atMost: whole + Int(attoseconds / 1_000_000_000), while: { !isReached() })
             return isReached()
         }
     }
