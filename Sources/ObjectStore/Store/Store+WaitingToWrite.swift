@@ -29,6 +29,11 @@ extension Store {
     func awaitWriteLock() throws -> WriteLockTicket? {
         let file = view.snapshot.file
         guard queue.turn != nil || (waitHandler != nil && file.isLocked) else { return nil }
+        return try awaitLock(of: file)
+    }
+
+    @inline(never)  // keeps the begin of a write without contention short
+    private func awaitLock(of file: ColumnFile) throws -> WriteLockTicket? {
         let suspending = scheduler.suspending
         if file.isLockedHere {
             // A thread cannot wait for itself. Without a wait, the begin of the write throws.
