@@ -165,7 +165,8 @@ let package = Package(
             swiftSettings: unsafeZone),
         .target(name: "TestThreads", path: "Tests/TestThreads", swiftSettings: unsafeZone),
         .testTarget(
-            name: "LMDBStorageTests", dependencies: ["LMDBStorage", "TestThreads"],
+            name: "LMDBStorageTests",
+            dependencies: ["LMDBStorage", "MemoryAccounts", "TestThreads"],
             swiftSettings: unsafeZone),
         .testTarget(
             name: "ColumnStorageTests",

@@ -115,7 +115,7 @@ package struct Cursor: ~Copyable {
     @inline(__always)
     private func prepare(for bytes: Int = 0) throws(StorageError) {
         let code = environment._withUnsafeGuaranteedRef {
-            $0.prepareChange(of: bytes, in: mdb_cursor_txn(pointer))
+            $0.prepareChange(of: bytes, table, in: mdb_cursor_txn(pointer))
         }
         try check(code, "fallocate", environment)
     }
@@ -126,12 +126,18 @@ package struct Cursor: ~Copyable {
         environment._withUnsafeGuaranteedRef { !$0.pages.isComplete }
     }
 
-    /// Verifies that LMDB can replace the value of a key.
+    /// Verifies that LMDB can replace the value of a key, and prepares that.
     @inline(__always)
-    private func admitChange(_ key: MDB_val) throws(StorageError) {
-        guard needsAdmission else { return }
-        try environment.takeUnretainedValue().pages.admitChange(
-            mdb_cursor_txn(pointer), table, key)
+    private func admitChange(_ key: MDB_val, append: Bool) throws(StorageError) {
+        if needsAdmission {
+            try environment.takeUnretainedValue().pages.admitChange(
+                mdb_cursor_txn(pointer), table, key)
+        }
+        guard !append else { return }
+        let code = environment._withUnsafeGuaranteedRef {
+            $0.prepareReplacement(table, key, in: mdb_cursor_txn(pointer))
+        }
+        try check(code, "mdb_del", environment)
     }
 
     /// Records a change for the redo log, if there is one.
@@ -145,7 +151,7 @@ package struct Cursor: ~Copyable {
         _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, append: Bool = false
     ) throws(StorageError) {
         var wrappedKey = MDB_val(key)
-        try admitChange(wrappedKey)
+        try admitChange(wrappedKey, append: append)
         try prepare(for: key.count + value.count + ValueSeal.size)
         var space = MDB_val(mv_size: value.count + ValueSeal.size, mv_data: nil)
         let flags = UInt32(MDB_RESERVE | (append ? MDB_APPEND : 0))
@@ -160,10 +166,8 @@ package struct Cursor: ~Copyable {
         _ key: UInt64, _ value: UnsafeRawBufferPointer, append: Bool = false
     ) throws(StorageError) {
         var key = key
-        if needsAdmission {
-            try withUnsafeMutablePointer(to: &key) { key throws(StorageError) in
-                try admitChange(MDB_val(mv_size: 8, mv_data: key))
-            }
+        try withUnsafeMutablePointer(to: &key) { key throws(StorageError) in
+            try admitChange(MDB_val(mv_size: 8, mv_data: key), append: append)
         }
         try prepare(for: 8 + value.count + ValueSeal.size)
         var space = MDB_val(mv_size: value.count + ValueSeal.size, mv_data: nil)

@@ -1,4 +1,5 @@
 import CLMDB
+import MemoryAccounts
 import Synchronization
 
 #if canImport(Glibc)
@@ -127,6 +128,8 @@ package final class Environment: Sendable {
     private let claim: Int32
     /// The reservation of disk space; nil if the map is not written to.
     let reservation: DiskReservation?
+    /// The memory of changed pages; nil if the map is written to.
+    let dirtyPages: DirtyPages?
     let writeQueue = WriteLockQueue()
     let readers = Mutex(ReaderBook())
     /// The checksums of all values.
@@ -139,6 +142,8 @@ package final class Environment: Sendable {
     let commits: any CommitStrategy
     /// The verification of pages before LMDB reads them.
     let pages: PageGuard
+    /// The memory of LMDB's lists and of this object, for the script that has opened the file.
+    private let charge = MemoryCharge(recording: 384 << 10)
     /// The error of the open write, or of the one before it, after which it cannot continue; 0 if there is none.
     let writeFailure = Atomic<Int32>(0)
 
@@ -167,6 +172,8 @@ package final class Environment: Sendable {
         lockRegion = region
         reservation =
             Self.isMapWritten(pointer) ? DiskReservation(pointer, path, isInMemory: isPrivate) : nil
+        dirtyPages =
+            reservation == nil && !options.readOnly ? DirtyPages(pointer, canSpill: true) : nil
         var claimed: Int32 = -1
         do throws(StorageError) {
             if let region { claimed = try DataFileClaim.take(path, region) }
@@ -212,6 +219,7 @@ package final class Environment: Sendable {
         claim = -1
         reservation = nil
         pointer = try Self.openScratch(of: live, tableCount: names.count)
+        dirtyPages = DirtyPages(pointer, canSpill: false)
         do throws(StorageError) {
             tables = try Self.openTables(pointer, names, live.location.path, isReadOnly: true)
         } catch {
@@ -455,11 +463,24 @@ package final class Environment: Sendable {
     /// Prepares a change of a write: records the value that the caller wrote into reserved memory, and reserves space
     /// for a value.
     ///
+    /// A nil `table` means that the change only frees pages. Returns the system's error code, or 0.
+    @inline(__always)
+    func prepareChange(of bytes: Int, _ table: UInt32?, in transaction: OpaquePointer?) -> Int32 {
+        if seals.isLent { finishLent() }
+        guard let dirtyPages else { return reservation?.reserve(for: bytes, in: transaction) ?? 0 }
+        return dirtyPages.isCounting ? dirtyPages.prepare(for: bytes, table, in: transaction) : 0
+    }
+
+    /// Prepares storing a value for a key that may have one already.
+    ///
     /// Returns the system's error code, or 0.
     @inline(__always)
-    func prepareChange(of bytes: Int, in transaction: OpaquePointer?) -> Int32 {
+    func prepareReplacement(_ table: UInt32, _ key: MDB_val, in transaction: OpaquePointer?)
+        -> Int32
+    {
+        guard let dirtyPages, dirtyPages.hasLong else { return 0 }
         if seals.isLent { finishLent() }
-        return reservation?.reserve(for: bytes, in: transaction) ?? 0
+        return dirtyPages.removeLong(table, key, in: transaction)
     }
 
     /// Records the value that the caller wrote into reserved memory.

@@ -60,6 +60,7 @@ package final class WriteTransaction {
             throw error.named(environment.location)
         }
         pointer = begun
+        environment.dirtyPages?.begin(begun)
         environment.seals.forget()
         if mode == .unflushed { environment.isUnflushed.store(true, ordering: .relaxed) }
         environment.writeFailure.store(0, ordering: .relaxed)
@@ -82,6 +83,13 @@ package final class WriteTransaction {
 
     deinit { abort() }
 
+    /// Calls `body` before values in all tables may get other addresses, until the transaction ends.
+    ///
+    /// Otherwise, only a change of a table moves its own values.
+    package func whenPagesMove(_ body: @escaping () -> Void) {
+        environment.dirtyPages?.willMove = body
+    }
+
     /// Whether the transaction can still be used.
     package var isOpen: Bool { pointer != nil }
 
@@ -99,13 +107,14 @@ package final class WriteTransaction {
         guard let ended = pointer else {
             throw StorageError(.closed, call: "commit", file: environment.name)
         }
-        let failed = environment.prepareChange(of: 0, in: ended)
+        let failed = environment.prepareChange(of: 0, nil, in: ended)
         guard failed == 0 else {
             let error = environment.failure(failed, "fallocate")
             abort()
             throw error
         }
         pointer = nil
+        environment.dirtyPages?.end(ended)
         let lease = lease.take()
         defer { withExtendedLifetime(lease) {} }
         environment.writerThread.store(0, ordering: .relaxed)
@@ -133,6 +142,7 @@ package final class WriteTransaction {
     package func abort() {
         guard let ended = pointer else { return }
         pointer = nil
+        environment.dirtyPages?.end(ended)
         environment.seals.forget()
         environment.writerThread.store(0, ordering: .relaxed)
         let hasFailed = environment.writeFailure.load(ordering: .relaxed) != 0

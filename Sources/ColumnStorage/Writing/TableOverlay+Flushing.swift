@@ -97,8 +97,8 @@ extension TableOverlay {
             if !leaf.marks.isEmpty { marks[key.rawValue] = leaf.marks }
             noteOrigin(key, leaf)
         }
-        flushed.insert(key.rawValue)
         release(key, leaf)
+        try noteFlushed(key)
     }
 
     func release(_ key: LeafKey, _ leaf: UnpackedLeaf) {

@@ -1,4 +1,5 @@
 import LMDBStorage
+import MemoryAccounts
 
 /// The changes of an open write to one table: its unpacked leaves, the leaves that it has flushed, and the marks from
 /// which the change set is created.
@@ -34,6 +35,8 @@ final class TableOverlay {
     /// Whether the reader's leaves of the newest cluster have the changes of the write.
     @exclusivity(unchecked) var keptTail = false
     @exclusivity(unchecked) private var usesTail = false
+    /// The charge for the marks of flushed leaves.
+    @exclusivity(unchecked) private var charge = MemoryCharge(nil)
 
     init(_ reader: TableReader, _ session: WriteSession) {
         id = reader.id
@@ -46,6 +49,7 @@ final class TableOverlay {
     /// Begins another write.
     func begin(_ session: WriteSession) {
         self.session = session
+        charge = MemoryCharge(session.account)
         isTouched = false
         isRemoved = false
         isTailPacked = false
@@ -176,6 +180,28 @@ final class TableOverlay {
         return leaves[key]?.marks ?? marks[key] ?? .zero
     }
 
+    /// Records that a leaf was flushed.
+    ///
+    /// Throws `memoryLimit` if the script does not have the memory for the marks of all flushed leaves.
+    func noteFlushed(_ key: LeafKey) throws(StorageError) {
+        flushed.insert(key.rawValue)
+        if flushed.count & 255 == 0 { try chargeMarks() }
+    }
+
+    @inline(never)
+    private func chargeMarks() throws(StorageError) {
+        guard charge.isLimited else { return }
+        // A hash table is three quarters full at most, and exists twice while it grows.
+        let memory =
+            2
+            * (flushed.capacity * MemoryLayout<UInt64>.stride
+                + marks.capacity * MemoryLayout<(UInt64, ClusterBits)>.stride
+                + presence.capacity * MemoryLayout<(Int, ClusterBits, ClusterBits)>.stride)
+        guard (try? charge.set(memory)) != nil else {
+            throw StorageError(.memoryLimit, call: "a write", file: session.file.path)
+        }
+    }
+
     /// Records the address of the committed form of a leaf.
     func noteOrigin(_ key: LeafKey, _ leaf: UnpackedLeaf) {
         if let address = leaf.origin, origins.count < 16 { origins.append((key, address)) }
@@ -195,6 +221,7 @@ final class TableOverlay {
         marks.removeAll(keepingCapacity: marks.capacity < 64)
         presence.removeAll(keepingCapacity: presence.capacity < 64)
         origins.removeAll(keepingCapacity: true)
+        charge.record(0)
         for slot in recent.indices { recent[slot] = nil }
     }
 

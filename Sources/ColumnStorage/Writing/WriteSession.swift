@@ -44,6 +44,8 @@ package final class WriteSession {
     /// Copies of leaves that the write has flushed, for readers.
     let copies: LeafCopies
 
+    /// The account of the script that writes; nil without a limit.
+    let account: MemoryAccount?
     /// The memory of unpacked leaves from which they are flushed early.
     private let memoryLimit: Int
     /// The memory that the script's account has granted to unpacked leaves so far.
@@ -65,11 +67,14 @@ package final class WriteSession {
         deltaBuffer.begin(on: transaction.handle.version - 1)
         generation = workspace.generation
         let account = MemoryAccount.current
+        self.account = account
         charge = MemoryCharge(account)
         copies = LeafCopies(account)
         memoryLimit = min(24 << 20, (account?.capacity ?? .max) / 8)
         grantedSize = account == nil ? memoryLimit : 0
         definitionsBefore = snapshot.source.definitions
+        // because: the source exists as long as its snapshot, which ends the write.
+        transaction.whenPagesMove { [unowned source = snapshot.source] in source.forgetPages() }
     }
 
     /// Receives the definitions of the version on which the write began, if they were read after it began.
