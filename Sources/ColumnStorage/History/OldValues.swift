@@ -19,8 +19,9 @@ import LMDBStorage
 //
 // An optional value has a byte before it: 1 for null, which has no further bytes, otherwise 0.
 extension WriteSession {
-    /// The maximum size of the values of one write; with more, no values are kept.
-    static let oldValuesLimit = 32 << 20
+    /// The maximum size of the values of one write, or an eighth of the script's memory if that is less; with more, no
+    /// values are kept.
+    private var oldValuesLimit: Int { min(32 << 20, (account?.capacity ?? .max) / 8) }
 
     /// Appends the record of the write and the values that it has replaced to its history entry.
     ///
@@ -76,7 +77,7 @@ extension WriteSession {
         for (id, changed) in changes.tables {
             guard let overlay = overlays[id] else { continue }
             if changed.deleted.isEmpty && changed.modified.isEmpty { continue }
-            let encoder = OldValueEncoder(previous.table(overlay), limit: Self.oldValuesLimit)
+            let encoder = OldValueEncoder(previous.table(overlay), limit: oldValuesLimit)
             let columns = overlay.reader.definition.columns
             writer.number(UInt64(columns.count))
             if !changed.deleted.isEmpty {
