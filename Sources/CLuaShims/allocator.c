@@ -331,6 +331,8 @@ void memory_relieve(lua_State *L) {
         shim_collect_now(L);
         pressure = h->calls.memory_pressure(h->owner);
     }
+    if (pressure == SHIM_PRESSURE_EXHAUSTED && return_slabs(&h->mem) > 0)
+        pressure = h->calls.memory_pressure(h->owner);
     if (pressure != SHIM_PRESSURE_EXHAUSTED) return;
     lua_pushliteral(L, "not enough memory");  // Lua makes that the error of its allocator
     lua_error(L);
@@ -360,4 +362,17 @@ void memory_prepare(memory *m, size_t limit) {
     m->maps = true;
     // A process can have about 65,000 mappings.
     m->mapped = limit >> 14 > LEAST_MAPPED ? limit >> 14 : LEAST_MAPPED;
+}
+
+void shim_map_large_blocks(void) {
+#if defined(__GLIBC__)
+    // Otherwise malloc takes them from the heap after it has freed a large block once, and calloc then touches all pages.
+    mallopt(M_MMAP_THRESHOLD, 256 << 10);
+#endif
+}
+
+void shim_trim_heap(void) {
+#if defined(__GLIBC__)
+    malloc_trim(0);
+#endif
 }

@@ -7,6 +7,16 @@ package struct LuaMemory: Sendable, Equatable {
     package var used: Int
     /// The highest memory so far.
     package var peak: Int
+
+    /// Makes the process map large blocks of its heap one by one, so that they take memory only while they are used.
+    ///
+    /// Such blocks are slower to create; call it in a process with a memory limit.
+    package static func mapLargeBlocks() { shim_map_large_blocks() }
+
+    /// Returns free memory of the process's heap to the system.
+    ///
+    /// Takes up to some milliseconds.
+    package static func trimHeap() { shim_trim_heap() }
 }
 
 extension LuaState {

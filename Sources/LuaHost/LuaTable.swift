@@ -1,4 +1,5 @@
 import CLuaShims
+import MemoryAccounts
 
 /// A reference to a Lua table.
 ///
@@ -41,6 +42,25 @@ package struct LuaTable: Hashable, Sendable {
         shim_settop(L, shim_top(L) - 1)
         return result
     }
+
+    /// Returns the value of a key, without metamethods, if the script has the memory for copies of a long string.
+    package func raw(_ key: LuaValue, copies: Int) throws(MemoryLimitReached) -> LuaValue {
+        guard let state = reference.home.state else { return .nil }
+        let L = state.stack
+        state.push(reference, on: L)
+        state.push(key, on: L)
+        shim_rawget(L, -2)
+        defer { shim_settop(L, shim_top(L) - 2) }
+        if Int(shim_type(L, -1)) == SHIM_TSTRING {
+            var length = 0
+            _ = shim_bytes(L, -1, &length)
+            if length >= Self.longString { try state.checkMemory(adding: copies * length) }
+        }
+        return state.value(at: -1, on: L)
+    }
+
+    /// The length from which strings count in the memory of a call, in bytes.
+    package static let longString = 64 << 10
 
     /// Sets the value of a key, without metamethods.
     ///

@@ -40,6 +40,9 @@ package final class MemoryAccount: Sendable {
     /// The memory of the process in excess of the charges, at the last measurement.
     private let missed = Atomic(0)
     private let measure: (@Sendable () -> Int?)?
+    private let trim: (@Sendable () -> Void)?
+    /// The charged bytes when the heap was last trimmed because the account refused bytes.
+    private let chargedAtTrim = Atomic(Int.min)
     private let measuredBefore = Atomic(0)
     private let measurementsDue = Atomic(0)
     /// The number of calls of ``needsCollection`` for each measurement.
@@ -48,12 +51,16 @@ package final class MemoryAccount: Sendable {
     /// Creates an account without charges.
     ///
     /// `measure` returns the anonymous memory of the process in bytes, or nil if the system does not provide it. Pass
-    /// it only for a process that runs a single script.
-    package init(limit: Int, measure: (@Sendable () -> Int?)? = nil) {
+    /// it only for a process that runs a single script. `trim` returns free memory of the heap to the system, where it
+    /// would otherwise count as memory that the charges have missed.
+    package init(
+        limit: Int, measure: (@Sendable () -> Int?)? = nil, trim: (@Sendable () -> Void)? = nil
+    ) {
         self.limit = max(limit, 1)
         reserve = self.limit / 8
         capacity = self.limit - reserve
         self.measure = measure
+        self.trim = trim
     }
 
     /// The bytes that are currently charged; only recorded or measured bytes can exceed the capacity.
@@ -70,6 +77,20 @@ package final class MemoryAccount: Sendable {
         guard let measure, let now = measure() else { return }
         let taken = now - measuredBefore.load(ordering: .relaxed)
         missed.store(max(0, taken - anonymous), ordering: .relaxed)
+    }
+
+    /// Trims the heap and measures the process again, if that may make more bytes available.
+    ///
+    /// It takes up to some milliseconds, so it happens only after many bytes were charged or released.
+    private func relieve() -> Bool {
+        guard missed.load(ordering: .relaxed) > capacity / 64 else { return false }
+        let charged = charged.load(ordering: .relaxed)
+        let last = chargedAtTrim.load(ordering: .relaxed)
+        guard last == .min || abs(charged - last) > capacity / 64 else { return false }
+        chargedAtTrim.store(charged, ordering: .relaxed)
+        trim?()
+        remeasure()
+        return true
     }
 
     private var anonymous: Int {
@@ -99,7 +120,9 @@ package final class MemoryAccount: Sendable {
         while true {
             let (wanted, overflows) = sum.addingReportingOverflow(bytes)
             guard !overflows, wanted <= capacity - missed.load(ordering: .relaxed) else {
-                return false
+                if overflows || !relieve() { return false }
+                sum = charged.load(ordering: .relaxed)
+                continue
             }
             let (done, now) = charged.weakCompareExchange(
                 expected: sum, desired: wanted, ordering: .relaxed)
@@ -139,6 +162,7 @@ package final class MemoryAccount: Sendable {
     /// Records that garbage was collected.
     package func didCollect() {
         remeasure()
+        _ = relieve()
         afterCollection.store(bytes, ordering: .relaxed)
     }
 

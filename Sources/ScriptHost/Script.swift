@@ -258,7 +258,10 @@ extension MemoryAccount {
             self.init(limit: limit)
             return
         }
-        self.init(limit: limit) { ProcessServices.anonymousMemory }
+        LuaMemory.mapLargeBlocks()
+        self.init(
+            limit: limit, measure: { ProcessServices.anonymousMemory },
+            trim: LuaMemory.trimHeap)
     }
 }
 

@@ -259,6 +259,72 @@ import Testing
             "messages to a worker that does not read them",
             "local w = moonpool.worker('w', function() while true do end end) "
                 + "local text = ('x'):rep(10000) while true do w:post(text) end"),
+        Attack(
+            "an index of a large class in a file",
+            "local store = moonpool.open { path = 'a.moonpool', schema = { A = { s = 'string' } } } "
+                + "local x = ('y'):rep(300) for k = 1, 8 do store:write(function() "
+                + "for i = 1, 20000 do store:create('A', { s = i .. 'text' .. k .. x }) end end) end "
+                + "store:define { A = { s = 'string indexed' } }", result: "finished"),
+        Attack(
+            "long values that are replaced in a write to a file",
+            "local store = moonpool.open { path = 'a.moonpool', schema = { A = { id = 'int primary', s = 'string' } } } "
+                + "local x = ('x'):rep(1 << 20) store:begin_write() for round = 1, 4 do for i = 1, 40 do "
+                + "store:create('A', { id = i, s = x .. i }, 'modified') end for i = 1, 40 do "
+                + "store:create('A', { id = i, s = 'short' .. round }, 'modified') end end store:commit_write()",
+            result: "finished"),
+        Attack(
+            "a class with many properties, and many classes",
+            objects + "local s = {} for c = 1, 2000 do local t = {} "
+                + "for k = 1, 50 do t['p' .. k] = 'string?' end s['C' .. c] = t end store:define(s)"
+        ),
+        Attack(
+            "stores with many classes",
+            "local s = {} for c = 1, 50 do local t = {} for k = 1, 50 do t['p' .. k] = 'string?' end s['C' .. c] = t end "
+                + keeping
+                + "while true do kept[#kept + 1] = moonpool.open { in_memory = 'm' .. #kept, schema = s } end"
+        ),
+        Attack(
+            "observers of distinct strings",
+            objects
+                + "store:write(function() for i = 1, 20000 do store:create('Named', { id = i, name = ('x'):rep(300) .. i }) end end) "
+                + keeping
+                + "while true do kept[#kept + 1] = store:objects('Named'):distinct('name'):observe(function() end) store:refresh() end"
+        ),
+        Attack(
+            "plots",
+            numbers + keeping
+                + "while true do kept[#kept + 1] = store:objects('Number'):plot('n', 'n') end"),
+        Attack(
+            "sort keys",
+            objects + "local t = {} for i = 1, 1000000 do t[i] = 'n' end "
+                + "return #store:objects('Number'):sorted(t)"),
+        Attack(
+            "a condition for many properties",
+            objects + "local t = {} for i = 1, 300000 do t['n' .. i] = i end "
+                + "store:objects('Number'):where(t)"),
+        Attack(
+            "a long list of values in a condition",
+            objects + "local t = {} for i = 1, 400000 do t[i] = i end "
+                + "return #store:objects('Number'):where('n in $1', t)"),
+        Attack(
+            "a projection with many names",
+            objects + "local t = {} for i = 1, 300000 do t['n' .. i] = 'n' end "
+                + "store:objects('Number'):project(t)", result: "invalid_argument"),
+        Attack(
+            "long fields of a CSV file that is written",
+            "local t = {} for i = 1, 100 do t['k' .. i] = ('x'):rep(200000) .. i end "
+                + "moonpool.csv.write('a.csv', { t, t, t })"),
+        Attack(
+            "many columns of a CSV file that is written",
+            "local t = {} for i = 1, 300000 do t['k' .. i] = 1 end moonpool.csv.write('a.csv', { t })"
+        ),
+        Attack(
+            "a printed table of long strings",
+            "local x = ('x'):rep(20 << 20) moonpool.inspect({ x, x, x, x, x }, { string = 1 << 40 })",
+            result: "finished"),
+        Attack(
+            "long strings in JSON",
+            "local x = ('é'):rep(12 << 20) moonpool.json.encode { x, x, x }"),
     ]
 
     /// The peak of an empty script in MB.

@@ -75,6 +75,13 @@ bool shim_use_stream(lua_State *L, void *stream, bool is_error);
 // ---- memory
 typedef struct { size_t used, peak; } shim_memory;
 shim_memory shim_memory_figures(lua_State *L);
+
+// Makes malloc map blocks of 256 KB or more, which take no memory until they are used, and none after they are freed.
+void shim_map_large_blocks(void);
+
+// Returns free memory of malloc to the system.
+void shim_trim_heap(void);
+
 void shim_count_memory(lua_State *L);        // charges the account from now on; it can refuse while Lua code runs
 void shim_set_memory_error(lua_State *L);    // [-1, +0] the value raised when the account refuses memory
 void shim_collect(lua_State *L);

@@ -44,9 +44,15 @@ package final class FileWriter {
     /// Writes bytes.
     package func write(_ bytes: [UInt8]) throws {
         count += bytes.count
+        guard bytes.count < Self.bufferSize else {
+            try flush()
+            return try write(bytes[...])
+        }
         buffer += bytes
-        if buffer.count >= 256 << 10 { try flush() }
+        if buffer.count >= Self.bufferSize { try flush() }
     }
+
+    private static let bufferSize = 256 << 10
 
     /// Writes text.
     package func write(_ text: String) throws { try write(Array(text.utf8)) }
@@ -59,18 +65,22 @@ package final class FileWriter {
     }
 
     private func flush() throws {
-        var start = 0
-        while start < buffer.count {
-            let written = buffer[start...].withUnsafeBytes {
+        try write(buffer[...])
+        buffer.removeAll(keepingCapacity: true)
+    }
+
+    private func write(_ bytes: ArraySlice<UInt8>) throws {
+        var rest = bytes
+        while !rest.isEmpty {
+            let written = rest.withUnsafeBytes {
                 systemWrite(descriptor, $0.baseAddress, $0.count)
             }
             if written < 0 {
                 if errno == EINTR { continue }
                 throw failure()
             }
-            start += written
+            rest = rest.dropFirst(written)
         }
-        buffer.removeAll(keepingCapacity: true)
     }
 
     private func failure() -> FormatError {

@@ -57,14 +57,17 @@ package struct Query: Sendable {
         let word: Word
         var steps: [Step]
 
+        /// The parsed path of a sort key, its compiled form and its reader, in bytes.
+        private static let memoryOfKey = 640
+
         /// The memory in bytes; a compiled predicate takes about 24 times the size of its text.
         var memory: Int {
             switch word {
             case .text(let text, let arguments):
                 text.utf8.count * 24 + arguments.reduce(512) { $0 + $1.memory }
             case .filter(let text): text.utf8.count * 24 + 512
-            case .sort(let keys): keys.count * 128
-            case .distinct(let keys): keys.count * 128
+            case .sort(let keys): keys.count * Self.memoryOfKey
+            case .distinct(let keys): keys.count * Self.memoryOfKey
             case .limit: 64
             }
         }

@@ -189,14 +189,15 @@ struct ValuePrinter {
         }
         let path = path + [table]
         var items: [(key: Piece?, value: Layout)] = []
-        for value in content.elements where report.bytes > 0 {
-            items.append((nil, layout(value, depth: depth + 1, path: path, report)))
+        for index in 0..<content.elements where report.bytes > 0 {
+            let key = LuaValue.integer(Int64(index + 1))
+            items.append((nil, layout(of: table, key, depth: depth + 1, path: path, report)))
         }
-        for (key, value) in content.fields where report.bytes > 0 {
+        for key in content.fields where report.bytes > 0 {
             items.append(
                 (
                     piece(self.key(key, report), .key),
-                    layout(value, depth: depth + 1, path: path, report)
+                    layout(of: table, key, depth: depth + 1, path: path, report)
                 ))
         }
         var rest: Piece?
@@ -207,6 +208,18 @@ struct ValuePrinter {
         return .group(
             open: piece(named.map { $0 + " {" } ?? "{"), items: items, rest: rest, close: piece("}")
         )
+    }
+
+    /// Returns the layout of the value of a key; of a long string that the script has no memory for, only its type.
+    private func layout(
+        of table: LuaTable, _ key: LuaValue, depth: Int, path: [LuaTable], _ report: Report
+    ) -> Layout {
+        // The value, its text, the printed text, and the line that contains it.
+        guard let value = try? table.raw(key, copies: 4) else {
+            report.isShortened = true
+            return .piece(piece("string …", .type))
+        }
+        return layout(value, depth: depth, path: path, report)
     }
 
     /// Returns a grid for an array of objects of one class, which is shown as Results are.
@@ -241,20 +254,20 @@ struct ValuePrinter {
 
 /// A table's items in display order: the array part, then the other keys, sorted.
 struct TableContent {
-    /// The printed values of the keys 1, 2, ….
-    private(set) var elements: [LuaValue] = []
-    /// The other printed keys and their values.
-    private(set) var fields: [(key: LuaValue, value: LuaValue)] = []
+    /// The number of printed values of the keys 1, 2, ….
+    let elements: Int
+    /// The other printed keys.
+    private(set) var fields: [LuaValue] = []
     /// The total number of items.
     private(set) var count: Int
 
     init(_ table: LuaTable, limit: Int) {
         let length = table.count
-        for index in 0..<min(length, limit) { elements.append(table[index + 1]) }
+        elements = min(length, limit)
         count = length
         // The hash part of a large array is not searched for keys.
         if length > 100_000 { return }
-        let free = limit - elements.count
+        let free = limit - elements
         var least: [LuaValue] = []
         var others = 0
         table.forEachKey { key in
@@ -266,7 +279,7 @@ struct TableContent {
             if least.count > 4 * free + 1000 { least = Self.sorted(least, limit: free) }
         }
         count += others
-        fields = Self.sorted(least, limit: free).map { ($0, table.raw($0)) }
+        fields = Self.sorted(least, limit: free)
     }
 
     private static func sorted(_ keys: [LuaValue], limit: Int) -> [LuaValue] {

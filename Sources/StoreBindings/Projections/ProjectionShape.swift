@@ -17,8 +17,15 @@ final class ProjectionShape {
 
     /// Parses argument 2, a table such as `{ name = "name", city = "owner.address.city" }`.
     init(_ call: borrowing LuaCall, class classSchema: ClassSchema, schema: Schema) throws {
+        let table = try call.table(2)
+        var count = 0
+        table.forEachKey { _ in count += 1 }
+        guard count > 0, count <= Self.mostFields else {
+            throw call.argumentError(
+                2, "a projection has from 1 to \(Self.mostFields) names, got \(count)")
+        }
         var fields: [Field] = []
-        for (key, value) in try call.table(2).pairs {
+        for (key, value) in table.pairs {
             guard let name = key.text, !name.isEmpty, let path = value.text else {
                 throw call.argumentError(
                     2,
@@ -32,10 +39,6 @@ final class ProjectionShape {
                 Field(
                     name: name,
                     path: try ProjectionPath(path, class: classSchema, schema: schema)))
-        }
-        guard !fields.isEmpty, fields.count <= Self.mostFields else {
-            throw call.argumentError(
-                2, "a projection has from 1 to \(Self.mostFields) names, got \(fields.count)")
         }
         self.classSchema = classSchema
         self.fields = fields.sorted { $0.name < $1.name }

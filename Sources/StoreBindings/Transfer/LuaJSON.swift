@@ -76,11 +76,11 @@ struct LuaJSON {
         case .integer(let number): json.int(number)
         case .number(let number): json.double(number)
         case .string(let string):
+            // The text, in which a control character takes six bytes.
+            try checkMemory(of: json, adding: string.bytes.count * 7)
             guard let text = string.text else {
                 throw Self.refusal("bytes that are not UTF-8", path)
             }
-            // A control character takes six bytes.
-            try checkMemory(of: json, adding: text.utf8.count * 6)
             json.string(text)
         case .table(let table): try write(table, to: &json, path, depth)
         case .userdata(let userdata):
@@ -112,7 +112,8 @@ struct LuaJSON {
             json.beginArray()
             for index in 0..<count {
                 try write(
-                    table[index + 1], to: &json, path: "\(path)[\(index + 1)]", depth: depth + 1)
+                    table.raw(.integer(Int64(index + 1)), copies: 2), to: &json,
+                    path: "\(path)[\(index + 1)]", depth: depth + 1)
             }
             json.endArray()
             return
@@ -131,7 +132,9 @@ struct LuaJSON {
         json.beginObject()
         for name in names.sorted() {
             json.key(name)
-            try write(table[name], to: &json, path: "\(path).\(name)", depth: depth + 1)
+            try write(
+                table.raw(.text(name), copies: 2), to: &json, path: "\(path).\(name)",
+                depth: depth + 1)
         }
         json.endObject()
     }

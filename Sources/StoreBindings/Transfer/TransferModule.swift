@@ -90,7 +90,7 @@ struct TransferModule {
         let rows = try call.table(2).array
         let names: [String]
         if call.isNil(3) {
-            names = Set(rows.flatMap { $0.table?.pairs.compactMap(\.key.text) ?? [] }).sorted()
+            names = try columnNames(of: rows)
         } else {
             names = try call.table(3).array.compactMap(\.text)
         }
@@ -113,7 +113,12 @@ struct TransferModule {
                             + "{ name = \"ball\", price = 3 }")
                 }
                 for name in names {
-                    csv.field(try field(row[name], "row \(index + 1): '\(name)'"))
+                    // A long string exists as a value, a text and a field.
+                    let value = try row.raw(.text(name), copies: 3)
+                    csv.field(try field(value, "row \(index + 1): '\(name)'"))
+                    guard csv.bytes.count >= 64 << 10 else { continue }
+                    try file.write(csv.bytes)
+                    csv.removeAll()
                 }
                 csv.endRecord()
                 try file.write(csv.bytes)
@@ -127,6 +132,22 @@ struct TransferModule {
 }
 
 extension TransferModule {
+    /// Returns the names in all rows, in order.
+    private func columnNames(of rows: [LuaValue]) throws -> [String] {
+        var names: Set<String> = []
+        var memory = 0
+        for case .table(let row) in rows {
+            _ = try ConvertedMemory(state, entriesOf: row)
+            for (key, _) in row.pairs {
+                guard let name = key.text, names.insert(name).inserted else { continue }
+                // In the set, in the sorted array, and while either grows.
+                memory += 96 + 3 * name.utf8.count
+                if names.count % 1024 == 0 { try state.checkMemory(adding: memory) }
+            }
+        }
+        return names.sorted()
+    }
+
     /// Returns the text of a value in CSV; nil for an empty field.
     private func field(_ value: LuaValue, _ subject: @autoclosure () -> String) throws -> String? {
         switch value {

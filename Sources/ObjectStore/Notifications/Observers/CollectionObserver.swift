@@ -17,7 +17,6 @@ final class CollectionObserver: Observer {
     private var rows: (any ObservedRows)?
     /// The memory that the rows take.
     private var charge = MemoryCharge()
-    private static let memoryOfRow = 64
     private var handler: Handler?
     private let className: String
 
@@ -90,7 +89,7 @@ final class CollectionObserver: Observer {
         if isValid {
             let rows = makeRows(view)
             try Interruption.check()
-            try charge.set(rows.count * Self.memoryOfRow)
+            try charge.set(rows.memory)
             self.rows = rows
             return { try handler(change) }
         }
@@ -107,7 +106,7 @@ final class CollectionObserver: Observer {
         var positions = rows.advance(
             along: step, modified: filter?.touchedRows(in: step) ?? KeySet())
         try Interruption.check()
-        charge.record(rows.count * Self.memoryOfRow)
+        charge.record(rows.memory)
         if case .nested(_, let property, let steps) = collection, let nested = rows as? NestedRows {
             collection = .nested(nested.address, property, steps)
         }

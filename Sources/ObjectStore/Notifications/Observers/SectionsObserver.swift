@@ -19,7 +19,7 @@ final class SectionsObserver: Observer {
     private var sections = SectionSequence()
     /// The memory that the rows and sections take.
     private var charge = MemoryCharge()
-    private static let (memoryOfRow, memoryOfSection) = (64, 96)
+    private static let memoryOfSection = 96
     private var handler: Handler?
     /// Receives every change of the sequence, for the probe of a delayed observer.
     var recorder:
@@ -106,7 +106,7 @@ final class SectionsObserver: Observer {
     }
 
     private static func memory(_ rows: any ObservedRows, _ sections: SectionSequence) -> Int {
-        rows.count * memoryOfRow + sections.count * memoryOfSection
+        rows.memory + sections.count * memoryOfSection
     }
 
     /// Returns the last call after the owner or a class was deleted, with all sections as deletions.

@@ -24,6 +24,7 @@ struct ArrangedRows {
     }
 
     var count: Int { ordered.keys.count }
+    var memory: Int { distincts.reduce(64 * count) { $0 + $1.memory } }
 
     /// Returns the row at a position below `count`.
     func row(at position: Int) -> ObjectKey { ordered.keys.key(at: position) }

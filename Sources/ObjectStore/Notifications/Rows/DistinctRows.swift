@@ -6,12 +6,37 @@ import ColumnStorage
 struct DistinctRows {
     private let distinct: RowRules.Distinct
     private var groups: [[Scalar]: SortedKeys]
+    /// The estimated memory of the groups, in bytes.
+    private(set) var memory = 0
+
+    /// A group's values and keys, in tables that are half full.
+    private static let memoryOfGroup = 288
+    private static let memoryOfRow = 48
+    private static let step = 256 << 10
 
     /// Creates the state from all rows in order.
     init(_ distinct: RowRules.Distinct, inOrder rows: [CodedKey], _ reader: RowReader) {
         self.distinct = distinct
         let values = reader.values(distinct.keys)
-        groups = Dictionary(grouping: rows) { values($0.key) }.mapValues(SortedKeys.init(inOrder:))
+        var working = WorkingMemory()
+        var asked = 0
+        var lists: [[Scalar]: [CodedKey]] = [:]
+        for row in rows {
+            let found = values(row.key)
+            lists[found, default: []].append(row)
+            guard working.isLimited else { continue }
+            memory += Self.memoryOfRow
+            if lists[found]?.count == 1 { memory += Self.memory(of: found) }
+            // The lists and their groups exist at the same time.
+            guard memory - asked >= Self.step else { continue }
+            asked = memory
+            if !working.grants(2 * memory) { break }
+        }
+        groups = lists.mapValues(SortedKeys.init(inOrder:))
+    }
+
+    private static func memory(of values: [Scalar]) -> Int {
+        values.reduce(memoryOfGroup) { $0 + $1.textMemory }
     }
 
     /// Returns the rows that are the first of their values; `rows` are all rows in order.
@@ -50,6 +75,9 @@ struct DistinctRows {
         let touched = Set(delta.stayed)
         for (values, old) in firstBefore {
             if groups[values]?.count == 0 { groups[values] = nil }
+            if (old == nil) != (groups[values] == nil) {
+                memory += Self.memory(of: values) * (old == nil ? 1 : -1)
+            }
             let new = groups[values]?.first
             if old == new {
                 if let new, touched.contains(new) { stayed.insert(new) }

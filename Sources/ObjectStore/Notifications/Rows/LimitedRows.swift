@@ -11,6 +11,7 @@ struct LimitedRows<Rows: OrderedRows>: OrderedRows {
     }
 
     var count: Int { min(limit, rows.count) }
+    var memory: Int { rows.memory }
 
     var cost: String { rows.cost }
 

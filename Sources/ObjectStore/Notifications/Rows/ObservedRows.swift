@@ -5,6 +5,9 @@ protocol ObservedRows {
     /// The number of rows.
     var count: Int { get }
 
+    /// The estimated memory of the rows, in bytes.
+    var memory: Int { get }
+
     /// A description of the cost of a commit that changes the collection.
     var cost: String { get }
 
@@ -29,6 +32,7 @@ protocol ObservedRows {
 }
 
 extension ObservedRows {
+    var memory: Int { count * 64 }
     var lostDetails: [ElementDetail] { [] }
     func values(at positions: [Int]) -> [Value]? { nil }
     func mapKeys(at positions: [Int]) -> [String]? { nil }

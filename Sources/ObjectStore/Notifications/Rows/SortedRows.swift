@@ -19,6 +19,7 @@ struct SortedRows: OrderedRows {
     }
 
     var count: Int { arranged.count }
+    var memory: Int { arranged.memory }
 
     static func cost(_ rules: RowRules) -> String {
         rules.distincts.isEmpty

@@ -24,6 +24,10 @@ package struct PlotPoints: Sendable {
     package internal(set) var groups: [Group] = []
     /// The number of objects without a value, or with a number that is not finite.
     package internal(set) var missing = 0
+
+    /// The memory of the coordinates, in bytes; the array of a group is half empty at most.
+    package var memory: Int { 2 * Self.memoryOfPoint * groups.reduce(0) { $0 + $1.points.count } }
+    fileprivate static let memoryOfPoint = 2 * MemoryLayout<Double>.stride
 }
 
 extension Results {
@@ -46,7 +50,11 @@ extension Results {
         var points = PlotPoints(
             x: PlotPoints.Axis(type: horizontal.type), y: PlotPoints.Axis(type: vertical.type))
         var groups: [String?: [(x: Double, y: Double)]] = [:]
+        var memory = WorkingMemory()
+        var count = 0
         for key in try keys() {
+            if count & 4095 == 0, !memory.grants(count * PlotPoints.memoryOfPoint * 2) { break }
+            count += 1
             guard let px = try horizontal.number(key), let py = try vertical.number(key) else {
                 points.missing += 1
                 continue
@@ -54,6 +62,7 @@ extension Results {
             let name = try grouping.map { try $0.text(key) }
             groups[name, default: []].append((px, py))
         }
+        try Interruption.check()
         points.x.texts = horizontal.texts
         points.y.texts = vertical.texts
         points.groups = groups.map { PlotPoints.Group(name: $0.key, points: $0.value) }.sorted {
