@@ -143,7 +143,8 @@ private struct WaitingCode: Sendable, CustomTestStringConvertible {
             #expect(try await eventually { gates.arrivals == 1000 })
             // All sleeps should have begun before the first one ends, also on a slow machine.
             let margin = max(1, 2 * (now() - start))
-            for engine in engines { try engine.set("begin", to: now() + margin) }
+            let sleepsBegin = now() + margin
+            for engine in engines { try engine.set("begin", to: sleepsBegin) }
             gates.open("all")
             try await tasks.waitForAll()
         }
