@@ -55,9 +55,11 @@ struct AggregateRule {
         RunningAggregate(kind, numbersOnly: type == .mixed)
     }
 
-    /// Returns a function that reads the aggregated value of an object in a view; it can read any number of objects.
+    /// Returns a function that reads the aggregated value of an object in a view.
+    ///
+    /// The function can be called for any number of objects.
     func reader(in view: StoreView) -> (ObjectKey) -> Scalar {
-        // A count ignores nil, so each counted object is any value that is not nil.
+        // A count ignores nil, so this value represents each counted object.
         guard let path else { return { _ in .bool(true) } }
         let bound = BoundTables(tables, in: view)
         return { key in path.value(bound, key) }

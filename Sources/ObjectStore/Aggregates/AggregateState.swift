@@ -2,9 +2,9 @@ import ColumnStorage
 
 /// An aggregate over the objects of a query, kept up to date step by step.
 ///
-/// A step takes time in proportion to the touched objects, times a logarithm; the number of objects does not matter.
-/// Two cases read all objects again: a minimum or maximum after a thousand of the best values have left, and decimal
-/// sums that need more than 34 digits.
+/// A step takes time in proportion to the number of touched objects, times the logarithm of the number of rows. In two
+/// cases, all objects are read again: for a minimum or maximum after about a thousand of the best values were removed,
+/// and for decimal sums that need more than 34 digits.
 struct AggregateState {
     private(set) var rule: AggregateRule
     private var rows: ValuedRows

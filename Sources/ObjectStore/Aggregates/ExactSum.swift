@@ -1,8 +1,8 @@
 /// A sum of doubles to which values can be added and removed again without rounding errors.
 ///
 /// The sum is kept as a few doubles whose bits do not overlap (Shewchuk's expansion), so that adding a value and
-/// removing it again leaves no trace. `value` is rounded once. A sum has at most about forty parts, mostly one to
-/// three.
+/// removing it again restores the previous sum. `value` is rounded once. A sum has at most about forty parts, usually
+/// one to three.
 struct ExactSum {
     private var small = Expansion()
     /// The values above 2^900, scaled down so that their sum does not overflow.

@@ -1,7 +1,7 @@
-/// The best values of a collection and how often each occurs: its minima or its maxima.
+/// The least or the greatest values of a collection, and how often each occurs.
 ///
-/// The reserve is limited: a full reserve does not keep values that are worse than all others in it. When values leave
-/// until the reserve is empty, ``isExhausted`` tells the owner to fill it again. Adding and removing a value takes a
+/// The reserve contains at most ``limit`` distinct values; when it is full, worse values are dropped. If removals empty
+/// the reserve, ``isExhausted`` is true, and the owner must add all values again. Adding or removing a value takes a
 /// binary search in the reserve.
 struct ExtremeValues {
     private struct Entry {

@@ -2,11 +2,11 @@ import Decimals
 
 /// The total of numbers of all types.
 ///
-/// Every sum and average is taken from one of these, so that all of them follow the same rule.
+/// All sums and averages are computed by this type, so that the same rules apply to all of them.
 struct NumberTotal {
     /// The total of the ints.
     ///
-    /// 128 bits hold the sum of more ints than a store has objects.
+    /// 128 bits are enough for the sum of more ints than a store can contain.
     var whole: Int128 = 0
     /// The total of the floats and doubles; nil if there are none.
     var real: Double?
@@ -15,8 +15,8 @@ struct NumberTotal {
 
     /// The sum of all numbers.
     ///
-    /// A decimal if there are decimals, otherwise a double if there are floats or doubles. The sum of ints is an int if it
-    /// fits into 64 bits, and otherwise the nearest double.
+    /// The sum is a decimal if there are decimals, and otherwise a double if there are floats or doubles. The sum of
+    /// ints is an int if it fits into 64 bits, and otherwise the nearest double.
     var sum: Scalar {
         if let decimal {
             guard let real else { return .decimal(decimal + DecimalValue(wide: whole)) }

@@ -2,9 +2,9 @@ extension Results {
     /// Calls a handler with an aggregate at the next delivery, and again whenever the aggregate changes.
     ///
     /// `path` names the property; a count needs none. A commit takes time in proportion to the objects that it touches.
-    /// The token keeps the observation alive. Once the owner of the collection is deleted, the handler receives the
-    /// value of an empty collection as the last one. Throws `invalid_query` for an unknown property or one without this
-    /// aggregate, `invalid_argument` without a property, `frozen` for a frozen version, and the errors of
+    /// The token keeps the observation alive. When the owner of the collection is deleted, the last call of the handler
+    /// receives the value of an empty collection. Throws `invalid_query` for an unknown property or one without this
+    /// aggregate, `invalid_argument` for a missing property, `frozen` for a frozen version, and the errors of
     /// `Store.observe`.
     package func observeAggregate(
         _ kind: AggregateKind, _ path: String? = nil, name: String = "",

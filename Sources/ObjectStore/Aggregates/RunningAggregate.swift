@@ -3,8 +3,8 @@ import Decimals
 
 /// An aggregate to which values can be added and from which they can be removed.
 ///
-/// The result equals that of ``Aggregate`` for the current values. Sums of ints and doubles are exact, whatever was
-/// added and removed before. If ``needsRefill`` is true, the caller has to add all present values again to a new
+/// The result equals that of ``Aggregate`` for the current values. Sums of ints and doubles are exact, regardless of
+/// earlier additions and removals. If ``needsRefill`` is true, the caller has to add all current values to a new
 /// aggregate.
 struct RunningAggregate {
     private let kind: AggregateKind
