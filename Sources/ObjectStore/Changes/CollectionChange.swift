@@ -3,8 +3,8 @@ import ColumnStorage
 /// A report to an observer of a collection.
 ///
 /// Positions start at 0 and ascend. Applied in this order, `deletions` (positions before) and `insertions` (positions
-/// after) turn the old collection into the new one. Rows that moved are deleted and inserted; `modifications` names
-/// rows that did not move, by their position before, and `modificationsNew` the same rows by their position after.
+/// after) turn the old collection into the new one. A row that moved is deleted and inserted. `modifications`
+/// (positions before) and `modificationsNew` (positions after) are the modified rows that did not move.
 public struct CollectionChange {
     /// The kind of call.
     public enum Kind {
@@ -118,7 +118,7 @@ public struct CollectionChange {
     /// Changes of the enclosing lists may move the collection.
     package var nestedPath: [NestedCollection.Step]? { values?.nested?.path }
 
-    /// The deleted elements, which coalesced changes describe if no version has them.
+    /// The deleted elements, for ``CoalescedChanges``, which may report them when no readable version has them.
     var deletedDetails: [ElementDetail] {
         guard isOfValues else { return [] }
         let keys = deletedKeys
@@ -136,7 +136,7 @@ public struct CollectionChange {
         guard let view, let values, values.nested == nil, let property = valuesProperty(view),
             let list = view.table(values.owner.table).list(values.column, values.owner.key)
         else { return [] }
-        // because: positions come from the list itself; one that cannot be read shows as nil.
+        // because: the positions come from the list itself; an element that cannot be read appears as nil.
         return positions.map { ((try? view.listElement(property, list, $0)) ?? nil) ?? .null }
     }
 
@@ -144,7 +144,7 @@ public struct CollectionChange {
         guard let view, let values, values.nested == nil, isOfMap,
             let map = view.table(values.owner.table).map(values.column, values.owner.key)
         else { return [] }
-        // because: positions come from the map itself; a key that cannot be read appears as empty.
+        // because: the positions come from the map itself; a key that cannot be read appears as empty.
         return positions.map { String(decoding: (try? map.key(at: $0)) ?? [], as: UTF8.self) }
     }
 

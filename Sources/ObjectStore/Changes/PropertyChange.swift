@@ -9,7 +9,7 @@ public struct PropertyChange {
     ///
     /// For a change of a linked object, it is the link, list or backlinks property that leads to that object.
     public let property: Property
-    /// The object whose property it is.
+    /// The object that has the property.
     public let object: ObjectReference
 
     let oldView: StoreView

@@ -2,8 +2,8 @@ import ColumnStorage
 
 /// Finds the changes between two versions by comparing them.
 ///
-/// Used if the history does not reach back to the old version. The result is that of the history, except that a value
-/// that was set to an equal value does not count as changed. Reads every value of every object.
+/// The comparison is used if the history does not reach back to the old version. The result equals that of the history,
+/// except that a value that was set to an equal value does not count as changed. Reads every value of every object.
 enum VersionComparison {
     static func changes(from old: StoreView, to new: StoreView) -> ChangeSet {
         var result = ChangeSet(schemaChanged: old.schema !== new.schema)
@@ -37,7 +37,7 @@ enum VersionComparison {
         let both = before.intersection(after)
         for property in newClass.properties where !property.isBacklinks {
             let oldProperty = oldClass.property(in: property.column)
-            // The value of a row that was never set since the property was added.
+            // The value in rows that were not set since the property was added.
             let unset: Value? =
                 property.isSingle ? property.isOptional ? .null : property.type.zero : .list([])
             var modified = KeySet()

@@ -12,7 +12,7 @@ final class VersionStep {
     private var touched: [KeyPathFilter.Scope: KeySet] = [:]
     /// The cached objects that gained or lost a link, by column and target table.
     private var relinked: [Links: KeySet] = [:]
-    /// The rows whose links lead to a change, by the first link.
+    /// The cached rows from which links lead to a change, by the first link.
     private var reached: [Reach: KeySet] = [:]
 
     private struct Reach: Hashable {
@@ -44,7 +44,7 @@ final class VersionStep {
         cached(links, in: \.relinked, find)
     }
 
-    // A key path, because `find` uses the caches too.
+    // The cache is passed as a key path, because `find` also uses the caches.
     private func cached<Key: Hashable>(
         _ key: Key, in cache: ReferenceWritableKeyPath<VersionStep, [Key: KeySet]>,
         _ find: () -> KeySet
@@ -77,9 +77,10 @@ final class VersionStep {
         changes.tables[table]?.edits[column]?[key].flatMap { $0.isComplete ? $0 : nil }
     }
 
-    /// The rows of a class whose links of one property lead to a change, as deep as an observer without key paths looks.
+    /// Returns the rows of a class from which the links of one property lead to a change, within the depth of an
+    /// observer without key paths.
     ///
-    /// Computed once for all rows of a step.
+    /// The result is computed once for all rows of a step.
     func rows(touchedThrough property: Property, of classSchema: ClassSchema) -> KeySet {
         let reach = Reach(table: classSchema.table, property: property.name, path: nil)
         return cached(reach, in: \.reached) {
@@ -88,7 +89,7 @@ final class VersionStep {
         }
     }
 
-    /// The same for the steps of a key path that begins with the property.
+    /// Returns the rows from which the steps of a key path that begins with the property lead to a change.
     func rows(
         touchedThrough property: Property, of classSchema: ClassSchema, on path: KeyPathFilter.Path
     ) -> KeySet {

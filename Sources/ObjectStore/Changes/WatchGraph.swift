@@ -153,7 +153,7 @@ extension WatchGraph {
 
     /// Returns the rows of the root that a step touches.
     ///
-    /// Rows that the step inserted may be among them, rows that it deleted are not.
+    /// The result may contain rows that the step inserted, but not rows that it deleted.
     func touchedRows(in step: VersionStep) -> KeySet {
         if nodes.count == 1 { return ownTouchedRows(of: nodes[0], in: step) }
         guard step.changes.tables.keys.contains(where: tables.contains) else { return KeySet() }

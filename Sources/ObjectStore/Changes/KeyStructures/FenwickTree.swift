@@ -1,7 +1,7 @@
 /// Counts of consecutive buckets with prefix sums, updates and searches in logarithmic time.
 ///
-/// In both ordered key structures each count is the size of one bucket of keys; ranks and positions then cost the
-/// logarithm of the number of buckets plus the work inside one of them.
+/// In the key structures, each count is the size of one bucket of keys. Finding a rank or a position takes time in
+/// proportion to the logarithm of the number of buckets, plus the work inside one bucket.
 struct FenwickTree {
     /// `nodes[i]` (1-based) holds the sum of the `i & -i` counts that end at bucket `i - 1`.
     private var nodes: [Int] = [0]

@@ -3,9 +3,9 @@ import ColumnStorage
 /// The keys of an unsorted observed query: a set of object keys in ascending order with fast positions.
 ///
 /// Each key is one bit. The groups of bits are as large as the storage's clusters, so the bitmaps of a scan are used
-/// without conversion. A tree has the counts of the groups. Membership is one load; rank, insertion and removal cost
-/// the logarithm of the number of groups. An empty group costs twelve bytes, so a few matches in a large table stay
-/// small.
+/// without conversion. A tree contains the counts of the groups. Testing membership takes one memory access; rank,
+/// insertion and removal take time in proportion to the logarithm of the number of groups. An empty group takes twelve
+/// bytes, so a few matches in a large table need little memory.
 struct KeyBitmap {
     private var slots: [Int32] = []
     private var groups: [ClusterBits] = []

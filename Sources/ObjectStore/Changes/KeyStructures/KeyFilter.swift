@@ -2,8 +2,9 @@ import ColumnStorage
 
 /// A Bloom filter for many groups of keys: a matrix of bits with one column for each group.
 ///
-/// The mark of a key selects three rows, in which the group of the key has its bits set. Rarely, all three bits are set
-/// for a group that does not have the key. One step checks 64 groups. Groups of 256 keys take two bytes for each key.
+/// The mark of a key selects three rows. Adding the key to a group sets the group's bit in each of them. Rarely, all
+/// three bits are set for a group that does not have the key. One step checks 64 groups. With groups of 256 keys, the
+/// filter takes two bytes for each key.
 struct KeyFilter {
     private static let rows = 4096
     /// The number of 64-bit words in a row.

@@ -2,8 +2,8 @@ import ColumnStorage
 
 /// The keys of an observed list: a sequence in any order, in which a key may occur several times.
 ///
-/// Keys are stored in chunks with a tree of counts over them. A filter knows roughly which chunk contains which keys,
-/// so that looking up a key reads hardly any other chunks. The filter takes two bytes for each key.
+/// Keys are stored in chunks with a tree of counts over them. A filter finds the chunks that may contain a key, so that
+/// looking up the key reads few other chunks. The filter takes two bytes for each key.
 struct ListedKeys {
     private static let chunkLimit = 512
 
@@ -11,7 +11,7 @@ struct ListedKeys {
         var keys: [ObjectKey]
         /// The chunk's group in the filter.
         let group: Int
-        /// The number of keys added to the group since it was cleared, with those that were removed meanwhile.
+        /// The number of keys added to the group since it was cleared, including keys that were removed again.
         var noted: Int
     }
 

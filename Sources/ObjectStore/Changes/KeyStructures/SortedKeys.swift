@@ -3,9 +3,10 @@ import ColumnStorage
 /// The keys of a sorted observed query: a sequence in an order that each call passes as an argument.
 ///
 /// The order is an argument because it reads values: rows that a commit has changed are found with the old version's
-/// values and inserted with the new version's. Rows that were not changed compare equal in both versions, and have the
-/// same codes, which are kept. Keys are stored in chunks with a tree of counts over them; search, rank, insertion and
-/// removal cost the logarithm of the length and one shift inside a chunk. Each key takes 16 bytes.
+/// values and inserted with the new version's. Unchanged rows have the same order and the same codes in both versions,
+/// so the codes are stored. Keys are stored in chunks with a tree of counts over them. Search, rank, insertion and
+/// removal take time in proportion to the logarithm of the length; insertion and removal also move keys inside one
+/// chunk. Each key takes 16 bytes.
 struct SortedKeys {
     private static let chunkLimit = 512
     private var chunks: [[CodedKey]] = []
@@ -43,7 +44,7 @@ struct SortedKeys {
     }
 
     /// Inserts a key, and returns its position.
-    @discardableResult  // because: further keys may move it
+    @discardableResult  // because: later insertions may change it
     mutating func insert(_ key: ObjectKey, by order: CodedOrder) -> Int {
         let key = order.coded(key)
         guard !chunks.isEmpty else {

@@ -28,7 +28,7 @@ struct CoalescedChanges {
         var detail: ElementDetail?
     }
 
-    // The run is longer than any sequence, because the real length does not matter.
+    // The first run is longer than any sequence, because the real length does not matter.
     private var pieces = [Piece(count: Int.max / 4)]
     /// The elements that silent commits removed.
     private(set) var silentlyLost: [ElementDetail] = []
@@ -160,9 +160,9 @@ struct CoalescedChanges {
         }
     }
 
-    /// Returns the pieces with the elements at some ascending positions changed by `body`.
+    /// Returns the pieces after `body` has changed the elements at some positions, which ascend.
     ///
-    /// Each of these elements becomes a separate piece; nil removes the element.
+    /// Each of these elements becomes a separate piece. If `body` returns nil, the element is removed.
     private static func changing(
         _ pieces: [Piece], at positions: [Int], _ body: (inout Piece) -> Piece?
     ) -> [Piece] {

@@ -3,8 +3,9 @@ import ColumnStorage
 extension CollectionChangeSet {
     /// Returns the changes of the first `limit` rows of a sequence.
     ///
-    /// Rows that insertions push beyond the limit are deleted, and rows that move up below the limit are inserted; the
-    /// counts determine their numbers. Takes time in proportion to the changes, not to the rows.
+    /// Rows that insertions push beyond the limit are deleted, and rows that move from beyond the limit to before it
+    /// are inserted. The counts determine how many rows cross the limit. Takes time in proportion to the changes, not
+    /// to the rows.
     func limited(
         to limit: Int, oldCount: Int, newCount: Int, keyAtNew: (Int) -> ObjectKey
     ) -> CollectionChangeSet {
@@ -53,7 +54,7 @@ extension CollectionChangeSet {
         return found.reversed()
     }
 
-    /// Returns the first `count` positions from a limit that are not skipped, ascending.
+    /// Returns the first `count` positions from a limit on that are not skipped, ascending.
     private static func positions(_ count: Int, from limit: Int, skipping skipped: [Int]) -> [Int] {
         let skipped = Set(skipped.filter { $0 >= limit })
         var found: [Int] = []

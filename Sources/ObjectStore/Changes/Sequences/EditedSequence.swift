@@ -63,7 +63,7 @@ struct EditedSequence {
         return true
     }
 
-    /// Splits a piece so that one begins at a position, and returns the index of that piece.
+    /// Splits a piece so that a piece begins at a position, and returns the index of that piece.
     private mutating func cut(_ position: Int) -> Int {
         var rest = position
         for index in pieces.indices {
@@ -86,7 +86,7 @@ struct EditedSequence {
 extension EditedSequence {
     /// Returns the rows that did not move; all others were deleted, inserted or both.
     ///
-    /// If a new order has several explanations, the one is chosen in which the explicitly moved elements moved.
+    /// If several choices keep equally many rows, the rows of explicit moves count as moved.
     func kept() -> [Kept] {
         var found: [Kept] = []
         var runs: [KeptSubsequence.Run] = []
@@ -103,7 +103,7 @@ extension EditedSequence {
         return zip(found, KeptSubsequence.choose(runs)).filter(\.1).map(\.0)
     }
 
-    /// Returns the changes, for the elements that must be read to know the new sequence.
+    /// Returns the changes of the sequence, which contain the positions of all elements that must be read.
     ///
     /// These are the new and the moved elements, and those that were replaced in place.
     func changes() -> CollectionChangeSet {

@@ -2,8 +2,8 @@
 ///
 /// Equal elements are matched in order, as many as possible. Between two matches, a list is paired with a list, a map
 /// with a map, and every other element with one whose value was replaced. The remaining elements count as removed or
-/// inserted. So a single change is recognized exactly, except that it is unknown which of several equal adjacent
-/// elements changed.
+/// inserted. A single change is therefore recognized exactly; only among equal adjacent elements, it is unknown which
+/// one changed.
 struct ElementAlignment {
     /// The new position of the same element for each old position, ascending; nil for removed elements.
     let newPositions: [Int?]
@@ -35,7 +35,7 @@ struct ElementAlignment {
         let new: Range<Int>
     }
 
-    /// The part of an element that stays when its content changes.
+    /// The kind of an element, which stays the same when its content changes.
     private enum Shape: Hashable {
         case list, map, plain
 

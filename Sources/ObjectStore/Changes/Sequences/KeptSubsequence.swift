@@ -1,8 +1,8 @@
 /// Finds the rows that do not move between two sequences: a longest common subsequence.
 ///
-/// Rows are given in runs that stay together. A run stays if it is chosen; the others are reported as deleted
-/// and inserted. Among equally long choices the one with the most untouched rows wins, so that the rows a commit
-/// modified are the ones that appear to move.
+/// Rows are given in runs, each of which stays or moves as a whole. The rows of runs that are not chosen are reported
+/// as deleted and inserted. Among equally long choices, the one with the most untouched rows is preferred, so that the
+/// rows that a commit modified appear to move.
 enum KeptSubsequence {
     /// Rows that are adjacent in both sequences.
     struct Run {

@@ -2,8 +2,9 @@ import ColumnStorage
 
 /// The changes between two sequences of keys, found by comparing them.
 ///
-/// Used for observed collections that cannot be updated incrementally. A key may occur several times. A common prefix
-/// and a common suffix take one comparison for each row; the rest takes logarithmic time for each distinct key.
+/// The comparison is used for observed collections that cannot be updated incrementally. A key may occur several times.
+/// A common prefix and a common suffix take one comparison for each row; the rest takes logarithmic time for each
+/// distinct key.
 enum SequenceDifference {
     /// Returns the changes from one sequence to another.
     ///
@@ -53,7 +54,7 @@ enum SequenceDifference {
         return result
     }
 
-    /// Pairs the n-th occurrence of a key in one range with its n-th occurrence in the other, in new order.
+    /// Pairs the n-th occurrence of a key in one range with its n-th occurrence in the other, ordered by new position.
     private static func matches(
         _ old: [ObjectKey], in oldRange: Range<Int>, _ new: [ObjectKey], in newRange: Range<Int>
     ) -> [(old: Int, new: Int)] {
