@@ -19,7 +19,7 @@ package struct CommitRecord: Sendable, Hashable {
 
 /// The latest commits of a file as this process saw them.
 ///
-/// Used for versions whose entry in the file names no author.
+/// The log is used for versions whose entry in the file has no author.
 final class CommitLog: Sendable {
     private struct State {
         var records: [UInt64: CommitRecord] = [:]
@@ -41,7 +41,7 @@ final class CommitLog: Sendable {
         }
     }
 
-    /// Records that this process has noticed all versions up to one.
+    /// Records that this process has noticed the versions after `seen`, up to the given one.
     func notice(upTo version: UInt64, after seen: UInt64) {
         // Of a long series, only the latest 64 versions are recorded.
         let first = max(seen + 1, version > 64 ? version - 64 : 1)

@@ -23,9 +23,9 @@ extension Store {
     /// A version is readable if each later write recorded the values that it replaced (see
     /// ``StoreConfiguration/history``) and the schema has not changed since. This includes versions of other threads,
     /// of other processes, and from before the file was opened. Objects have the same keys in all versions. The file
-    /// keeps no pages of the version: a copy of the file's data is reverted to it, in memory if there is enough. This
-    /// reads and writes the file's used pages once. While a version is held, another request for it returns the same
-    /// view without any cost.
+    /// keeps no pages of the version. Instead, this function copies the file's data, into memory if there is enough,
+    /// and reverts the copy to the version. It reads and writes the file's used pages once. While a view of the version
+    /// is in use, another request for that version returns the same view at no cost.
     ///
     /// Throws `out_of_range` for a version that does not exist yet or is no longer kept, `disk_full`, `closed`,
     /// `wrong_thread`.

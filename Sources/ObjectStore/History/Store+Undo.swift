@@ -12,8 +12,8 @@ extension Store {
     /// continue.
     ///
     /// Takes time in proportion to the changes of the transaction. Throws `out_of_range` if the transaction is no
-    /// longer kept, `invalid_argument` if it has changed the schema or was written without history, and what
-    /// ``beginWrite()`` and ``commitWrite(withoutNotifying:)`` throw; the store is then unchanged.
+    /// longer kept, `invalid_argument` if it has changed the schema or was written without history, and the errors of
+    /// ``beginWrite()`` and ``commitWrite(withoutNotifying:)``; the store is then unchanged.
     @discardableResult  // because callers see the undone changes in the data
     package func undo() throws -> UInt64 {
         try reverse { history in
@@ -29,8 +29,8 @@ extension Store {
 
     /// Repeats the transaction that the last ``undo()`` reversed, as a new transaction.
     ///
-    /// Returns the version that was reversed for this. Each ``undo()`` can be redone once, until another transaction
-    /// commits. Throws the errors of ``undo()``, and `invalid_argument` if no transaction can be redone.
+    /// Returns the version of the reversed undo. Each ``undo()`` can be redone once, until another transaction commits.
+    /// Throws the errors of ``undo()``, and `invalid_argument` if no transaction can be redone.
     @discardableResult  // because callers see the redone changes in the data
     package func redo() throws -> UInt64 {
         try reverse { history in
@@ -48,11 +48,10 @@ extension Store {
 
     /// Restores the state of an earlier version as one new commit.
     ///
-    /// Observers receive the commit like any write; objects keep their keys. One ``redo()`` returns to the state
-    /// before. Takes time in proportion to the changes since that version. Throws `out_of_range` for a version that is
-    /// not kept or does not exist, `invalid_argument` for the current version and if a commit since then cannot be
-    /// reversed, and the errors of ``beginWrite()`` and ``commitWrite(withoutNotifying:)``; the store is then
-    /// unchanged.
+    /// Observers receive the commit like any write; objects keep their keys. One ``redo()`` reverses the restoration.
+    /// Takes time in proportion to the changes since that version. Throws `out_of_range` for a version that is not kept
+    /// or does not exist, `invalid_argument` for the current version and if a commit since then cannot be reversed, and
+    /// the errors of ``beginWrite()`` and ``commitWrite(withoutNotifying:)``; the store is then unchanged.
     package func restore(_ version: UInt64) throws {
         try check()
         guard version != self.version else {
@@ -73,7 +72,8 @@ extension Store {
         }
     }
 
-    /// Returns the fewest versions to reverse, in this order, to get from the data of one version to that of another.
+    /// Returns the fewest versions whose reversal, in this order, leads from the data of one version to that of
+    /// another.
     ///
     /// Undone and redone versions are skipped, because they have the data of an older version. The reversal of an undo
     /// repeats the undone changes.

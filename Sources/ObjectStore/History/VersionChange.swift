@@ -6,7 +6,7 @@ import ColumnStorage
 package struct VersionChange {
     /// The changes of the objects of one class.
     package struct ClassChange {
-        /// The class in the newer version; a removed class in the older one.
+        /// The class in the newer version or, if the class was removed, in the older version.
         package let classSchema: ClassSchema
         /// The created objects, in the order of their creation.
         package let inserted: [ObjectReference]

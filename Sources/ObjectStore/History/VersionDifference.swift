@@ -47,9 +47,9 @@ package struct VersionDifference {
 extension Store {
     /// Returns the objects that were created, deleted and modified between two versions, with their values.
     ///
-    /// Compares only objects that the writes between both versions touched; objects with equal values are not included.
-    /// The first version may be the newer one. Each version other than the current one costs as much as ``at(_:for:)``.
-    /// Throws the errors of ``at(_:for:)``.
+    /// Compares only objects that the writes between the two versions touched; objects with equal values are not
+    /// included. The first version may be the newer one. Each version other than the current one costs as much as
+    /// ``at(_:for:)``. Throws the errors of ``at(_:for:)``.
     package func difference(
         from first: UInt64, to second: UInt64, for holder: VersionHolder = VersionHolder()
     ) throws -> VersionDifference {

@@ -16,7 +16,7 @@ struct VersionHistory {
 
     /// Returns the oldest version whose data can be restored.
     ///
-    /// All later writes recorded the values that they replaced, and none changed the schema.
+    /// All writes after that version recorded the values that they replaced, and none of them changed the schema.
     func oldestVersion() throws -> UInt64 {
         var version = snapshot.version
         while let entry = try entry(version), entry.isReversible { version -= 1 }
@@ -32,10 +32,10 @@ struct VersionHistory {
         return "version \(version) was written with history = 0, or has replaced too many values"
     }
 
-    /// Returns the older version whose data a version has, and the versions to reverse for a redo.
+    /// Returns the version whose data a version has, and the versions to reverse for a redo.
     ///
-    /// The older version is a different one if the version is an undo or redo, or changed no data. The next version to
-    /// reverse is the last element.
+    /// The returned version is an older one if the given version is an undo, a redo or a restoration, or changed no
+    /// data; otherwise it is the given version. The last element of the list is the next version to reverse.
     func state(of version: UInt64) throws -> Restoration {
         var version = version
         while let entry = try entry(version) {
