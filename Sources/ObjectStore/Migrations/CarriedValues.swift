@@ -1,10 +1,10 @@
 import ColumnStorage
 
-/// The values that a schema change sets in existing objects without code.
+/// The values that a schema change sets in existing objects without a migration function.
 ///
-/// A new required property with a default gets the default. A property that becomes required and has a default gets it
-/// in objects without a value. A property with another type gets its old value if the value converts exactly. The other
-/// values are recorded, and the migration has to set them.
+/// A new required property with a default gets the default. A property that becomes required gets its default, if it
+/// has one, in objects without a value. A property with another type gets its old value if the value converts exactly.
+/// The other values are recorded, and the migration has to set them.
 final class CarriedValues {
     private unowned let migration: SchemaMigration
     /// The objects whose value does not convert, by class and property of the new schema.
@@ -19,12 +19,12 @@ final class CarriedValues {
 
     init(_ migration: SchemaMigration) { self.migration = migration }
 
-    /// Returns whether existing objects get a value of a new property.
+    /// Returns whether existing objects get the default of a new property.
     static func fills(_ property: Property) -> Bool {
         property.isSingle && !property.isOptional && property.defaultValue != nil
     }
 
-    /// Sets these values in all existing objects.
+    /// Sets the values in all existing objects.
     func carry(from old: StoreView) throws {
         open = []
         for classSchema in migration.schemas.new.classes {
@@ -51,7 +51,7 @@ final class CarriedValues {
         }
     }
 
-    /// Sets these values in objects of a table that other writers created or changed meanwhile.
+    /// Sets the values in objects of a table that other writers created or changed meanwhile.
     func carry(_ keys: KeySet, of table: TableID, from old: StoreView) throws {
         guard let classSchema = migration.schemas.new.find(table: table),
             let stored = old.schema.find(table: table)
@@ -99,7 +99,7 @@ final class CarriedValues {
         }
     }
 
-    /// Sets the values of a renamed property, whose elements are now required, in existing objects.
+    /// Sets the values of a renamed property in existing objects if its elements are now required.
     ///
     /// Other renamed properties keep their columns.
     func carryRenamed(_ name: String, in className: String, from old: StoreView) throws {

@@ -1,10 +1,10 @@
 /// Converts values to another type without loss.
 ///
-/// A conversion is exact if converting back gives the same value; text converts to a number, a date or a boolean only
-/// if writing that back gives the same text. Migrations convert values this way automatically, and the linter reports
-/// the values that do not convert.
+/// A conversion is exact if converting back gives the same value; text converts to a number, a date or a Boolean value
+/// only if writing the result gives the same text. Migrations convert values this way automatically, and the linter
+/// reports the values that do not convert.
 enum ExactConversion {
-    /// Returns the value in the type of a property; nil if the conversion is not exact.
+    /// Returns the value converted to the type of a property; nil if the conversion is not exact.
     static func convert(_ value: Value, to property: Property) -> Value? {
         switch (property.collection, value) {
         case (nil, .list(let elements)) where property.type != .mixed:

@@ -16,7 +16,7 @@ package struct LaterWrites: Sendable {
         case createdByMigration
         /// An object that was created later has no value for a required property of the earlier schema.
         case missingValue
-        /// The copy refuses the object or the value.
+        /// The copy rejects the object or the value with this message.
         case refused(String)
     }
 
@@ -30,7 +30,7 @@ package struct LaterWrites: Sendable {
         package let count: Int
     }
 
-    /// The number of commits.
+    /// The number of commits since the migration.
     package let commits: Int
     /// The version of the copy before the writes were applied to it.
     package let baseVersion: UInt64
@@ -111,7 +111,7 @@ private final class LaterWriting {
     private let copy: Store
     private let writer: ObjectWriter
     private var result: LaterWrites
-    /// The objects in the copy for the objects that were created later.
+    /// The object in the copy for each object that was created later.
     private var created: [ObjectReference: ObjectReference] = [:]
     /// Embedded objects whose values were written together with their owners.
     private var embedded: Set<ObjectReference> = []

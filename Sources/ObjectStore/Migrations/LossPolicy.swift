@@ -5,8 +5,8 @@ package struct LossPolicy: Sendable {
 
     /// Allows the loss of declared data only: of `Class.property`, or of a class by name.
     ///
-    /// A strict policy also refuses the removal of undeclared properties and classes without data, so a migration fails
-    /// on an empty store as on a full one.
+    /// A strict policy also refuses the removal of undeclared properties and classes without data, so a migration that
+    /// fails on a store with data also fails on an empty one.
     package static func declared(_ qualifiedNames: Set<String>, isStrict: Bool) -> LossPolicy {
         LossPolicy(isChecked: true, isStrict: isStrict, declared: qualifiedNames)
     }
@@ -102,7 +102,7 @@ private struct DeclaredLoss {
         property = parts.count > 1 ? parts[1] : nil
     }
 
-    /// Returns a hint with the most similar name if no schema declares it; nil if one does.
+    /// Returns a hint with the most similar name if neither schema contains the declared name; nil if one of them does.
     ///
     /// The hint is empty if no name is similar. A property may be declared with either name of a class that the
     /// migration renames, so a class that only one of the schemas has matches every class of the other.

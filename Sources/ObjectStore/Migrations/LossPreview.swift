@@ -6,9 +6,9 @@ package struct LossPreview: Sendable {
     package struct Row: Sendable {
         /// The class and the primary key, or the object key.
         package let object: String
-        /// The value before.
+        /// The value before the change.
         package let old: Value
-        /// The value afterwards; nil if the property is removed.
+        /// The value after the change; nil if the property is removed.
         package let new: Value?
     }
 
@@ -19,7 +19,7 @@ package struct LossPreview: Sendable {
     /// The first objects with a value.
     package let rows: [Row]
 
-    /// The maximum number of objects in which values are searched.
+    /// The maximum number of objects that are searched for values.
     private static let scanned = 10_000
 
     init(_ difference: SchemaDifference, _ migration: Migration, rows limit: Int) throws {
@@ -60,9 +60,9 @@ package struct LossPreview: Sendable {
 }
 
 extension Store {
-    /// Returns what ``redefine(_:migration:)`` would lose, with the first objects of each difference.
+    /// Returns the losses that ``redefine(_:migration:)`` would cause, with the first objects of each difference.
     ///
-    /// Applies the change in a transaction and rolls it back, so it has the same cost and the same errors.
+    /// Applies the change in a transaction and rolls it back, so the call has the cost and the errors of the change.
     package func previewLoss(of classes: [ClassSchema], rows: Int) throws -> [LossPreview] {
         struct RollBack: Error {}
         var previews: [LossPreview] = []

@@ -22,10 +22,10 @@ public final class Migration {
     /// total.
     package var progressHandler: ((_ className: String, _ done: Int, _ total: Int) throws -> Void)?
 
-    /// Receives each object that the function given to `each` could not migrate, instead of the migration failing at
-    /// the first one.
+    /// Receives each object that the function passed to `each` could not migrate.
     ///
-    /// Used to try out a migration; the result must be discarded.
+    /// If the handler is nil, the migration fails at the first such object. Dry runs set a handler; their result must
+    /// be discarded.
     package var failureHandler: ((_ message: String, _ object: String) -> Void)?
 
     /// The differences between the old and the new schema.
@@ -34,13 +34,13 @@ public final class Migration {
     /// Whether an object could not be migrated, so that the result must not be committed.
     private(set) var hasFailed = false
 
-    /// Reports an object that the function given to `each` could not migrate.
+    /// Reports an object that the function passed to `each` could not migrate.
     package func objectFailed(_ message: String, _ object: String) {
         hasFailed = true
         failureHandler?(message, object)
     }
 
-    /// The running loop of `each`, which reports of failures name.
+    /// The running loop of `each`, for reports of failures.
     private var currentWalk: MigrationWalk?
 
     private var loops: [(old: ClassSchema, new: ClassSchema, run: (MigrationWalk) throws -> Void)] =
@@ -101,14 +101,14 @@ public final class Migration {
     }
 
     /// Calls `body` as ``each(_:_:)`` does, and commits after every `batch` objects; an interrupted migration continues
-    /// there.
+    /// after its last commit.
     ///
     /// Until the end the file has the old schema and also the new properties and classes. `body` must be safe to
     /// repeat: an object that other writers change meanwhile is visited again. The loop must precede all other changes
     /// of objects in the migration.
     ///
-    /// Throws `invalid_argument` in `define`, if the store has observers, and if primary keys, embedding or indexes
-    /// over several properties change.
+    /// Throws `invalid_argument` if it is called in `define`, if the store has observers, and if primary keys,
+    /// embedding or indexes over several properties change.
     public func each(
         _ className: String, resumableEvery batch: Int,
         _ body: @escaping (_ old: LiveObject, _ new: LiveObject) throws -> Void
@@ -142,7 +142,7 @@ public final class Migration {
         try run(walk)
     }
 
-    /// Visits the objects again that other writers changed between the batches.
+    /// Visits again the objects that other writers changed between the batches.
     func repeatLoops() throws {
         guard !schemaMigration.foreignChanges.isEmpty else { return }
         let latest = try schemaMigration.oldView()
@@ -152,9 +152,9 @@ public final class Migration {
         }
     }
 
-    /// Returns the classes with a name, before and after the migration.
+    /// Returns the classes with the given name, before and after the migration.
     ///
-    /// The old one is nil for a new class, the new one for a class that is removed. Throws `unknown_class`.
+    /// The old class is nil for a new class, and the new class is nil for a removed one. Throws `unknown_class`.
     package func classes(named className: String) throws -> (old: ClassSchema?, new: ClassSchema?) {
         try check()
         return try schemaMigration.counterparts(className)
@@ -208,14 +208,14 @@ public final class Migration {
 extension Migration {
     /// Renames a property and keeps its values; the new schema must declare only the new name.
     ///
-    /// May be called several times for one property: two properties swap their names over a third one. A required
-    /// property can replace an optional one; at the end, none of its values can be nil. A collection of required
-    /// elements can also replace one of optional elements; a nil element at the end is an error. `className` may be the
-    /// old or the new name of the class.
+    /// A property can be renamed several times, for example to swap the names of two properties by way of a third name.
+    /// A required property can replace an optional one; at the end, none of its values may be nil. A collection of
+    /// required elements can also replace one of optional elements; a nil element at the end is an error. `className`
+    /// may be the old or the new name of the class.
     ///
-    /// Throws `invalid_schema` if the old class does not have the property, has one with the new name that was not
-    /// renamed yet, the types differ, or the class does not exist; throws at the end of the migration if the new schema
-    /// still declares the old name.
+    /// Throws `invalid_schema` if the class does not exist, if it does not have the property, if it has a property with
+    /// the new name that was not renamed before, or if the types differ. The migration throws at its end if the new
+    /// schema still declares the old name.
     public func renameProperty(_ className: String, from name: String, to newName: String) throws {
         try check()
         let counterpart: ClassSchema?
@@ -263,10 +263,10 @@ extension Migration {
 
     /// Renames a class and keeps its objects; the new schema must declare only the new name.
     ///
-    /// Links remain valid. May be called several times for one class, before objects of the new class are created.
+    /// Links remain valid. A class can be renamed several times, before objects of the new class are created.
     ///
-    /// Throws `invalid_schema` if the new schema still has the class, both have the new name, the new class has objects
-    /// already, or the file has no such class.
+    /// Throws `invalid_schema` if the new schema still declares the old name, if the file already has a class with the
+    /// new name, if the new class already has objects, or if the file does not have the class.
     public func renameClass(_ name: String, to newName: String) throws {
         try check()
         let renames = schemaMigration.circumstances.renames

@@ -7,7 +7,7 @@ struct MigrationCheck {
     private let before: Schema
     private let isComplete: Bool
 
-    /// Creates the checks; without earlier batches they read only the objects that the session touched.
+    /// Creates the checks; unless `isComplete` is true, they read only the classes that the session touched.
     init(_ store: Store, _ session: WriteSession, from before: Schema, isComplete: Bool) {
         self.isComplete = isComplete
         self.store = store
@@ -19,8 +19,7 @@ struct MigrationCheck {
     ///
     /// The codes are `duplicate_key` if objects share a primary key, `missing_value` if an object has no value for a
     /// required property, and `invalid_object` if an object of a class that became embedded does not have exactly one
-    /// parent. Deletes embedded objects whose parent lost the property that contained
-    /// them.
+    /// parent. Deletes embedded objects whose parent lost the property that contained them.
     func check() throws {
         for classSchema in store.view.schema.classes where classSchema.isEmbedded {
             guard let old = before.find(table: classSchema.table) else { continue }

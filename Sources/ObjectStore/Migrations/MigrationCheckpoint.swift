@@ -80,7 +80,7 @@ extension MigrationCheckpoint {
 
     /// Removes the data of an interrupted run from the file, in the open write transaction.
     ///
-    /// Numbers of tables and columns are never used again.
+    /// The numbers of tables and columns are not reused.
     func discard(_ store: Store, _ session: WriteSession) throws {
         try Self.remove(session)
         guard try isCurrent(store.view) else { return }
@@ -112,7 +112,8 @@ extension MigrationCheckpoint {
 }
 
 extension Store {
-    /// Returns the progress of an interrupted migration that can be resumed: its key, the visited and all objects.
+    /// Returns the progress of an interrupted migration that can be resumed: its key, and the numbers of visited
+    /// objects and of all objects.
     ///
     /// Throws `closed`, `wrong_thread`, `file_corrupt`.
     package func interruptedMigration() throws -> (key: String, done: Int, total: Int)? {

@@ -2,7 +2,7 @@ import ColumnStorage
 
 /// The record in a file of the numbered migrations that were applied to it.
 ///
-/// The transaction of each migration writes the record, so it always agrees with the data.
+/// The transaction of each migration writes the record, so the record always agrees with the data.
 package struct MigrationLog: Hashable, Sendable {
     /// The record of one applied migration.
     package struct Entry: Hashable, Sendable {
@@ -16,8 +16,8 @@ package struct MigrationLog: Hashable, Sendable {
         package var appliedAt: Timestamp
         /// The copy of the file created before the migration, if there is one.
         package var backup: String?
-        /// The additions of the migration, as `Class.property` or the name of a class: its `down` may remove them
-        /// again.
+        /// The additions of the migration, as `Class.property` or the name of a class; the `down` function may remove
+        /// them again.
         ///
         /// Nil if the additions are unknown because the migration was recorded without being run, or by an earlier
         /// build.
@@ -51,7 +51,7 @@ package struct MigrationLog: Hashable, Sendable {
     /// Creates a log without entries.
     package init() {}
 
-    /// Records migrations that were applied, or are recorded without being run.
+    /// Adds entries for migrations that were applied, or that are recorded without being run.
     package mutating func apply(_ applied: [Entry]) {
         replaceEntries(entries + applied)
         backupOfDown = nil

@@ -4,7 +4,7 @@ import ColumnStorage
 package struct MigrationReport {
     /// The changes to the objects of one class.
     package struct ClassReport {
-        /// The name of the class after the migration; of a removed class the old name.
+        /// The name of the class after the migration; for a removed class, its old name.
         package let name: String
         /// The number of objects before the migration.
         package let before: Int
@@ -50,7 +50,7 @@ package struct MigrationReport {
     package let classes: [ClassReport]
     /// The dropped values that were not replaced.
     ///
-    /// After an interrupted run was resumed, this has only the data of removed properties and classes.
+    /// After an interrupted run was resumed, the array contains only the data of removed properties and classes.
     package let dropped: [Dropped]
 
     private static let sampleLimit = 3

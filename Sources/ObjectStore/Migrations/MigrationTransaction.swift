@@ -23,8 +23,8 @@ package struct MigrationTransaction {
 
     /// Changes the schema, and runs the function that migrates the data.
     ///
-    /// Unlike with ``Store/redefine(_:migration:)``, classes that are not named must not remain: they are empty, or the
-    /// migration deletes or renames them. The version may increase or decrease.
+    /// Unlike ``Store/redefine(_:migration:)``, this function keeps no classes that are not named: they must be empty,
+    /// or the migration must delete or rename them. The version may increase or decrease.
     ///
     /// `dropping` names the data that may be lost, as `Class.property` or as the name of a class; other losses are
     /// refused, even if no data is stored. `key` identifies this migration, so that a resumable loop of an interrupted
@@ -54,7 +54,7 @@ package struct UncommittedMigration {
     let before: StoreView
     /// The differences between the schemas.
     package let differences: [SchemaDifference]
-    /// Whether an earlier run did a part of the migration, whose conversions are unknown.
+    /// Whether an earlier run did a part of the migration; the conversions of that part are unknown.
     let isResumed: Bool
     let store: Store
 

@@ -28,7 +28,7 @@ extension SchemaLint {
         )
     }
 
-    /// Finds objects without a value of a property that becomes required.
+    /// Finds objects without a value for a property that becomes required.
     mutating func lookAtRequired(_ property: Property, _ name: String) {
         guard let stored = view.schema.find(name),
             let old = stored.property(storedAs: property.storedName)
@@ -65,7 +65,7 @@ extension SchemaLint {
                 + "declare it \"\(property.typeName)?\"")
     }
 
-    /// Finds objects that would share a primary key; without kept values, all objects would have the same one.
+    /// Finds objects that would share a primary key; if the values are not kept, all objects would have the same key.
     mutating func lookAtKey(_ property: Property, _ name: String, isKept: Bool) {
         guard let stored = view.schema.find(name) else { return }
         let old = stored.property(storedAs: property.storedName).flatMap { old in

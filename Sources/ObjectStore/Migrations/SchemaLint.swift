@@ -2,7 +2,7 @@ import ColumnStorage
 
 /// The losses and errors that a change of a file's schema would cause with the current data.
 ///
-/// The lint knows both schemas but not the migration; the migration has to deal with each finding.
+/// The lint compares the schemas without running the migration, which has to handle each finding.
 package struct SchemaLint {
     /// One loss or error that the change would cause.
     package struct Finding: Hashable, Sendable {

@@ -11,7 +11,7 @@ struct SchemaLoss {
 
     private static let nameLimit = 5
 
-    /// Returns the stored values that differences drop, without properties that have no values.
+    /// Returns the stored values that the differences drop, without properties that have no values.
     ///
     /// `kept` returns the objects of a class that received another value for a property of the new schema.
     static func losses(

@@ -2,9 +2,9 @@ import ColumnStorage
 
 // Migrations that commit in batches, and continue from the last batch after the process was killed.
 //
-// Meanwhile the file has one schema for all processes: the old one and also the properties and classes of the new one.
-// Therefore, no process misreads rows, and writes of other processes between two batches are migrated too: the written
-// objects are visited again at the end.
+// Until the migration ends, the file has one schema for all processes: the old one, with the added properties and
+// classes of the new one. Therefore, no process misreads rows. Objects that other processes write between two batches
+// are visited again at the end.
 extension SchemaMigration {
     /// The reason why batches cannot be committed; nil if they can.
     private var obstacle: String? {
@@ -148,7 +148,7 @@ extension SchemaMigration {
                 }
                 if stored?.property(named: property.name) != nil { property.name += " (new)" }
                 property.storedName = property.name
-                // Other processes that create objects meanwhile do not know the property.
+                // Other processes that create objects meanwhile do not set the property, so it needs a default.
                 if property.isSingle, !property.isOptional, property.defaultValue == nil {
                     property.defaultValue = property.type.zero
                 }

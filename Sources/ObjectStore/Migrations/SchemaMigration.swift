@@ -21,7 +21,7 @@ final class SchemaMigration {
     let resumed: MigrationCheckpoint?
     /// Whether the file had the columns of an interrupted run when this one began.
     private let hadCheckpoint: Bool
-    /// Whether objects failed in a rehearsal, which reports failures and continues.
+    /// Whether objects failed in a dry run, which reports failures and continues.
     private var hasFailedObjects = false
     /// Whether this run has committed a batch.
     var hasCommitted = false
@@ -31,7 +31,8 @@ final class SchemaMigration {
     private var defersIndexes = true
     /// The number of resumable loops that have begun.
     var loopCount = 0
-    /// The session's count of changes at which the migration had not changed objects since the last commit.
+    /// The `generation` of the view if the migration has changed no objects since the last commit; another value shows
+    /// that it has.
     var cleanGeneration: UInt64 = 0
     /// The changes of other writers between the batches.
     var foreignChanges: [TableID: KeySet] = [:]
@@ -41,7 +42,7 @@ final class SchemaMigration {
     /// Computes the changes without applying them.
     ///
     /// If the given schema is complete, classes outside of it must not remain at the end: empty ones are removed, and
-    /// the migration deletes or renames the others.
+    /// the migration must delete or rename the others.
     ///
     /// Throws `migration_needed`, and `not_in_write`.
     init(
@@ -100,10 +101,10 @@ final class SchemaMigration {
         try apply { _ in }
     }
 
-    /// Changes the schema, and runs a function that sets values and renames.
+    /// Changes the schema, and runs a function that sets values and renames properties and classes.
     ///
-    /// Before the function runs, existing objects have the defaults of new properties, and those values of properties
-    /// with another type that convert exactly.
+    /// Before the function runs, existing objects get the defaults of new properties, and properties whose type changes
+    /// get the values that convert exactly.
     func apply(running body: (Migration) throws -> Void) throws {
         try losses.checkDeclarations(before.classes, wanted)
         let old = try oldView()
@@ -158,7 +159,7 @@ final class SchemaMigration {
         let snapshot = try StoreError.wrapping { () throws(StorageError) in
             try store.view.snapshot.frozen()
         }
-        // After a commit, the file has more columns, and these define the layout of waiting rows.
+        // After a committed batch, the file has more columns, which define the layout of rows that are not packed yet.
         if !hadCheckpoint, !hasCommitted { snapshot.configure(before.tableDefinitions) }
         return StoreView(schema: before, snapshot: snapshot, isFrozen: true)
     }
@@ -200,7 +201,7 @@ final class SchemaMigration {
 
     // MARK: Storage
 
-    /// Builds the new indexes at the end; until then, other processes use the committed file.
+    /// Builds the new indexes before a batch is committed, because other processes use the committed file.
     func buildIndexes() throws {
         guard defersIndexes else { return }
         defersIndexes = false
@@ -230,7 +231,7 @@ final class SchemaMigration {
                 definition.columns[index] = column
             }
         }
-        // An interrupted run has filled columns that this run may request only after a rename.
+        // An interrupted run may have filled columns that this run requests only later, after a rename.
         guard resumed != nil, let present = store.view.snapshot.definition(of: definition.id) else {
             return
         }
