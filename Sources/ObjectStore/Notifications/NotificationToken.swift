@@ -31,7 +31,7 @@ public final class NotificationToken {
 
     /// Called once after the observation has ended.
     ///
-    /// It ends with the token, with the observed object or collection, or when the store closes.
+    /// The observation ends with the token, with the observed object or collection, or when the store closes.
     package var endHandler: (() -> Void)? {
         get { observer.endHandler }
         set { observer.endHandler = newValue }
@@ -40,8 +40,8 @@ public final class NotificationToken {
     /// The name that reports use; empty if the observer has none.
     public var name: String { observer.name }
 
-    /// The observer's dependencies, in the names of the schema: `Dog` for created and deleted objects, `Dog.age` for a
-    /// property of any of them, `Dog.*` for every property, `a Dog` for one object.
+    /// The observer's dependencies, with the names of the schema: `Dog` for created and deleted objects, `Dog.age` for
+    /// a property of any of them, `Dog.*` for every property, `a Dog` for one object.
     ///
     /// A commit that changes none of them costs nothing for this observer. The array is empty for an observer of the
     /// store and after the observation has ended.

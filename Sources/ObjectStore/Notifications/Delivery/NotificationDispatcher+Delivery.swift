@@ -106,7 +106,7 @@ extension NotificationDispatcher {
                 try call()
             }
         } catch {
-            // A write that the handler began and did not end would never end.
+            // The handler began a write and did not end it; no other code would end it.
             if !isClosed, !wasInWrite, store.isInWrite {
                 do { try store.cancelWrite() } catch { report(error, observer) }
             }

@@ -76,7 +76,7 @@ extension NotificationDispatcher {
         guard !observers.isEmpty else { return }
         func track(_ observer: Observer) {
             guard !observer.isTracked, observer.isActive else { return }
-            // No change affected the idle observer, so any version since its last one can serve as its base.
+            // No change affected the idle observer, so any version since its last one can be its base.
             let base = pending.firstReadable(from: observer.base ?? 0) ?? left.version
             observer.setBase(base)
             tracked.insert(observer)

@@ -26,7 +26,7 @@ package final class NotificationDispatcher {
     var observers: [Int: Observer] = [:]
     var storeObservers: [StoreObserver] = []
     var lastNumber = 0
-    /// Called when the first observer was added and when the last one was removed, with whether there are observers.
+    /// Called with true after the first observer was added, and with false after the last one was removed.
     var isObservingHandler: ((Bool) -> Void)?
     var wasObserving = false
     var isClosed = false
@@ -47,7 +47,7 @@ package final class NotificationDispatcher {
     var isCallingStoreObservers = false
     var owesDidChange = false
 
-    // Rounds of writes that observers cause in each other.
+    // The rounds of writes that observers trigger in each other.
     var current: Observer?
     var pendingRound = 0
     var callRound = 0

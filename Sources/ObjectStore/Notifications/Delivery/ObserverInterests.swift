@@ -78,7 +78,7 @@ struct ObserverInterests {
         if let filter { add(filter.graph) }
     }
 
-    /// Returns the dependencies in the names of a schema, in alphabetical order.
+    /// Returns the dependencies with the names of a schema, in alphabetical order.
     ///
     /// The names are `Dog` for created and deleted objects, `Dog.age` for a property, `Dog.*` for every property, and
     /// `a Dog` for one object.

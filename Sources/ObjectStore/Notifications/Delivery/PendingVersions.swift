@@ -1,7 +1,7 @@
 /// The versions that observers still need, in ascending order.
 ///
-/// There is one version if no observer is delayed, and there are only a few otherwise, so a linear search costs less
-/// than a hash table.
+/// If no observer is delayed, there is only one version; otherwise there are a few. A linear search therefore costs
+/// less than a hash table.
 struct PendingVersions {
     private struct Entry {
         let version: UInt64

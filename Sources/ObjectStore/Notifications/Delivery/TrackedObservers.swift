@@ -8,7 +8,7 @@ struct TrackedObservers {
 
     /// All observers, in the order of their registration.
     var inOrder: [Observer] {
-        // There is mostly one observer; sorting would copy the array.
+        // Usually there is one observer; sorting would copy the array.
         observers.count == 1 ? observers : observers.sorted { $0.number < $1.number }
     }
 

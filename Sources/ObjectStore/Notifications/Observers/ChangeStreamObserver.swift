@@ -2,7 +2,7 @@ import ColumnStorage
 
 /// Receives every change of a store, step by step.
 ///
-/// It is called together with the store's own observers, so a commit has been reported when it returns.
+/// The observer is called together with the store's own observers, so a commit is reported before it returns.
 final class ChangeStreamObserver: Observer {
     typealias Handler = (VersionChange) throws -> Void
 

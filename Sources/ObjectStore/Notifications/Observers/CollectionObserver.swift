@@ -3,8 +3,8 @@ import MemoryAccounts
 
 /// Observes the rows of a query, or the elements of a collection.
 ///
-/// The rows are kept with their positions. Unless the query prevents it, a step takes time in proportion to the touched
-/// rows, times the logarithm of the number of all rows.
+/// The rows are kept with their positions. A step takes time in proportion to the number of touched rows, times the
+/// logarithm of the number of all rows, except for queries that must run again.
 final class CollectionObserver: Observer {
     typealias Handler = (CollectionChange) throws -> Void
 
@@ -143,7 +143,7 @@ final class CollectionObserver: Observer {
         let schema = step.new.schema
         guard let elements = schema.find(table: table) else { return }
         collection = try collection.followed(to: schema)
-        // Properties that were added with the schema have no earlier objects, so the rows were the same before.
+        // No object had values of the added properties before the step, so the rows before the step are the same.
         if rows != nil, case .objects(let query) = collection, query.dependsOnMixed {
             rows = makeRows(step.old)
         }

@@ -23,7 +23,7 @@ class Observer {
     var statistics = ObserverStatistics()
     /// Creates the reason for the last call, when a caller first reads it.
     ///
-    /// It remains after the end of the observation, for the reason of the last call.
+    /// The closure remains after the end of the observation, so that the reason for the last call can still be read.
     var makeReason: (() -> DeliveryReason)?
     /// Whether the observer is the probe of a delayed observer, which reports the errors of both.
     var isProbe = false

@@ -27,7 +27,7 @@ final class ObserverDelay {
 
     /// Whether the probe is being moved beyond a silent commit.
     private var isSilencing = false
-    /// The second observer; see above.
+    /// The probe: the second observer of the same object or collection.
     var probe: Observer? {
         didSet { probe?.isProbe = true }
     }
@@ -70,7 +70,7 @@ final class ObserverDelay {
 
     private func note(_ record: (_ isSilent: Bool) -> Void) {
         if isSilencing {
-            // The next call also leaves out silent changes.
+            // A pending call must also omit silent changes.
             if isPending { record(true) }
             return
         }

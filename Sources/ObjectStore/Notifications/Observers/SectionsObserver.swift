@@ -3,9 +3,9 @@ import MemoryAccounts
 
 /// Observes the objects of a query in sections.
 ///
-/// All objects form one sequence, ordered by section first, with the rows of ``CollectionObserver``. The changes of the
-/// sequence are then reported by section. A step takes the same time as there, and one search among the sections for
-/// each touched row.
+/// All objects form one sequence, ordered by section first, which is updated like the rows of ``CollectionObserver``.
+/// The changes of the sequence are then reported by section. A step takes the same time as a step of
+/// ``CollectionObserver``, and one search among the sections for each touched row.
 final class SectionsObserver: Observer {
     typealias Handler = (SectionedChange) throws -> Void
 
@@ -202,7 +202,7 @@ final class SectionsObserver: Observer {
         }
         rules = remade
         sectionPath = WatchGraph(rules.sortKey.dependencies, of: elements.table)
-        // Properties that were added with the schema have no earlier objects, so the rows were the same before.
+        // No object had values of the added properties before the step, so the rows before the step are the same.
         if rows != nil { rows = RowsFactory.rows(of: rules.ordered, in: step.old) }
     }
 

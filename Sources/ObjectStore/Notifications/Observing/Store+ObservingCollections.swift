@@ -41,8 +41,8 @@ extension Store {
     /// Calls a handler with the plain values of a collection at the next delivery, and again whenever they change.
     ///
     /// An element whose value is replaced remains a row, and counts as modified if its position among the others stays
-    /// the same. A commit takes time in proportion to the touched elements, times a logarithm. Throws the errors of
-    /// ``observe(_:keyPaths:name:pace:_:)-(LiveCollection,_,_,_,_)``.
+    /// the same. A commit takes time in proportion to the touched elements, times the logarithm of the number of
+    /// elements. Throws the errors of ``observe(_:keyPaths:name:pace:_:)-(LiveCollection,_,_,_,_)``.
     package func observe(
         _ values: CollectionValues, keyPaths: [String] = [], name: String = "",
         pace: ObserverPace? = nil, _ handler: @escaping (CollectionChange) throws -> Void

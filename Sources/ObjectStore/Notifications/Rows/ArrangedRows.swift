@@ -7,7 +7,7 @@ struct ArrangedRows {
     private var distincts: [DistinctRows]
     private var ordered: OrderedKeys
 
-    /// Creates the rows from the members, and the members as ``RowRules/membersInFirstOrder`` orders them.
+    /// Creates the rows from the members as a set, and as a sequence in the order of ``RowRules/membersInFirstOrder``.
     init(_ rules: RowRules, _ members: KeyBitmap, inOrder rows: [CodedKey], _ reader: RowReader) {
         self.rules = rules
         self.members = members

@@ -1,8 +1,8 @@
 import ColumnStorage
 
-/// The rows that are the first of their combination of values, updated row by row.
+/// The first row of each combination of values, updated row by row.
 ///
-/// The rows of each combination are kept in order, so the next row is known when the first one leaves.
+/// All rows of each combination are kept in order, so the next row is known when the first one leaves.
 struct DistinctRows {
     private let distinct: RowRules.Distinct
     private var groups: [[Scalar]: SortedKeys]
@@ -86,7 +86,7 @@ struct DistinctRows {
                 if let new { entered.insert(new) }
             }
         }
-        // The first row of its old values may also be the first row of its new values.
+        // A row that was the first of its old values may also be the first of its new values.
         stayed.formUnion(left.intersection(entered))
         return RowDelta(
             left: left.subtracting(stayed).sorted(), entered: entered.subtracting(stayed).sorted(),

@@ -23,7 +23,7 @@ struct ElementPositions {
 
     func label(of number: ObjectKey) -> Int64 { labels[Int(number.rawValue)] }
 
-    /// Returns the label of the element at a position if all elements are placed at once.
+    /// Returns the label of the element at a position if all elements get their labels at once.
     static func firstLabel(at position: Int) -> Int64 { Int64(position) * gap }
 
     /// Sets the label of an existing element or of the next new one, without giving it a position.

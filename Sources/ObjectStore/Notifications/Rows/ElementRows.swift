@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// The rows of an observed list or set of plain values, or of a map; for links, also the linked objects.
+/// The rows of an observed list or set of plain values, or of a map; changes of linked objects are also reported.
 struct ElementRows: ObservedRows {
     private let owner: ObjectReference
     private let column: ColumnID

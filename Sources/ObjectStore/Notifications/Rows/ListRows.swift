@@ -60,7 +60,7 @@ struct ListRows: ObservedRows {
     }
 
     private static func key(_ list: ListReader, _ position: Int) -> ObjectKey? {
-        // because: the comparison reads all elements, also those that cannot be read one by one.
+        // because: if an element cannot be read, the caller compares all elements.
         (try? list.key(at: position)) ?? nil
     }
 

@@ -5,8 +5,8 @@ import ColumnStorage
 /// An object may occur several times, so rows are identified by the numbers of elements. An element keeps its number
 /// while its object stays in the sequence, even if it moves.
 ///
-/// Each element takes about fifty bytes. A step takes time in proportion to its changes of the sequence, times a
-/// logarithm.
+/// Each element takes about fifty bytes. A step takes time in proportion to its changes of the sequence, times the
+/// logarithm of the length.
 final class ObservedSequence {
     /// The source of the elements.
     enum Source {
@@ -159,14 +159,14 @@ extension ObservedSequence {
                 guard key != nil || kind == .map else { return nil }
                 comes.append((position, key ?? Self.noObject))
             } catch {
-                // because: reading all elements again finds the elements that cannot be read here.
+                // because: if an element cannot be read, the caller reads all elements again.
                 return nil
             }
         }
         return move(goes, comes)
     }
 
-    /// Applies the changes of the rows that are the elements; nil if they have to be read again.
+    /// Applies the changes of the rows that are the elements; nil if the rows have to be read again.
     func advance(by changes: CollectionChangeSet) -> Step? {
         move(changes.deletions, Array(zip(changes.insertions, changes.insertedKeys)))
     }

@@ -49,7 +49,7 @@ struct OrderedKeys {
             return keys.position(of: key, by: after)
         }
         for index in positions.staying.indices {
-            // Every member has a position, unless the order contradicts itself.
+            // Every member has a position, unless the order is inconsistent.
             positions.staying[index].new =
                 newPosition(of: positions.staying[index].key) ?? positions.staying[index].old
         }

@@ -19,7 +19,7 @@ struct RowDelta {
 
     var isEmpty: Bool { left.isEmpty && entered.isEmpty && stayed.isEmpty }
 
-    /// Adds a touched row, which was or was not a member and is or is not one now.
+    /// Adds a touched row by its membership before and after the step.
     mutating func add(_ row: ObjectKey, was wasMember: Bool, is isMember: Bool) {
         switch (wasMember, isMember) {
         case (true, false): left.append(row)

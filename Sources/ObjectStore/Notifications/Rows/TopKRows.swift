@@ -2,8 +2,8 @@ import ColumnStorage
 
 /// The first rows of a sorted query, kept with a reserve of some more rows.
 ///
-/// The rows beyond the limit replace rows that leave. When the reserve is empty, the query runs again. This happens at
-/// most once for as many removed rows as the reserve has.
+/// Rows of the reserve replace rows that leave. When the reserve is empty, the query runs again, at the earliest after
+/// as many rows have left as the full reserve contains.
 struct TopKRows: OrderedRows {
     private let rules: RowRules
     private let limit: Int
@@ -63,7 +63,8 @@ struct TopKRows: OrderedRows {
         return changes
     }
 
-    /// Returns the touched rows before the last untouched row, because the rows after that one are unknown.
+    /// Limits a delta to the touched rows before the last untouched row, because the rows after it are not known
+    /// completely.
     private func within(_ delta: RowDelta, _ after: CodedOrder) -> RowDelta {
         let touched = KeySet(unordered: delta.left + delta.stayed)
         var last = ordered.keys.count - 1

@@ -55,7 +55,7 @@ struct ArrangedValues: ObservedRows {
         if moved.isEmpty { return CollectionChangeSet() }
         let list = step.new.table(owner.table).list(sequence.property.column, owner.key)
         let change = sequence.advance(by: moved) { position in
-            // because: values that cannot be read appear as nil, as everywhere.
+            // because: a value that cannot be read appears as nil.
             ((try? list?.element(at: position)) ?? nil) ?? .null
         }
         let before = ValueReader(sequence, before: change)

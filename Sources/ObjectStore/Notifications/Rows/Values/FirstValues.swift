@@ -1,8 +1,8 @@
 import ColumnStorage
 
-/// The elements that are the first with their value, updated element by element.
+/// The first element with each value, updated element by element.
 ///
-/// All elements are kept ordered by value, so the next one is known when the first one leaves.
+/// All elements are kept, ordered by value, so the next one with a value is known when the first one leaves.
 struct FirstValues {
     private var ordered: SortedKeys
 
@@ -11,7 +11,7 @@ struct FirstValues {
         ordered = SortedKeys(inOrder: reader.order(ascending: true).sorted(numbers))
     }
 
-    /// Returns the elements that are the first with their values, ordered by value.
+    /// Returns the first element with each value, ordered by value.
     func numbers(_ reader: ValueReader) -> [ObjectKey] {
         var firsts: [ObjectKey] = []
         for number in ordered.keys()
@@ -32,7 +32,7 @@ struct FirstValues {
             before.order(ascending: true), after.order(ascending: true)
         )
         for number in delta.left + delta.stayed {
-            // All elements are in the sequence; one can be missing only if the order contradicts itself.
+            // All elements are in the sequence; one can be missing only if the order is inconsistent.
             guard let position = ordered.position(of: number, by: orderBefore) else { continue }
             ordered.remove(at: position)
         }
@@ -44,7 +44,7 @@ struct FirstValues {
             stayed: delta.stayed.filter { oldFirsts.contains($0) && newFirsts.contains($0) })
     }
 
-    /// Returns the first elements of those given values that occur.
+    /// Returns the first element with each of the given values that occurs.
     private func firsts(of values: [ListElement], _ reader: ValueReader) -> Set<ObjectKey> {
         var found: Set<ObjectKey> = []
         for value in values {

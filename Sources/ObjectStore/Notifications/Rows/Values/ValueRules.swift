@@ -29,7 +29,7 @@ struct ValueRules {
         }
         switch step {
         case .filter(let condition):
-            // Among equal values of different types, the order determines which one is the first.
+            // `distinct` keeps the first of equal values, so a later condition must not remove values before that step.
             if isDistinct { return false }
             conditions.append(condition)
         case .distinct: isDistinct = true

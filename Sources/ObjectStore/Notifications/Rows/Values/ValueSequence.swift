@@ -3,7 +3,8 @@ import ColumnStorage
 /// The plain values of an observed list, set or map, in its order.
 ///
 /// A value may occur several times, so rows are identified by the numbers of elements. An element keeps its number when
-/// its value is replaced and when it moves. A step costs time proportional to its changes, times a logarithm.
+/// its value is replaced and when it moves. A step takes time in proportion to its changes, times the logarithm of the
+/// length.
 final class ValueSequence {
     /// The changes of a step, by the numbers of elements.
     struct Step {

@@ -29,7 +29,7 @@ struct ValueStage {
 
     /// Updates the stage for a step.
     ///
-    /// `delta` is the effect of the step on the elements; those in `told` are reported as modified if they stay.
+    /// `delta` is the effect of the step on the elements; those in `reporting` are reported as modified if they stay.
     mutating func advance(
         _ delta: RowDelta, reporting: KeySet, before: ValueReader, after: ValueReader
     ) -> CollectionChangeSet {
