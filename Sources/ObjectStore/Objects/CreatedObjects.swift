@@ -28,8 +28,8 @@ extension ObjectWriter {
         }
     }
 
-    /// A writer outside of the current operation.
+    /// A writer that does not belong to the current operation.
     ///
-    /// Objects that an existing object now links to are kept, even if the operation fails.
+    /// The objects that it creates are kept even if the operation fails, because existing objects may link to them.
     var alone: ObjectWriter { ObjectWriter(store, session) }
 }

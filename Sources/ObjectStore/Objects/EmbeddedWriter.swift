@@ -34,7 +34,7 @@ struct EmbeddedWriter {
 
     private var rows: TableReader { writer.store.view.table(classSchema) }
 
-    /// Sets the property to nil, to an object created from values, or to a list or map of these.
+    /// Sets the property to nil, to an object created from values, or to a list or map of such objects.
     ///
     /// Mode "modified" changes existing objects in place; other modes replace them.
     func set(_ value: Value, of owner: ObjectKey) throws {

@@ -3,7 +3,7 @@ import ColumnStorage
 extension ObjectWriter {
     /// Returns the number of objects around an embedded one; 0 for an object that is not embedded.
     ///
-    /// Takes one index lookup for each of them. Stops counting beyond the allowed depth.
+    /// Takes one index lookup for each of these objects. Stops counting beyond the allowed depth.
     func embeddingDepth(of key: ObjectKey, in classSchema: ClassSchema) -> Int {
         var object = ObjectReference(table: classSchema.table, key: key)
         var depth = 0

@@ -32,7 +32,7 @@ extension LiveCollection {
         return count
     }
 
-    /// Returns whether both handles are of the same collection of the same store, or of the same version.
+    /// Returns whether both handles refer to the same collection of the same store or frozen version.
     package func isSame(as other: some LiveCollection) -> Bool {
         owner == other.owner && property == other.property
             && classSchema.table == other.classSchema.table && source.isSame(as: other.source)
@@ -53,7 +53,7 @@ extension LiveCollection {
         return elements
     }
 
-    /// The error after the schema has changed since the handle was created.
+    /// The error for a property that the schema no longer has with the type that the handle expects.
     private var removed: StoreError {
         StoreError(
             .unknownProperty,

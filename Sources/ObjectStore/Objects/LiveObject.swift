@@ -18,7 +18,7 @@ public struct LiveObject {
         self.key = key
     }
 
-    /// A reference to the object, which links store and comparisons use.
+    /// A reference to the object, as stored in links and used in comparisons.
     public var reference: ObjectReference {
         ObjectReference(table: classSchema.table, key: key)
     }
@@ -119,7 +119,7 @@ public struct LiveObject {
         return (classSchema, property)
     }
 
-    /// Returns a property in the current schema, which may have more classes and properties than the handle's class.
+    /// Returns a property and its class in the current schema, which may have changed since the handle was created.
     private func current(_ name: String) throws -> (ClassSchema, Property) {
         let view = try source.openView()
         // A removed class has no objects, so the caller throws for the missing object.
@@ -129,7 +129,7 @@ public struct LiveObject {
 }
 
 extension LiveObject: Hashable {
-    /// Returns whether both are the same object of the same store or frozen version.
+    /// Returns whether both handles refer to the same object of the same store or frozen version.
     public static func == (left: LiveObject, right: LiveObject) -> Bool {
         left.reference == right.reference && left.source.isSame(as: right.source)
     }

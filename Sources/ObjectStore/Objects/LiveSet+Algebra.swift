@@ -1,7 +1,7 @@
 import ColumnStorage
 
-// Values that a set cannot contain, such as those of another type, are in no intersection and no difference; unions
-// throw for them.
+// Values that a set cannot contain, such as those of another type, are not part of an intersection or a difference;
+// unions throw for them.
 extension LiveSet {
     /// Returns the values that are in the set or among the others, in order and without duplicates.
     ///

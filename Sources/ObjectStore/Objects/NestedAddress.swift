@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// The address of a list or map inside a mixed value, without a store, which observers and references keep.
+/// The address of a list or map inside a mixed value, independent of a store; observers and references keep it.
 struct NestedAddress: Hashable, Sendable {
     /// The object with the mixed value.
     let owner: ObjectReference
@@ -56,7 +56,7 @@ struct NestedAddress: Hashable, Sendable {
             let property = classSchema.property(in: column), property.type == .mixed,
             view.isPresent(owner)
         else { return nil }
-        // because: a value that cannot be read appears as nil, as everywhere.
+        // because: a value that cannot be read appears as nil.
         return try? view.value(property, of: owner.key, in: classSchema)
     }
 }

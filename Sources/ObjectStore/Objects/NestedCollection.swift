@@ -3,7 +3,7 @@ import ColumnStorage
 /// A handle of a list or a map inside a mixed value, which follows its path from the stored value at each use.
 ///
 /// Reading follows the path without decoding other elements. Writing decodes the whole value, changes it and stores it
-/// again: it is meant for values of moderate size. Indexes start at 0. A handle is confined to the store's thread.
+/// again, so values should be of moderate size. Indexes start at 0. A handle is confined to the store's thread.
 package struct NestedCollection {
     /// One step from a collection to one of its elements.
     package enum Step: Hashable, Sendable {
@@ -120,7 +120,7 @@ extension NestedCollection {
             owner: root.owner.reference, column: root.property.column, path: root.path, kind: kind)
     }
 
-    /// Returns whether both are handles of the same collection of the same store, or of the same version.
+    /// Returns whether both handles refer to the same collection of the same store or frozen version.
     package func isSame(as other: NestedCollection) -> Bool {
         address == other.address && source.isSame(as: other.source)
     }

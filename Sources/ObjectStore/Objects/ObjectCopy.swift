@@ -3,10 +3,10 @@ import ColumnStorage
 extension Store {
     /// Creates an object as a copy of another one.
     ///
-    /// An object of another store, or of a frozen version, is copied with all objects that it links to, at any distance
-    /// and with cycles. `mode` determines what happens to objects whose primary keys already exist in this store. For
-    /// an object of this store, only its values and embedded objects are copied, and links keep their targets; with a
-    /// mode that updates, the object itself is returned.
+    /// An object of another store, or of a frozen version, is copied with all objects that it links to, directly or
+    /// indirectly, including cycles. `mode` determines what happens to objects whose primary keys already exist in this
+    /// store. For an object of this store, only its values and embedded objects are copied, and links keep their
+    /// targets; with a mode that updates, the object itself is returned.
     ///
     /// Throws the errors of ``create(_:_:mode:)``; `unknown_class` and `unknown_property` if this store lacks a class
     /// or property of the other one.
@@ -60,7 +60,7 @@ private struct ObjectCopy {
 
     mutating func copy(_ root: LiveObject, as classSchema: ClassSchema) throws -> ObjectKey {
         let key = try make(root.reference, classSchema)
-        // Objects that the loop finds are added at the end.
+        // `make` appends the objects that the loop finds to `made`.
         var next = 0
         while next < made.count {
             let original = made[next].original

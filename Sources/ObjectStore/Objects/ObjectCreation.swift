@@ -16,8 +16,9 @@ struct ObjectCreation {
     /// Readers recurse to the same depth.
     static let deepestNesting = StoreLimits.nesting
 
-    /// Creates the state of an operation; `nestedMode` applies to the objects that nested values describe; by default
-    /// it equals `mode`.
+    /// Creates the state of an operation.
+    ///
+    /// `nestedMode` applies to the objects that nested values describe; by default it equals `mode`.
     init(
         _ writer: ObjectWriter, mode: UpdateMode = .error, nestedMode: UpdateMode? = nil,
         depth: Int = 0
@@ -28,8 +29,9 @@ struct ObjectCreation {
         self.depth = depth
     }
 
-    /// Creates or updates an object from values by name (`.dictionary`) or in schema order
-    /// (`.list`; properties missing at the end get their defaults).
+    /// Creates or updates an object from values by name (`.dictionary`) or in schema order (`.list`).
+    ///
+    /// A list may be shorter than the list of properties; the missing properties get their defaults.
     func create(_ classSchema: ClassSchema, _ values: Value) throws -> ObjectKey {
         try create(classSchema, positional: given(values, classSchema))
     }

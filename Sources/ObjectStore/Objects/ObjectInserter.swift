@@ -23,7 +23,9 @@ package final class ObjectInserter {
     private var others: [Value?] = []
     private var hasOthers = false
 
-    /// The attributes of a property that creation needs, without references, so loops do no reference counting.
+    /// The attributes of a property that creation needs.
+    ///
+    /// The type contains no references, so loops do no reference counting.
     fileprivate struct Field {
         let column: ColumnID
         let type: PropertyType
@@ -186,7 +188,7 @@ package final class ObjectInserter {
 
     /// Creates an object from the values that were set, or updates the one with the same primary key.
     ///
-    /// Afterwards no values are set for the next object, also after an error.
+    /// Afterwards, even after an error, no values are set for the next object.
     ///
     /// Throws the errors of ``Store/create(_:_:mode:)``.
     @discardableResult  // because many callers find the objects later by a query
@@ -250,7 +252,7 @@ package final class ObjectInserter {
         return writer.endRow()
     }
 
-    /// Sets the defaults of properties that are not set; returns false if this needs the general form.
+    /// Sets the defaults of properties that are not set; returns false if a default cannot be stored directly.
     private func complete() -> Bool {
         for position in plan.fields.indices {
             let field = plan.fields[position]

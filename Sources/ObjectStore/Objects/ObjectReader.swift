@@ -4,7 +4,7 @@ import Decimals
 /// Reads single values of many objects of one class, without creating a ``Value`` for each.
 ///
 /// Properties are identified by their position in ``ClassSchema/properties``. Nil means null, a missing object or a
-/// property of another type. A reader follows its view and is confined to the view's thread.
+/// property of another type. A reader reads the current version of its view, and is confined to the view's thread.
 package struct ObjectReader {
     /// The class of the objects.
     package let classSchema: ClassSchema

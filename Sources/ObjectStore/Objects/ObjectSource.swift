@@ -5,7 +5,7 @@ package enum ObjectSource {
     /// One version that never changes.
     case frozen(StoreView)
 
-    /// The view to read, without a check whether the store is open.
+    /// The view to read; the access does not check whether the store is open.
     package var view: StoreView {
         switch self {
         case .store(let store): store.view

@@ -1,7 +1,9 @@
 import ColumnStorage
 
 extension StoreView {
-    /// Returns the object whose indexed property has a value, by index lookup; for null by a scan.
+    /// Returns the object whose indexed property has a value.
+    ///
+    /// Uses the index, or a scan for null.
     func find(_ value: Value, in property: Property, of classSchema: ClassSchema) -> ObjectKey? {
         let rows = table(classSchema)
         switch value {
@@ -19,8 +21,9 @@ extension StoreView {
         }
     }
 
-    /// Returns the object with a null primary key: indexes have no nulls, and at most one object of a class has such a
-    /// key.
+    /// Returns the object with a null primary key.
+    ///
+    /// A class has at most one such object. Indexes do not contain null.
     private func findNull(_ column: ColumnID, in rows: TableReader) -> ObjectKey? {
         for cluster in 0..<rows.clusterCount {
             let bits = rows.matches(column, cluster, .isNull, among: rows.presence(cluster))

@@ -4,9 +4,9 @@ extension Store {
     /// Sets the function that computes a property of objects created without a value for it; nil removes the function.
     ///
     /// The function is called inside the write, on the store's thread, once for each object, and takes precedence over
-    /// the default in the file. The function can read, but it cannot change or close any store: this throws
-    /// `already_in_write`. If the function throws, the creation fails with the same error. Other stores of the file do
-    /// not know the function.
+    /// the default in the file. The function can read, but an attempt to change or close a store throws
+    /// `already_in_write`. If the function throws, the creation fails with the same error. The function applies to this
+    /// store only, not to other stores of the file.
     ///
     /// Throws `unknown_class`, `unknown_property`, `invalid_argument` for backlinks.
     package func setDefault(
@@ -17,7 +17,8 @@ extension Store {
 
     /// Sets a default function with a separate conversion of its results.
     ///
-    /// Unlike the function, `convert` may create objects. Otherwise this equals ``setDefault(of:in:to:)``.
+    /// Unlike the function, `convert` may create objects. In all other respects, the effect is that of
+    /// ``setDefault(of:in:to:)``.
     package func setDefault<Result>(
         of name: String, in className: String, to function: (() throws -> Result)?,
         convert: @escaping (Result) throws -> Value
