@@ -23,7 +23,7 @@ public struct Backlinks<Origin: ObjectModel>: Sendable {
 }
 
 extension Backlinks: Hashable {
-    /// Whether both follow the same property.
+    /// Returns whether both follow the same property.
     public static func == (left: Backlinks, right: Backlinks) -> Bool {
         left.offset == right.offset || left.offset == nil || right.offset == nil
     }

@@ -55,7 +55,7 @@ public struct Link<M: Model>: Hashable, Sendable {
         if case .id(let id) = content { id } else { nil }
     }
 
-    /// Whether both link to the same object: by ID, by primary key, or to the same new value.
+    /// Returns whether both link to the same object: by ID, by primary key, or to the same new value.
     public static func == (left: Link, right: Link) -> Bool {
         switch (left.content, right.content) {
         case (.id(let left), .id(let right)): left == right

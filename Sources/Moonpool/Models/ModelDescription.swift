@@ -31,7 +31,7 @@ package class ModelDescription {
         fieldsByOffset = byOffset
     }
 
-    /// The class in the engine's schema.
+    /// Returns the class in the form of the engine's schema.
     func classSchema() throws -> ClassSchema {
         let properties = try fields.map { field in
             let type = field.storedType
@@ -76,15 +76,15 @@ package final class TypedDescription<M: ObjectModel>: ModelDescription {
     typealias Assign = (inout M, StoredElement, StoredContext) throws -> Void
 
     let layout: StructLayout<M>
-    /// By field: passes the value to an inserter.
+    /// For each field, a closure that passes the value to an inserter.
     let stages: [Stage]
-    /// By field: returns the value as an element.
+    /// For each field, a closure that returns the value as an element.
     let elements: [(borrowing M, StoredContext) throws -> StoredElement]
-    /// By field: assigns the stored value.
+    /// For each field, a closure that assigns the stored value.
     let assigns: [Assign]
-    /// By field: the value outside of any store.
+    /// For each field, a closure that returns the value in a form that is independent of a store.
     let stored: [(borrowing M) -> Mixed]
-    /// By field: assigns a value from outside of any store.
+    /// For each field, a closure that assigns a value in that form.
     let assignsStored: [(inout M, Mixed) throws -> Void]
 
     init() throws {
@@ -204,7 +204,7 @@ package final class TypedDescription<M: ObjectModel>: ModelDescription {
         }
     }
 
-    /// A closure that passes one property to an inserter: specialized for the common types.
+    /// Returns a closure that passes one property to an inserter, specialized for the common types.
     private static func stage<V: StoredValue>(
         _ type: V.Type, _ offset: Int, _ position: Int
     ) -> Stage {
@@ -264,7 +264,7 @@ package enum ModelRegistry {
         return kept.value as! TypedDescription<M>
     }
 
-    /// The same for a type that is not known statically.
+    /// Returns the description of a type that is not known statically.
     package static func erasedDescription(
         of type: any ObjectModel.Type
     ) throws -> ModelDescription {

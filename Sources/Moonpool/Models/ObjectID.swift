@@ -29,7 +29,7 @@ public struct AnyObjectID: Hashable, Sendable {
         self.className = className
     }
 
-    /// Whether both identify the same object.
+    /// Returns whether both identify the same object.
     public static func == (left: AnyObjectID, right: AnyObjectID) -> Bool {
         left.reference == right.reference
     }

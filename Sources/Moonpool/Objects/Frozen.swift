@@ -82,7 +82,7 @@ public struct Frozen<M: ObjectModel>: Sendable {
 }
 
 extension Frozen: Hashable {
-    /// Whether both are the same object in the same version of the same file.
+    /// Returns whether both are the same object in the same version of the same file.
     public static func == (left: Frozen, right: Frozen) -> Bool {
         left.objectKey == right.objectKey && left.frozenVersion.isSame(as: right.frozenVersion)
     }

@@ -64,7 +64,8 @@ public struct Live<M: ObjectModel> {
         nonmutating set { self[dynamicMember: path] = newValue }
     }
 
-    // Consuming, so that only the slow path retains the table: values of other types may run code that releases its owner.
+    // The function consumes the object, so that only the slow path retains the table. Values of other types may run
+    // code that releases the owner of the table.
     @usableFromInline @inline(never)
     consuming func readSlowly<V: StoredValue>(_ type: V.Type, at offset: Int) -> V.LiveForm {
         let cell = StoredCell(modelTable, objectKey, offset: offset)
@@ -123,8 +124,8 @@ public struct Live<M: ObjectModel> {
 
     /// Assigns a plain value: a ``Link``, an embedded struct, an array.
     ///
-    /// Throws `not_in_write`, `invalid_object`, `out_of_range`, `missing_value`, `duplicate_key`, `closed`, and `invalid_argument` for the
-    /// primary key.
+    /// Throws `not_in_write`, `invalid_object`, `out_of_range`, `missing_value`, `duplicate_key`, `closed`, and
+    /// `invalid_argument` for the primary key.
     public func set<V: StoredValue>(_ path: WritableKeyPath<M, V>, to value: V) throws {
         let cell = try cell(path)
         let element = try value._element(in: cell.context)
@@ -149,7 +150,8 @@ public struct Live<M: ObjectModel> {
 
     /// Returns a frozen copy of the object, for any thread.
     ///
-    /// Throws `invalid_object` if the object was deleted, `already_in_write` if the open write has created it, `closed`.
+    /// Throws `invalid_object` if the object was deleted, `already_in_write` if the open write has created it,
+    /// `closed`.
     public func freeze() throws -> Frozen<M> {
         let frozen = try FrozenVersion.of(modelTable.context)
         _ = try modelTable.context.engine.freeze(modelTable.liveObject(objectKey))
@@ -158,7 +160,7 @@ public struct Live<M: ObjectModel> {
 }
 
 extension ModelTable {
-    /// The plain value of an object.
+    /// Returns the plain value of an object.
     func detached<M: ObjectModel>(_ key: ObjectKey, as type: M.Type) throws -> M {
         let typed = try ModelRegistry.description(of: M.self)
         let view = try context.source.openView()
@@ -190,7 +192,7 @@ extension ModelTable {
 }
 
 extension Live: Hashable {
-    /// Whether both are the same object of the same store.
+    /// Returns whether both are the same object of the same store.
     public static func == (left: Live, right: Live) -> Bool {
         left.objectKey == right.objectKey
             && left.modelTable.classSchema.table == right.modelTable.classSchema.table
@@ -212,7 +214,7 @@ extension Live: CustomStringConvertible {
 }
 
 extension ModelTable {
-    /// The class and the values of an object's properties.
+    /// Returns the class and the values of an object's properties.
     func text(of key: ObjectKey) -> String {
         let view = context.source.view
         noteRead(of: key)

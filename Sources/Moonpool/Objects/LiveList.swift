@@ -86,7 +86,7 @@ public struct LiveList<Element: StoredValue>: ExpressibleByArrayLiteral {
             return try count == 0 ? nil : list.element(at: count - 1).map { try live($0, context) }
         }
     }
-    /// The element at an index, or assigns it.
+    /// Reads or assigns the element at an index.
     ///
     /// An index out of range ends the program.
     public subscript(index: Int) -> Element.LiveForm {

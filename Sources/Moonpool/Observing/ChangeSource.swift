@@ -54,7 +54,7 @@ struct ChangeSource<Change: Sendable> {
                 box.actor?.assumeIsolated { handler($0, change) }
             }
         }
-        // One task passes on all changes, so that they arrive in order.
+        // A single task delivers all changes, so that they arrive in order.
         let (stream, continuation) = AsyncStream<Result<Change, any Error>>.makeStream()
         let box = WeakActor(actor)
         Task {

@@ -8,7 +8,7 @@ import ObjectStore
 ///
 /// ``LiveList``, ``LiveSet`` and ``LiveMap`` conform.
 public protocol LiveCollection<Change> {
-    /// The type of the elements, of a map that of the values.
+    /// The type of the elements; for a map, the type of the values.
     associatedtype Member: StoredValue
     /// The report to an observer.
     associatedtype Change: Sendable
@@ -24,14 +24,14 @@ public struct LiveCollectionChanges<Change: Sendable> {
 }
 
 extension LiveCollection {
-    /// The changes of the collection, first all elements.
+    /// Returns the changes of the collection; the first one contains all elements.
     ///
-    /// The sequence ends after the owner was deleted.
+    /// The sequence ends after the owner is deleted.
     public func changes() -> ChangeSequence<Change> { sequence([]) }
 
     /// Calls a handler on the caller's actor with the elements, and whenever they change.
     ///
-    /// Throws as ``Results/observe(_:isolation:_:)``.
+    /// Throws the errors of ``Results/observe(_:isolation:_:)``.
     public func observe(
         isolation: isolated (any Actor)? = #isolation,
         _ handler: @escaping (Result<Change, any Error>) -> Void
@@ -47,21 +47,21 @@ extension LiveCollection {
         try await _changes.source.token([], on: actor, handler)
     }
 
-    /// The sequence of changes; traps if the handle is not valid.
+    /// Returns the sequence of changes; traps if the handle is not valid.
     private func sequence(_ keyPaths: [String]) -> ChangeSequence<Change> {
         do { return try _changes.source.sequence(keyPaths) } catch { ModelContext.trap(error) }
     }
 }
 
 extension LiveCollection where Member: LinkElement {
-    /// The changes of the collection and of the named properties of its objects.
+    /// Returns the changes of the collection and of the named properties of its objects.
     public func changes(_ paths: FieldPath<Member.Linked>...) -> ChangeSequence<Change> {
         sequence(paths.map { FieldPaths.text($0) })
     }
 
     /// Calls a handler on the caller's actor with the elements, and whenever they or the named properties change.
     ///
-    /// Throws as ``Results/observe(_:isolation:_:)``.
+    /// Throws the errors of ``Results/observe(_:isolation:_:)``.
     public func observe(
         _ paths: FieldPath<Member.Linked>..., isolation: isolated (any Actor)? = #isolation,
         _ handler: @escaping (Result<Change, any Error>) -> Void
@@ -69,7 +69,8 @@ extension LiveCollection where Member: LinkElement {
         try _changes.source.token(paths.map { FieldPaths.text($0) }, on: isolation, handler)
     }
 
-    /// Calls a handler on an actor, which is held weakly, with the elements, and whenever they or the named properties change.
+    /// Calls a handler on an actor, which is held weakly, with the elements, and whenever they or the named properties
+    /// change.
     nonisolated(nonsending) public func observe<A: Actor>(
         _ paths: FieldPath<Member.Linked>..., on actor: A,
         _ handler: @escaping @Sendable (isolated A, Result<Change, any Error>) -> Void

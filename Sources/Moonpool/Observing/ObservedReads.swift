@@ -61,7 +61,7 @@ final class ObservedRead: ReadSubscriber {
     var isWaiting: Bool { !isKnownUniquelyReferenced(&path) }
 }
 
-/// Records that it is hashed.
+/// A value that records whether it was hashed.
 private final class TrackingProbe: Hashable, Sendable {
     // Atomic, because a scope that ends on another thread also hashes the key path.
     private let flag = Atomic(false)

@@ -50,7 +50,7 @@ extension Results {
 }
 
 enum ChangeConversion {
-    /// The change of the engine, with rows that are created while its versions are open.
+    /// Converts the engine's change, and creates the rows while the versions of the change are open.
     static func collection<Rows: Sendable>(
         _ change: ObjectStore.CollectionChange, _ rows: () throws -> Rows
     ) -> Result<CollectionChange<Rows>, any Error> {

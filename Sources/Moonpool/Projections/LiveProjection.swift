@@ -72,7 +72,7 @@ public struct LiveProjection<P: Projection> {
 }
 
 extension LiveProjection: Hashable {
-    /// Whether both are projections of the same object.
+    /// Returns whether both are projections of the same object.
     public static func == (left: LiveProjection, right: LiveProjection) -> Bool {
         left.root == right.root
     }

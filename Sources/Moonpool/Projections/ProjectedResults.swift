@@ -145,7 +145,7 @@ public struct ProjectedRows<P: Projection>: RandomAccessCollection, Sendable {
 }
 
 extension ModelContext {
-    /// The paths of a projection in a frozen version, parsed once.
+    /// Returns the paths of a projection in a frozen version, which are parsed once.
     fileprivate func projection<P: Projection>(_ type: P.Type) throws -> ProjectionSource<P> {
         if let known = projections[ObjectIdentifier(type)] as? ProjectionSource<P> { return known }
         let made = ProjectionSource<P>()

@@ -3,7 +3,7 @@ import ObjectStore
 
 /// A plain struct of values that are reachable from a root model.
 ///
-/// Observers of it react exactly to these values.
+/// Its observers are notified only when one of these values changes.
 ///
 /// Each property has a path from the root model: a property of the object or of a linked object, an element of a list,
 /// or an aggregate.
@@ -137,7 +137,7 @@ final class ProjectedPaths<P: Projection> {
         }
     }
 
-    /// The values of one object, in the order of the properties.
+    /// Returns the values of one object, in the order of the properties.
     func values(of key: ObjectKey, in source: ObjectSource) throws -> [Value] {
         try paths.map { try $0.value(of: key, in: source) }
     }

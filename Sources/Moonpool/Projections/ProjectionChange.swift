@@ -85,7 +85,8 @@ extension LiveProjection {
         try changeSource.token(chosen(paths), on: isolation, handler)
     }
 
-    /// Calls a handler on an actor, which is held weakly, when projected values change, and once when the object is deleted.
+    /// Calls a handler on an actor, which is held weakly, when projected values change, and once when the object is
+    /// deleted.
     nonisolated(nonsending) public func observe<A: Actor>(
         _ paths: PartialKeyPath<P>..., on actor: A,
         _ handler: @escaping @Sendable (isolated A, Result<ProjectionChange<P>, any Error>) -> Void

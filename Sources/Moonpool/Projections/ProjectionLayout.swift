@@ -41,7 +41,8 @@ enum ProjectionLayout<P: Projection> {
         return children.map { $0.label ?? "" }
     }
 
-    /// The offset of each property in bytes: a struct places its properties in order, each at the next multiple of its alignment.
+    /// Returns the offset of each property in bytes: the properties of a struct are in order, each at the next multiple
+    /// of its alignment.
     private static func offsets() throws -> [Int] {
         func layout<T>(_ type: T.Type) -> (size: Int, alignment: Int) {
             (MemoryLayout<T>.size, MemoryLayout<T>.alignment)

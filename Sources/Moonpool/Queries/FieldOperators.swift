@@ -49,12 +49,12 @@ extension Field {
     public static func != <W: StoredValue>(field: Field, other: Field<W>) -> Condition {
         field.compared("!=", other.expression)
     }
-    /// Requires that a link is the given object.
+    /// Requires that a link points to the given object.
     public static func == <M: Model>(field: Field, object: Live<M>) -> Condition
     where V.Target == M {
         field.compared("==", Operand.object(object))
     }
-    /// Requires that a link is not the given object.
+    /// Requires that a link does not point to the given object.
     public static func != <M: Model>(field: Field, object: Live<M>) -> Condition
     where V.Target == M {
         field.compared("!=", Operand.object(object))
@@ -69,7 +69,7 @@ extension Field {
 extension Field where V: OrderedValue {
     /// Requires that the field is less than a value.
     ///
-    /// Nil has no order.
+    /// Nil is neither less nor greater than any value.
     public static func < (field: Field, value: V) -> Condition {
         field.compared("<", Operand.value(value))
     }
@@ -221,19 +221,19 @@ extension Field where V: CollectionValue {
     ) -> Field<R> {
         appending(".@\(name).\(FieldName.of(next))")
     }
-    /// The sum of a property of the elements.
+    /// Returns the sum of a property of the elements.
     public func sum<W: NumericValue>(_ next: KeyPath<V.Target, W>) -> Field<W> {
         aggregate("sum", next)
     }
-    /// The average of a property of the elements; nil if there is none.
+    /// Returns the average of a property of the elements; nil if there is none.
     public func average<W: NumericValue>(_ next: KeyPath<V.Target, W>) -> Field<Double?> {
         aggregate("avg", next)
     }
-    /// The smallest value of a property of the elements; nil if there is none.
+    /// Returns the smallest value of a property of the elements; nil if there is none.
     public func min<W: OrderedValue>(_ next: KeyPath<V.Target, W>) -> Field<W.Bare?> {
         aggregate("min", next)
     }
-    /// The largest value of a property of the elements; nil if there is none.
+    /// Returns the largest value of a property of the elements; nil if there is none.
     public func max<W: OrderedValue>(_ next: KeyPath<V.Target, W>) -> Field<W.Bare?> {
         aggregate("max", next)
     }

@@ -92,7 +92,7 @@ extension Field: AnyField {}
 public typealias FieldPath<M> = PartialKeyPath<Fields<M>>
 
 enum FieldPaths {
-    /// The text of a path.
+    /// Returns the text of a path.
     static func text<M>(_ path: FieldPath<M>) -> String {
         guard let field = Fields<M>()[keyPath: path] as? any AnyField else {
             ModelContext.trap(

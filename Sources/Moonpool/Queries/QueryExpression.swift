@@ -23,7 +23,7 @@ struct QueryExpression: Sendable {
         left + QueryExpression(right)
     }
 
-    /// The text with `$1`, `$2` … and the arguments.
+    /// Returns the text with `$1`, `$2` … and the arguments.
     func numbered(in context: ModelContext) throws -> (text: String, arguments: [Value]) {
         var text = ""
         var arguments: [Value] = []

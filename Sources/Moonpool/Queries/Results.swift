@@ -61,14 +61,14 @@ public struct Results<M: Model>: Sequence {
             try words.filtered(by: predicate, values))
     }
 
-    /// The objects in the order of a property.
+    /// Returns the objects sorted by a property.
     public func sorted<V: OrderedValue>(
         by path: KeyPath<Fields<M>, Field<V>>, _ order: SortOrder = .ascending
     ) -> Results {
         sorted([SortKey(path: Fields<M>()[keyPath: path].path, order: order)])
     }
 
-    /// The objects in the order of several properties; the first is the most significant.
+    /// Returns the objects sorted by several properties; the first is the most significant.
     public func sorted(by keys: SortKey<M>...) -> Results { sorted(keys) }
 
     private func sorted(_ keys: [SortKey<M>]) -> Results {
@@ -83,7 +83,7 @@ public struct Results<M: Model>: Sequence {
         }
     }
 
-    /// The first object of each combination of values.
+    /// Returns the first object of each combination of values.
     public func distinct(_ paths: FieldPath<M>...) -> Results {
         let texts = paths.map { FieldPaths.text($0) }
         return read { results in
@@ -120,7 +120,7 @@ public struct Results<M: Model>: Sequence {
     public subscript(index: Int) -> Live<M> {
         read { Live(table, try $0.object(at: index).key) }
     }
-    /// The first index of an object; nil if it is not among the results.
+    /// Returns the first index of an object; nil if it is not among the results.
     public func firstIndex(of object: Live<M>) -> Int? {
         read { try $0.index(of: object.modelTable.liveObject(object.objectKey)) }
     }
@@ -148,25 +148,25 @@ public struct Results<M: Model>: Sequence {
 
     // MARK: Aggregates
 
-    /// The sum of a property.
+    /// Returns the sum of a property.
     ///
-    /// Nil does not count, and the sum of no values is 0. The sum of integers is exact; a sum that exceeds `Int` ends
-    /// the program, as in Swift.
+    /// Nil values are ignored, and the sum of no values is 0. The sum of integers is exact; a sum that exceeds `Int`
+    /// ends the program, as in Swift.
     public func sum<V: NumericValue>(of path: KeyPath<Fields<M>, Field<V>>) -> V.Total {
         read { try V._total(Mixed(try $0.sum(Fields<M>()[keyPath: path].path))) }
     }
-    /// The average of a property; nil if no object has a value.
+    /// Returns the average of a property; nil if no object has a value.
     public func average<V: NumericValue>(of path: KeyPath<Fields<M>, Field<V>>) -> Double? {
         read {
             let value = Mixed(try $0.average(Fields<M>()[keyPath: path].path))
             return value == .null ? nil : try Double(stored: value)
         }
     }
-    /// The smallest value of a property; nil if no object has a value.
+    /// Returns the smallest value of a property; nil if no object has a value.
     public func min<V: OrderedValue>(of path: KeyPath<Fields<M>, Field<V>>) -> V.Bare? {
         read { try Self.bare(V.self, try $0.minimum(Fields<M>()[keyPath: path].path)) }
     }
-    /// The largest value of a property; nil if no object has a value.
+    /// Returns the largest value of a property; nil if no object has a value.
     public func max<V: OrderedValue>(of path: KeyPath<Fields<M>, Field<V>>) -> V.Bare? {
         read { try Self.bare(V.self, try $0.maximum(Fields<M>()[keyPath: path].path)) }
     }
@@ -290,8 +290,8 @@ extension Results {
 
 /// The next keys of an iterator, read a few at a time.
 ///
-/// Apart from the table: the call that fills the buffer could otherwise replace the table, and each object of a loop would
-/// retain and release it.
+/// The buffer does not contain the table. Otherwise, the call that fills the buffer could replace the table, and each
+/// object of a loop would retain and release it.
 @usableFromInline
 struct ObjectKeyBuffer {
     @usableFromInline var keys: [ObjectKey] = []

@@ -4,7 +4,7 @@ import Synchronization
 
 /// The objects of a query in groups with the same value: lazy and live, like ``Results``.
 ///
-/// Each value of an object has a section, and the sections are in the order of the values.
+/// Each distinct value has one section, and the sections are in the order of the values.
 ///
 /// ```swift
 /// let byAge = store.all(Dog.self).sorted(by: \.name).sectioned(by: \.age)

@@ -15,13 +15,13 @@ public struct SortKey<M: ObjectModel>: Sendable {
     let path: String
     let order: SortOrder
 
-    /// Small values first.
+    /// Sorts by a property, with small values first.
     public static func ascending<V: OrderedValue>(
         _ path: KeyPath<Fields<M>, Field<V>>
     ) -> SortKey {
         SortKey(path: Fields<M>()[keyPath: path].path, order: .ascending)
     }
-    /// Large values first.
+    /// Sorts by a property, with large values first.
     public static func descending<V: OrderedValue>(
         _ path: KeyPath<Fields<M>, Field<V>>
     ) -> SortKey {

@@ -30,7 +30,7 @@ public final class ThreadExecutor: SerialExecutor {
     /// Later jobs run on a new thread.
     public func shutdown() { thread.shutdown() }
 
-    /// Whether the caller runs on the thread.
+    /// Returns whether the caller runs on the thread.
     public func isIsolatingCurrentContext() -> Bool? { thread.isCurrent }
 
     /// Ends the program unless the caller runs on the thread.

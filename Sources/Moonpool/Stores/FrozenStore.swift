@@ -17,7 +17,7 @@ public struct FrozenStore: Sendable {
     /// The version of the file.
     public var version: Int { Int(frozen.number) }
 
-    /// The objects of a model, in the order of their creation.
+    /// Returns the objects of a model, in the order of their creation.
     ///
     /// A model without a class in the file ends the program.
     public func all<M: Model>(_ type: M.Type) -> FrozenResults<M> {

@@ -23,7 +23,7 @@ package final class FrozenVersion: Sendable {
         context.belong(to: self)
     }
 
-    /// The current version of a store; for a frozen store, its version.
+    /// Returns the current version of a store; for a frozen store, its own version.
     ///
     /// Throws `closed` and the errors of reading the file.
     static func of(_ context: ModelContext) throws -> FrozenVersion {
@@ -40,7 +40,7 @@ package final class FrozenVersion: Sendable {
         return made
     }
 
-    /// A version that an observer no longer uses.
+    /// Returns the frozen version of a view that an observer no longer uses.
     static func of(_ view: StoreView, leftBy context: ModelContext) throws -> FrozenVersion {
         if let known = context.latestFrozen, known.number == view.version { return known }
         let engine = try context.engine
@@ -50,7 +50,7 @@ package final class FrozenVersion: Sendable {
     }
 
     deinit {
-        // A table references its context, which would create a reference cycle.
+        // The context and its tables reference each other. Removing the tables breaks the reference cycle.
         let tables = state.withLock { state in
             Unchecked(state.value.context.takeTables())
         }

@@ -49,7 +49,7 @@ package final class ModelContext {
         keptTables = []
     }
 
-    /// Returns the tables of a frozen version at its end.
+    /// Removes and returns the tables of a frozen version, for its release.
     func takeTables() -> [ModelTable]? { keptTables.take() }
 
     /// The engine's store.
@@ -57,7 +57,7 @@ package final class ModelContext {
     /// Throws `frozen` for a frozen version.
     package var engine: ObjectStore.Store { get throws { try source.writableStore() } }
 
-    /// The table of a model.
+    /// Returns the table of a model.
     ///
     /// Throws `unknown_class` for a model that the store was not opened with.
     package func table<M: ObjectModel>(_ type: M.Type) throws -> ModelTable {
@@ -69,10 +69,10 @@ package final class ModelContext {
         return table
     }
 
-    /// Removes a table that ends.
+    /// Removes a table when it is released.
     func forgetTable(of model: ObjectIdentifier) { tables[model] = nil }
 
-    /// The value with the class names that links need outside of the store.
+    /// Returns the value with the class names that its links need outside of the store.
     func mixed(_ value: Value) -> Mixed {
         switch value {
         case .object(let reference):
@@ -83,7 +83,7 @@ package final class ModelContext {
         }
     }
 
-    /// The engine's value, with the tables of links to classes of this store.
+    /// Returns the engine's value; its links refer to tables of this store.
     func resolved(_ value: Mixed) throws -> Value {
         switch value {
         case .object(let identifier) where identifier.reference.table == .unassigned:
@@ -113,7 +113,7 @@ package final class ModelContext {
     /// Throws the first failed assignment of the open write.
     func checkFailure() throws { if let writeFailure { throw writeFailure } }
 
-    /// Forgets the failed assignment, at the beginning and at the end of a write.
+    /// Clears the record of a failed assignment, at the beginning and at the end of a write.
     func forgetFailure() { writeFailure = nil }
 
     /// Ends the program with the message of an error that a member without `try` cannot throw.

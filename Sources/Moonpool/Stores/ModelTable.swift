@@ -4,7 +4,7 @@ import ObjectStore
 /// The objects of one model in a store or a frozen version, with the data for fast reads.
 @usableFromInline
 package final class ModelTable {
-    /// The rows of the class; they follow the store.
+    /// The rows of the class in the version that the store shows.
     @usableFromInline package let rows: TableReader
     /// The column by the byte offset of the property in the model.
     @usableFromInline package let columns: [ColumnID]
@@ -48,7 +48,7 @@ package final class ModelTable {
 
     deinit { context.forgetTable(of: model) }
 
-    /// The property at a byte offset of the model.
+    /// Returns the property at a byte offset of the model.
     package func property(at offset: Int) throws -> Property {
         guard offset >= 0, offset < description.fieldsByOffset.count,
             description.fieldsByOffset[offset] >= 0
@@ -69,7 +69,7 @@ package final class ModelTable {
         return value.map(Mixed.init(_:))
     }
 
-    /// The engine's handle of an object.
+    /// Returns the engine's handle of an object.
     package func liveObject(_ key: ObjectKey) -> LiveObject {
         context.source.object(classSchema, key)
     }

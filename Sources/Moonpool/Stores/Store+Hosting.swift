@@ -5,8 +5,8 @@ import ObjectStore
 extension Store {
     /// Creates the typed store of an engine's store that scripts have opened.
     ///
-    /// It belongs to the engine's thread. The error of a failed assignment is recorded for ``throwFailure()`` instead of
-    /// ending the program.
+    /// It belongs to the engine's thread. The error of a failed assignment is recorded for ``throwFailure()`` instead
+    /// of ending the program.
     package convenience init(hosted engine: ObjectStore.Store) {
         self.init(ModelContext(.store(engine), scheduling: nil, isHosted: true))
     }
@@ -71,7 +71,7 @@ extension Store {
             .typeMismatch, "'\(found.name)' is \(found.typeName), not \(expected.typeName)")
     }
 
-    /// The table of a model, after a comparison with the class of the store.
+    /// Returns the table of a model after comparing the model with the class of the store.
     private func checkedTable<M: ObjectModel>(_ type: M.Type) throws -> ModelTable {
         let table = try table(type)
         guard !table.isVerified else { return table }

@@ -31,8 +31,8 @@ public final class Store {
     ///   - options: Durability and limits.
     ///   - isolation: The actor that the store belongs to.
     ///   - migration: Adapts the data to the new schema, in one transaction.
-    /// - Throws: ``StoreError``: `invalid_schema` for a model that cannot be stored, `migration_needed`, `version_too_low`,
-    ///   `file_corrupt`, `file_format_too_new`, `read_only`, `disk_full`, `invalid_argument`.
+    /// - Throws: ``StoreError``: `invalid_schema` for a model that cannot be stored, `migration_needed`,
+    ///   `version_too_low`, `file_corrupt`, `file_format_too_new`, `read_only`, `disk_full`, `invalid_argument`.
     public init(
         _ location: StoreLocation, models: any ObjectModel.Type..., version: Int = 0,
         options: StoreOptions = StoreOptions(),
@@ -208,7 +208,7 @@ public final class Store {
 
 /// The schema of a store's models.
 enum ModelSchema {
-    /// The classes of models.
+    /// Returns the classes of models.
     ///
     /// Throws `invalid_schema` for a link to a model that is not among them.
     static func classes(_ descriptions: [ModelDescription]) throws -> [ClassSchema] {

@@ -49,7 +49,7 @@ public struct StoreOptions: Sendable {
     /// Creates the default options.
     public init() {}
 
-    /// The engine's configuration for models; without models, the schema is that of the file.
+    /// Returns the engine's configuration for models; without models, the schema is that of the file.
     package func configuration(
         _ location: StoreLocation, models: [any ObjectModel.Type], version: Int
     ) throws -> StoreConfiguration {

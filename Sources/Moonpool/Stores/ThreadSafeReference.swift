@@ -33,7 +33,7 @@ public struct ThreadSafeReference<Value: ThreadConfined>: Sendable {
 public protocol ThreadConfined {
     /// The value in the form of a reference.
     var _confined: ConfinedValue { get throws }
-    /// The value in another store.
+    /// Returns the value in another store.
     static func _resolved(_ value: ConfinedValue) throws -> Self?
 }
 
@@ -63,7 +63,7 @@ extension Live: ThreadConfined {
         ConfinedValue(
             context: modelTable.context, value: .object(modelTable.liveObject(objectKey)))
     }
-    /// The object in another store.
+    /// Returns the object in another store.
     public static func _resolved(_ value: ConfinedValue) throws -> Live? {
         guard case .object(let object) = value.value else { return nil }
         return Live(try value.context.table(M.self), object.key)
@@ -75,7 +75,7 @@ extension Results: ThreadConfined {
     public var _confined: ConfinedValue {
         ConfinedValue(context: table.context, value: .results(engineResults), words: words)
     }
-    /// The results in another store.
+    /// Returns the results in another store.
     public static func _resolved(_ value: ConfinedValue) throws -> Results? {
         guard case .results(let results) = value.value else { return nil }
         return Results(try value.context.table(M.self), results, value.words)
@@ -87,7 +87,7 @@ extension BacklinkResults: ThreadConfined {
     public var _confined: ConfinedValue {
         ConfinedValue(context: table.context, value: .results(content))
     }
-    /// The results in another store.
+    /// Returns the results in another store.
     public static func _resolved(_ value: ConfinedValue) throws -> BacklinkResults? {
         guard case .results(let results) = value.value else { return nil }
         return BacklinkResults(try value.context.table(M.self), results)
@@ -99,7 +99,7 @@ extension LiveList: ThreadConfined {
     public var _confined: ConfinedValue {
         get throws { ConfinedValue(context: try context, value: .list(try engine)) }
     }
-    /// The list in another store.
+    /// Returns the list in another store.
     public static func _resolved(_ value: ConfinedValue) throws -> LiveList? {
         guard case .list(let list) = value.value else { return nil }
         return LiveList(list, value.context)
@@ -111,7 +111,7 @@ extension LiveSet: ThreadConfined {
     public var _confined: ConfinedValue {
         get throws { ConfinedValue(context: try context, value: .set(try engine)) }
     }
-    /// The set in another store.
+    /// Returns the set in another store.
     public static func _resolved(_ value: ConfinedValue) throws -> LiveSet? {
         guard case .set(let set) = value.value else { return nil }
         return LiveSet(set, value.context)
@@ -123,7 +123,7 @@ extension LiveMap: ThreadConfined {
     public var _confined: ConfinedValue {
         get throws { ConfinedValue(context: try context, value: .map(try engine)) }
     }
-    /// The map in another store.
+    /// Returns the map in another store.
     public static func _resolved(_ value: ConfinedValue) throws -> LiveMap? {
         guard case .map(let map) = value.value else { return nil }
         return LiveMap(map, value.context)

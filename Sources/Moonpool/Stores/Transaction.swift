@@ -54,8 +54,9 @@ public final class Transaction {
 
     /// Inserts a value as an object, or updates the object with its primary key.
     ///
-    /// Values in `Link.new` and embedded values are inserted with it, in the same mode. Throws `duplicate_key`, `invalid_object` for a link
-    /// to an object that does not exist, `out_of_range`, `unknown_class`, `not_in_write` after the write has ended.
+    /// Values in `Link.new` and embedded values are inserted with it, in the same mode. Throws `duplicate_key`,
+    /// `invalid_object` for a link to an object that does not exist, `out_of_range`, `unknown_class`, `not_in_write`
+    /// after the write has ended.
     @discardableResult  // because many objects are found again by a query
     public func insert<M: Model>(_ value: M, _ mode: InsertMode = .new) throws -> Live<M> {
         let key = try inserter(of: M.self).insertReturningKey(value, mode)
@@ -73,7 +74,7 @@ public final class Transaction {
         for value in values { try inserter.insert(value, mode) }
     }
 
-    /// The inserter of a model, with its class and its properties.
+    /// Returns the inserter of a model, with its class and its properties.
     @usableFromInline
     func inserter<M: Model>(of type: M.Type) throws -> ModelInserter<M> {
         try check()

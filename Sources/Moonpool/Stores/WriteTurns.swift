@@ -12,7 +12,7 @@ struct WriteTurns {
         return lastNumber
     }
 
-    /// Whether all earlier writes have left.
+    /// Returns whether all earlier writes have left the queue.
     func isFirst(_ number: Int) -> Bool { number == first }
 
     /// Leaves the queue, in constant time on average.

@@ -167,7 +167,7 @@ extension Mixed: Codable {
 }
 
 extension Backlinks: Codable {
-    /// This is not called, because a container decodes backlinks from the model's default.
+    /// This initializer is not called, because a container decodes backlinks from the model's default.
     public init(from decoder: any Decoder) throws {
         throw DecodingError.dataCorrupted(
             DecodingError.Context(

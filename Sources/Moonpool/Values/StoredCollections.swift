@@ -32,7 +32,7 @@ extension Array: StoredValue, CollectionValue where Element: StoredValue {
     }
     /// Returns the live list, or the bytes.
     public static func _live(_ cell: StoredCell) throws -> LiveForm { try Element._list(cell) }
-    /// Nested lists are not stored.
+    /// Throws `invalid_argument`, because lists cannot be nested.
     public static func _live(
         _ element: StoredElement, in context: StoredContext
     ) throws -> LiveForm {
@@ -97,7 +97,7 @@ extension Set: StoredValue, CollectionValue where Element: StoredValue {
     public static func _live(_ cell: StoredCell) throws -> LiveForm {
         LiveSet(try cell.table.liveObject(cell.key).set(cell.property.name), cell.table.context)
     }
-    /// Nested sets are not stored.
+    /// Throws `invalid_argument`, because sets cannot be nested.
     public static func _live(
         _ element: StoredElement, in context: StoredContext
     ) throws -> LiveForm {
@@ -150,7 +150,7 @@ where Key == String, Value: StoredValue {
     public static func _live(_ cell: StoredCell) throws -> LiveForm {
         LiveMap(try cell.table.liveObject(cell.key).map(cell.property.name), cell.table.context)
     }
-    /// Nested maps are not stored.
+    /// Throws `invalid_argument`, because maps cannot be nested.
     public static func _live(
         _ element: StoredElement, in context: StoredContext
     ) throws -> LiveForm {

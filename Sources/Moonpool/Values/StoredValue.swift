@@ -3,7 +3,8 @@ import ObjectStore
 
 /// A type that a property of a model can have.
 ///
-/// Numbers, text, dates, identifiers, collections, links and embedded models conform. An enum with a raw value needs no code:
+/// Numbers, text, dates, identifiers, collections, links and embedded models conform. An enum with a raw value needs no
+/// code:
 ///
 /// ```swift
 /// enum Color: String, StoredValue { case brown, black }
@@ -46,7 +47,7 @@ public protocol StoredValue: Sendable {
     func _element(in context: StoredContext) throws -> StoredElement
     /// Returns the element that stores a live form.
     static func _element(of live: LiveForm, in context: StoredContext) throws -> StoredElement
-    /// The live form of an array of elements.
+    /// Returns the live form of an array of elements.
     static func _list(_ cell: StoredCell) throws -> ListForm
     /// Returns the element that stores the live form of an array.
     static func _element(ofList live: ListForm, in context: StoredContext) throws -> StoredElement
