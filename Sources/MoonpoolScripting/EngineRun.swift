@@ -54,7 +54,8 @@ final class EngineRun: Sendable {
         phase.withLock { phase in
             switch phase {
             case .waiting: phase = .canceled
-            // Runs before the run can end; otherwise the stop would affect the next run.
+            // The lock delays the end of the run until the stop is requested; otherwise the stop would affect the next
+            // run.
             case .running:
                 phase = .canceled
                 script.stopRunning()

@@ -17,7 +17,7 @@ final class ArgumentReader {
 
     /// Returns the next argument.
     ///
-    /// An error contains its number and name.
+    /// An error contains the number and name of the argument.
     func next<Value: ScriptConvertible>(_ type: Value.Type) throws(LuaArgumentError) -> Value {
         let value = index < values.count ? values[index] : .nil
         index += 1
@@ -35,7 +35,7 @@ final class ArgumentReader {
 }
 
 extension LuaCall {
-    /// The remaining arguments of a call, which are not converted yet.
+    /// Returns a reader of the arguments of a call, which are converted one by one, and the script.
     borrowing func reader(
         from first: Int = 1, _ signature: FunctionSignature
     ) throws -> (ArgumentReader, ScriptContext) {
@@ -45,7 +45,7 @@ extension LuaCall {
 }
 
 extension ScriptContext {
-    /// The script of this state.
+    /// Returns the script of a Lua state.
     static func of(_ state: LuaState) throws -> ScriptContext {
         guard let context = state.host as? ScriptContext else { throw ScriptFailure.closed }
         return context

@@ -65,7 +65,7 @@ struct FunctionSignature: Sendable {
 }
 
 extension FunctionSignature {
-    /// For declarations in Swift.
+    /// Creates the signature of a declaration in Swift.
     ///
     /// An invalid signature is an error of the program; the name is then the text before the parenthesis.
     init(lenient text: String) {

@@ -46,7 +46,7 @@ extension Moonpool.LiveList: ScriptConvertible {
     public static var scriptAnnotation: String {
         "moonpool.List<\(Element.storedType.elementAnnotation)>"
     }
-    /// A live list with elements of this type.
+    /// Converts a live list with elements of this type.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> Moonpool.LiveList<Element>
     {
@@ -56,7 +56,7 @@ extension Moonpool.LiveList: ScriptConvertible {
             try store.hosted(list)
         }
     }
-    /// The list.
+    /// Returns the list.
     public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
         ScriptOperand(try conversion.context.storeModule.luaValue(of: engineForHosts))
     }
@@ -69,7 +69,7 @@ extension Moonpool.LiveSet: ScriptConvertible {
     public static var scriptAnnotation: String {
         "moonpool.Set<\(Element.storedType.elementAnnotation)>"
     }
-    /// A live set with elements of this type.
+    /// Converts a live set with elements of this type.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> Moonpool.LiveSet<Element>
     {
@@ -79,7 +79,7 @@ extension Moonpool.LiveSet: ScriptConvertible {
             try store.hosted(set)
         }
     }
-    /// The set.
+    /// Returns the set.
     public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
         ScriptOperand(try conversion.context.storeModule.luaValue(of: engineForHosts))
     }
@@ -92,7 +92,7 @@ extension Moonpool.LiveMap: ScriptConvertible {
     public static var scriptAnnotation: String {
         "moonpool.Map<\(Element.storedType.elementAnnotation)>"
     }
-    /// A live map with values of this type.
+    /// Converts a live map with values of this type.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> Moonpool.LiveMap<Element>
     {
@@ -102,7 +102,7 @@ extension Moonpool.LiveMap: ScriptConvertible {
             try store.hosted(map)
         }
     }
-    /// The map.
+    /// Returns the map.
     public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
         ScriptOperand(try conversion.context.storeModule.luaValue(of: engineForHosts))
     }

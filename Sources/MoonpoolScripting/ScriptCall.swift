@@ -55,7 +55,7 @@ public struct ScriptCall<State: Sendable> {
     /// The default `store` is the store of the first live argument, or without a live argument, the engine's only
     /// store. In an open write of the script, an error does not roll back the changes; the script rolls back its write
     /// unless it catches the error. Throws the errors of `writeNow` of a store.
-    @discardableResult  // because most writes are made for what they change
+    @discardableResult  // because most writes have no result
     public func write<R>(
         in store: Moonpool.Store? = nil, _ body: (Transaction) throws -> R
     ) throws -> R {

@@ -53,7 +53,7 @@ public struct ScriptMember<Object: AnyObject & Sendable>: Sendable {
     let kind: Kind
     let stub: MemberStub
 
-    /// How objects are created: `Counter(1)`, and also `Counter.new(1)`.
+    /// Declares how objects are created: `Counter(1)`, and also `Counter.new(1)`.
     public static func new<each Argument: ScriptValue>(
         _ signature: String,
         _ body: @escaping @Sendable (repeat each Argument) throws -> Object
@@ -66,7 +66,7 @@ public struct ScriptMember<Object: AnyObject & Sendable>: Sendable {
             }, stub: .constructor(FunctionStub(signature, repeat (each Argument).self)))
     }
 
-    /// A method: `counter:add(1)`.
+    /// Declares a method: `counter:add(1)`.
     public static func method<each Argument: ScriptValue, Value: ScriptValue>(
         _ signature: String,
         _ body: @escaping @Sendable (Object, repeat each Argument) throws -> Value
@@ -80,7 +80,7 @@ public struct ScriptMember<Object: AnyObject & Sendable>: Sendable {
         }
     }
 
-    /// A method without a result.
+    /// Declares a method without a result.
     public static func method<each Argument: ScriptValue>(
         _ signature: String,
         _ body: @escaping @Sendable (Object, repeat each Argument) throws -> Void
@@ -93,7 +93,7 @@ public struct ScriptMember<Object: AnyObject & Sendable>: Sendable {
         }
     }
 
-    /// An asynchronous method, for which the script waits as in `moonpool.sleep`.
+    /// Declares an asynchronous method, for which the script waits as in `moonpool.sleep`.
     public static func method<each Argument: ScriptValue, Value: ScriptValue>(
         _ signature: String,
         _ body: @escaping @Sendable (Object, repeat each Argument) async throws -> Value
@@ -108,7 +108,7 @@ public struct ScriptMember<Object: AnyObject & Sendable>: Sendable {
         }
     }
 
-    /// A property: `counter.count`; without `set` a script cannot assign to it.
+    /// Declares a property: `counter.count`; without `set`, a script cannot assign to it.
     public static func property<Value: ScriptValue>(
         _ name: String, _ get: @escaping @Sendable (Object) throws -> Value,
         set: (@Sendable (Object, Value) throws -> Void)? = nil
@@ -161,7 +161,7 @@ extension ScriptObject {
     /// The class's name.
     public static var scriptAnnotation: String { scriptClass.name }
 
-    /// An object of this class.
+    /// Converts an object of this class.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> Self
     {

@@ -13,8 +13,8 @@ import StoreBindings
 // (`ScriptValue`) pass between threads.
 //
 // Caveats:
-// * A chunk that waits (`moonpool.sleep`, an async function of Swift) lets others of the same engine run meanwhile, above
-//   it on the same stack: it continues when they have ended. Lua has stack space for some 190 waiting chunks at once.
+// * While a chunk waits (`moonpool.sleep`, an async function of Swift), other chunks of the same engine run above it on
+//   the same stack, and it continues only after they have ended. The stack has space for about 190 waiting chunks.
 //   Engines that share a thread do not wait for each other (`LoopStrand`).
 // * Stopping one run also stops those below it on the stack.
 
@@ -211,14 +211,15 @@ public final class ScriptEngine: Sendable {
     /// the script stops when the function returns.
     public func stop() { script.stopRunning() }
 
-    /// Ends the engine and waits for its end: stops the current run, rolls back writes, and closes the stores.
+    /// Stops the current run, rolls back writes, closes the stores, and returns when the engine has ended.
     ///
     /// Waiting and later runs throw a `ScriptFailure` with the code `closed`.
     public func close() async {
         do {
             try script.finishGently(within: .zero)
         } catch {
-            // No thread is available to manage the end, so this stops the running chunk, unless it is just starting.
+            // No thread is available for the normal end of the script, so the running chunk is stopped, unless it is
+            // just starting.
             script.kill()
         }
         await withCheckedContinuation { continuation in

@@ -5,13 +5,13 @@ import LuaHost
 public struct ScriptFunction: ScriptValue, Hashable {
     private let function: LuaFunction
     private let link: ScriptLink
-    // Stored permanently, because only the script's thread can access Lua.
+    // Stored for comparisons on any thread, because only the script's thread can access Lua.
     private let address: UInt
 
     /// `function`.
     public static var scriptTypeName: String { "function" }
 
-    /// A function.
+    /// Converts a function.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> ScriptFunction
     {
@@ -22,7 +22,7 @@ public struct ScriptFunction: ScriptValue, Hashable {
             function: function, link: conversion.context.link, address: function.address)
     }
 
-    /// The function.
+    /// Returns the function.
     public func toScript(in conversion: ScriptConversion) -> ScriptOperand {
         ScriptOperand(.function(function))
     }
@@ -53,13 +53,13 @@ public struct ScriptFunction: ScriptValue, Hashable {
         }
     }
 
-    /// Whether both are the same function.
+    /// Returns whether both are the same function.
     ///
     /// Usable on any thread.
     public static func == (a: ScriptFunction, b: ScriptFunction) -> Bool {
         a.address == b.address
     }
-    /// Identity.
+    /// Hashes the identity of the function.
     public func hash(into hasher: inout Hasher) { hasher.combine(address) }
 }
 

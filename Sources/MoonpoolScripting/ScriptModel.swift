@@ -111,7 +111,8 @@ extension FunctionSignature {
 }
 
 extension ScriptEngine {
-    /// Adds methods and computed properties to the objects of a model, and functions to a global table with the name of its class.
+    /// Adds methods and computed properties to the objects of a model, and functions to a global table with the name of
+    /// its class.
     ///
     /// Takes effect before the next run. Throws `invalid_argument` for a name that is not a Lua name.
     public func register<M: Model>(

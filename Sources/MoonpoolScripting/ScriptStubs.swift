@@ -8,8 +8,8 @@ extension ScriptEngine {
     /// Returns annotations for LuaLS: the Lua API, the classes of the open stores, and the declarations that were
     /// registered with the engine.
     ///
-    /// Save the text as a file of the workspace of the language server. Editors then complete and check the functions, classes, stores and
-    /// globals of the program, with their types.
+    /// Save the text as a file in the workspace of the language server. Editors then complete and check the functions,
+    /// classes, stores and globals of the program, with their types.
     ///
     /// ```swift
     /// let stubs = try await engine.stubs()
@@ -106,7 +106,7 @@ struct FunctionStub: Sendable {
         self.init(signature, types: annotations(of: repeat each types), results: { [] })
     }
 
-    /// `function add(a, b) end` with annotations.
+    /// Returns `function add(a, b) end` with annotations.
     func declaration(as name: String) -> String {
         var lines = parameters.map { "---@param \($0.name) \($0.type)" }
         lines += results().map { "---@return \($0)" }
@@ -115,7 +115,7 @@ struct FunctionStub: Sendable {
         return lines.joined(separator: "\n")
     }
 
-    /// `fun(a: integer): string`, with another receiver or result.
+    /// Returns `fun(a: integer): string`, optionally with a receiver or another result.
     func type(of receiver: String? = nil, returning other: String? = nil) -> String {
         var list = parameters.map { "\($0.name): \($0.type)" }
         if let receiver { list.insert("self: \(receiver)", at: 0) }
@@ -155,7 +155,7 @@ struct ClassStub: Sendable {
     /// The class, and the global that creates objects.
     var declaration: String {
         var lines = ["---@class \(name)"] + fields
-        // A separate type, because the table of the class does not have the fields of objects.
+        // The table of the class has a separate type, because it does not have the fields of objects.
         lines += ["", "---@class \(name).Class"]
         for case .constructor(let constructor) in members {
             let type = constructor.type(returning: name)

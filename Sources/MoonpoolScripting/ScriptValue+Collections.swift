@@ -12,13 +12,13 @@ extension Optional: ScriptConvertible where Wrapped: ScriptConvertible {
         let wrapped = Wrapped.scriptAnnotation
         return wrapped == "any" || wrapped.hasSuffix("?") ? wrapped : wrapped + "?"
     }
-    /// Nil, or the value.
+    /// Converts nil, or the value.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> Wrapped?
     {
         operand.lua.isNil ? nil : try Wrapped.fromScript(operand, in: conversion)
     }
-    /// Nil, or the value.
+    /// Returns nil, or the value.
     public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
         try self?.toScript(in: conversion) ?? ScriptOperand(.nil)
     }
@@ -32,7 +32,7 @@ extension Array: ScriptConvertible where Element: ScriptConvertible {
         let element = Element.scriptAnnotation
         return element.hasSuffix("?") ? "(\(element.dropLast())|nil)[]" : element + "[]"
     }
-    /// The elements 1 to `#t` of a table.
+    /// Converts the elements 1 to `#t` of a table.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> [Element]
     {
@@ -51,7 +51,7 @@ extension Array: ScriptConvertible where Element: ScriptConvertible {
         }
         return elements
     }
-    /// A table with these elements.
+    /// Returns a table with these elements.
     public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
         let context = conversion.context
         return ScriptOperand(
@@ -64,7 +64,7 @@ extension Dictionary: ScriptConvertible where Key == String, Value: ScriptConver
     public static var scriptTypeName: String { "table" }
     /// `table<string, integer>`.
     public static var scriptAnnotation: String { "table<string, \(Value.scriptAnnotation)>" }
-    /// The pairs of a table whose keys are all strings.
+    /// Converts the pairs of a table whose keys are all strings.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> [String: Value]
     {
@@ -84,7 +84,7 @@ extension Dictionary: ScriptConvertible where Key == String, Value: ScriptConver
         }
         return result
     }
-    /// A table with these pairs.
+    /// Returns a table with these pairs.
     public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
         let table = conversion.context.state.makeTable(fields: count)
         for (name, element) in self { table[name] = try element.toLua(in: conversion.context) }
@@ -109,7 +109,7 @@ public indirect enum AnyScriptValue: ScriptValue, Hashable {
     /// `plain value`.
     public static var scriptTypeName: String { "plain value" }
 
-    /// A copy.
+    /// Returns a copy.
     ///
     /// Throws for functions, coroutines, userdata, other keys, and tables that contain themselves.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
@@ -167,7 +167,7 @@ public indirect enum AnyScriptValue: ScriptValue, Hashable {
         return .map(map)
     }
 
-    /// The value.
+    /// Returns the value.
     public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
         let context = conversion.context
         let value: LuaValue =

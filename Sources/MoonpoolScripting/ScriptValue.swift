@@ -104,7 +104,7 @@ extension ScriptContext {
 extension Bool: ScriptValue {
     /// `boolean`.
     public static var scriptTypeName: String { "boolean" }
-    /// A boolean.
+    /// Converts a boolean.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> Bool
     {
@@ -113,7 +113,7 @@ extension Bool: ScriptValue {
         }
         return flag
     }
-    /// A boolean.
+    /// Returns a boolean.
     public func toScript(in conversion: ScriptConversion) -> ScriptOperand {
         ScriptOperand(.boolean(self))
     }
@@ -122,7 +122,7 @@ extension Bool: ScriptValue {
 extension ScriptValue where Self: FixedWidthInteger {
     /// `integer`.
     public static var scriptTypeName: String { "integer" }
-    /// An integer, or a float with an integral value, in the type's range.
+    /// Converts an integer, or a float with an integral value, in the type's range.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> Self
     {
@@ -137,7 +137,7 @@ extension ScriptValue where Self: FixedWidthInteger {
         }
         return result
     }
-    /// An integer; throws `out_of_range` beyond Lua's 64 bits.
+    /// Returns an integer; throws `out_of_range` beyond Lua's 64 bits.
     public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
         guard let number = Int64(exactly: self) else {
             throw ScriptFunctionError("out_of_range", "\(self) is not a Lua integer")
@@ -157,7 +157,7 @@ extension UInt8: ScriptValue {}
 extension Double: ScriptValue {
     /// `number`.
     public static var scriptTypeName: String { "number" }
-    /// A number.
+    /// Converts a number.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> Double
     {
@@ -166,7 +166,7 @@ extension Double: ScriptValue {
         }
         return number
     }
-    /// A float.
+    /// Returns a float.
     public func toScript(in conversion: ScriptConversion) -> ScriptOperand {
         ScriptOperand(.number(self))
     }
@@ -175,7 +175,7 @@ extension Double: ScriptValue {
 extension String: ScriptValue {
     /// `string`.
     public static var scriptTypeName: String { "string" }
-    /// A string in UTF-8; use ``LuaHost/LuaString`` for bytes.
+    /// Converts a string in UTF-8; use ``LuaHost/LuaString`` for bytes.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> String
     {
@@ -189,7 +189,7 @@ extension String: ScriptValue {
         }
         return text
     }
-    /// A string.
+    /// Returns a string.
     public func toScript(in conversion: ScriptConversion) -> ScriptOperand {
         ScriptOperand(.text(self))
     }
@@ -198,7 +198,7 @@ extension String: ScriptValue {
 extension LuaString: ScriptValue {
     /// `string`.
     public static var scriptTypeName: String { "string" }
-    /// A string of any bytes.
+    /// Converts a string of any bytes.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> LuaString
     {
@@ -207,7 +207,7 @@ extension LuaString: ScriptValue {
         }
         return string
     }
-    /// A string.
+    /// Returns a string.
     public func toScript(in conversion: ScriptConversion) -> ScriptOperand {
         ScriptOperand(.string(self))
     }

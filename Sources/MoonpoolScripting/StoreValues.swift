@@ -28,7 +28,7 @@ extension StoredScriptValue {
         else { throw ScriptTypeMismatch(expected: scriptTypeName, found: operand.lua) }
         return converted
     }
-    /// The value.
+    /// Returns the value.
     public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
         ScriptOperand(conversion.context.storeModule.luaValue(plain: stored.engineValue))
     }
@@ -48,7 +48,7 @@ extension StoredType {
         }
     }
 
-    /// Text is also data.
+    /// Converts text to data if this is the type.
     fileprivate func coerced(_ value: Value) -> Mixed {
         if type == .data, case .string(let text) = value { return .data(Array(text.utf8)) }
         return Mixed(value)
@@ -69,7 +69,7 @@ extension DecimalValue: StoredScriptValue {}
 extension ScriptValue where Self: RawRepresentable, RawValue: ScriptValue {
     /// The type of the raw value.
     public static var scriptTypeName: String { RawValue.scriptTypeName }
-    /// The case of a raw value.
+    /// Returns the case of a raw value.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> Self
     {
@@ -81,7 +81,7 @@ extension ScriptValue where Self: RawRepresentable, RawValue: ScriptValue {
         }
         return value
     }
-    /// The raw value.
+    /// Returns the raw value.
     public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
         try rawValue.toScript(in: conversion)
     }
@@ -94,7 +94,7 @@ extension ObjectID: ScriptConvertible where M: Model {
     public static var scriptTypeName: String { M.className }
     /// The name of the class: scripts pass and receive the object itself.
     public static var scriptAnnotation: String { M.className }
-    /// The identifier of an object of the class.
+    /// Returns the identifier of an object of the class.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> ObjectID
     {
@@ -103,7 +103,7 @@ extension ObjectID: ScriptConvertible where M: Model {
         else { throw ScriptTypeMismatch(expected: scriptTypeName, found: operand.lua) }
         return ObjectID(of: object)
     }
-    /// The object in the script's store with the class.
+    /// Returns the object in the script's store with the class.
     ///
     /// Throws `invalid_argument` if no store or several stores of the script have the class.
     public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
@@ -121,7 +121,7 @@ extension Frozen: ScriptConvertible where M: Model {
     public static var scriptTypeName: String { M.className }
     /// The name of the class.
     public static var scriptAnnotation: String { M.className }
-    /// A frozen object of the class, or the current state of a valid object.
+    /// Converts a frozen object of the class, or the current state of a valid object.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> Frozen
     {
@@ -141,7 +141,7 @@ extension Frozen: ScriptConvertible where M: Model {
             throw mismatch
         }
     }
-    /// The frozen object.
+    /// Returns the frozen object.
     ///
     /// Throws `invalid_argument` if the script has not opened a store of the object's file.
     public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
@@ -166,7 +166,8 @@ extension Mixed: ScriptValue {
     public static var scriptTypeName: String { "plain value or object" }
     /// `any`.
     public static var scriptAnnotation: String { "any" }
-    /// A plain value, an object, or a table of these: a list if its keys are 1 to n, otherwise a map with strings as keys.
+    /// Converts a plain value, an object, or a table of these: a list if its keys are 1 to n, otherwise a map with
+    /// strings as keys.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> Mixed
     {
@@ -179,7 +180,7 @@ extension Mixed: ScriptValue {
             return .object(AnyObjectID(object.reference, object.classSchema.name))
         }
     }
-    /// The value.
+    /// Returns the value.
     ///
     /// A link becomes the object in the script's store with its class.
     ///
@@ -240,7 +241,7 @@ extension Live: ScriptConvertible {
     public static var scriptTypeName: String { M.className }
     /// The name of the class.
     public static var scriptAnnotation: String { M.className }
-    /// A valid live object of the class.
+    /// Converts a valid live object of the class.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> Live
     {
@@ -267,7 +268,7 @@ extension Live: ScriptConvertible {
             throw mismatch
         }
     }
-    /// The object.
+    /// Returns the object.
     public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
         ScriptOperand(try conversion.context.storeModule.luaValue(of: engineObject))
     }
@@ -278,7 +279,7 @@ extension Moonpool.Results: ScriptConvertible {
     public static var scriptTypeName: String { "results of \(M.className)" }
     /// `moonpool.Results<Dog>`.
     public static var scriptAnnotation: String { "moonpool.Results<\(M.className)>" }
-    /// Live results of the class.
+    /// Converts live results of the class.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> Moonpool.Results<M>
     {
@@ -290,7 +291,7 @@ extension Moonpool.Results: ScriptConvertible {
         else { throw ScriptTypeMismatch(expected: scriptTypeName, found: operand.lua) }
         return typed
     }
-    /// The results.
+    /// Returns the results.
     public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
         ScriptOperand(try conversion.context.storeModule.luaValue(of: engineForHosts))
     }

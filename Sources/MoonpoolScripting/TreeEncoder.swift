@@ -68,7 +68,7 @@ final class TreeEncoder: Encoder {
 
         private func set(_ child: Node, _ key: any CodingKey) {
             guard case .map(var nodes) = node.content else { return }
-            // Cleared first, so that the dictionary is not copied.
+            // The content is cleared first, so that the dictionary is not copied.
             node.content = .map([:])
             nodes[key.stringValue] = child
             node.content = .map(nodes)
@@ -104,7 +104,7 @@ final class TreeEncoder: Encoder {
 
         private func append(_ child: Node) {
             guard case .list(var nodes) = node.content else { return }
-            // Cleared first, so that the array is not copied.
+            // The content is cleared first, so that the array is not copied.
             node.content = .list([])
             nodes.append(child)
             node.content = .list(nodes)
