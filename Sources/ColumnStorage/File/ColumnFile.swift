@@ -128,7 +128,7 @@ package final class ColumnFile: Sendable {
         return try ColumnFile(name, options, lease, isInMemory: true)
     }
 
-    /// The file opened a second time, for writes that are rolled back; see ``VersionRewind``.
+    /// Opens the file a second time, for writes that are rolled back; see ``VersionRewind``.
     static func scratch(of file: ColumnFile) throws(StorageError) -> ColumnFile {
         let lease = try EnvironmentRegistry.openScratch(of: file.lease(), tables: FileTables.names)
         var options = FileOptions(durability: .memory, historyLimit: 0)
@@ -136,7 +136,7 @@ package final class ColumnFile: Sendable {
         return try ColumnFile(file.path, options, lease, isInMemory: file.isInMemory)
     }
 
-    /// Another handle of a file in memory that is already open in this process.
+    /// Returns another handle of a file in memory that is already open in this process.
     static func shareInMemory(
         _ name: String, _ options: FileOptions, _ lease: EnvironmentLease
     ) throws(StorageError) -> ColumnFile {
@@ -156,8 +156,8 @@ package final class ColumnFile: Sendable {
 
     /// Returns whether another thread or process holds the write lock at each of several checks.
     ///
-    /// This is a hint. It costs a few loads if the lock is free; otherwise twenty checks take a millisecond or two, which
-    /// is longer than most writes take.
+    /// This is a hint. It costs a few loads if the lock is free; otherwise twenty checks take a millisecond or two,
+    /// which is longer than most writes take.
     package func isLocked(forChecks checks: Int) -> Bool {
         guard let environment, environment.isLockedByOthers else { return false }
         return environment.isLocked(forChecks: checks)

@@ -1,9 +1,9 @@
 /// Full case folding of Unicode, which makes texts equal that differ only in case.
 ///
-/// `CaseFolding.txt` of the Unicode Character Database, statuses C and F, computed with the case mappings of the
-/// standard library: upper case, then lower case, except for a few characters below. So the data is that of the Swift
-/// version that compiles the program, and no table or library has to be updated. (The rule was compared with the file
-/// for every character.)
+/// The result is that of `CaseFolding.txt` in the Unicode Character Database, statuses C and F, for every character. It
+/// is computed with the case mappings of the standard library: upper case, then lower case, except for a few characters
+/// below. The data is therefore that of the Swift version that compiles the program, and no table or library has to be
+/// updated.
 ///
 /// "Ὀδυσσεύς" and "ὈΔΥΣΣΕΎΣ" fold to equal texts, and so do "straße", "STRASSE" and "STRAẞE", "ſ" and "s", "ﬁ" and
 /// "fi". "İ" folds to "i" with a dot above, and "ı" to itself: Turkish has different rules, which would depend on the

@@ -61,7 +61,7 @@ package enum HistoryLog {
         guard from < to else { return ChangeSet() }
         var pending = PendingMerge()
         var expected = from + 1
-        // The newest entries are in the delta buffer, and mostly these are all that is needed.
+        // The newest entries are in the delta buffer, and usually no others are needed.
         if recent.find(.history, expected) == nil {
             let cursor = try transaction.cursor(table)
             var stored = try cursor.setRange(expected)

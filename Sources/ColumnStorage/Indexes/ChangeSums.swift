@@ -34,7 +34,7 @@ struct ChangeSums<Value: IndexedValue> {
         return UnsafeBufferPointer(sums.elements)
     }
 
-    /// The same sums, in the memory of the log: nothing else may be done with either after it.
+    /// Returns the same sums in the memory of the log; afterwards, neither the log nor this value may be used.
     mutating func take(from log: inout GrowableBuffer<Record>) -> UnsafeBufferPointer<Record> {
         if summed == log.count { return UnsafeBufferPointer(sums.elements) }
         sums.removeAll()

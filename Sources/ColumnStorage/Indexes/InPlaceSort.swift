@@ -1,6 +1,6 @@
-/// Sorts without memory of its own, unlike the sort of the standard library, which needs half as much again.
+/// Sorts elements in place, unlike the sort of the standard library, which needs temporary memory of half their size.
 ///
-/// Quicksort, which becomes heapsort where it divides badly. Equal elements have no order.
+/// Uses quicksort, and heapsort for parts that quicksort divides badly. The order of equal elements is not defined.
 enum InPlaceSort {
     @inline(__always)
     static func sort<Element: BitwiseCopyable>(
@@ -32,7 +32,7 @@ enum InPlaceSort {
             guard depth > 0 else { return heapsort(start, count, precedes) }
             depth &-= 1
             let middle = partition(start, count, precedes)
-            // The smaller part first, so that the stack stays small.
+            // The recursion sorts only the smaller part, so that the stack stays small.
             if middle < count &- middle {
                 quicksort(start, middle, depth, precedes)
                 start += middle
@@ -45,8 +45,8 @@ enum InPlaceSort {
         insertionSort(start, count, precedes)
     }
 
-    /// Divides elements so that none of the first precedes, and none of the rest follows, some element; returns how many
-    /// the first are, which is neither none nor all.
+    /// Divides elements at a pivot: none of the first part follows it, and none of the second part precedes it; returns
+    /// the size of the first part, which is neither 0 nor the count.
     @inline(__always)
     private static func partition<Element: BitwiseCopyable>(
         _ start: UnsafeMutablePointer<Element>, _ count: Int,

@@ -2,8 +2,8 @@ import MemoryAccounts
 
 /// The memory of the pending changes to all indexes of a snapshot, charged to the account of the script that writes.
 ///
-/// The indexes share an eighth of the account. An index that is refused memory merges its changes into its blocks, which
-/// takes time but no memory, so a write never fails for its indexes. Without an account, nothing is refused.
+/// The indexes share an eighth of the account. An index that is refused memory merges its changes into its blocks,
+/// which takes time but no memory, so a write never fails for its indexes. Without an account, nothing is refused.
 final class IndexMemory {
     /// The bytes that all indexes take.
     private var bytes = 0
@@ -28,7 +28,7 @@ final class IndexMemory {
     /// Returns false, without a change, if the index is to merge its changes now.
     func grants(_ new: Int, replacing old: Int) -> Bool {
         if takers == 0 {
-            // Another script may write than before.
+            // The writing script may have changed.
             let account = MemoryAccount.current
             charge = MemoryCharge(account)
             share = (account?.capacity ?? .max) / 8
@@ -36,7 +36,8 @@ final class IndexMemory {
         if charge.isLimited {
             let wanted = bytes - old + new
             let count = takers + (old == 0 ? 1 : 0)
-            // An index may take its part even if others have more than theirs, which they give up when they grow.
+            // An index may take its share even if other indexes exceed theirs; those merge their changes when they
+            // grow.
             guard wanted <= share || new <= share / count, (try? charge.set(wanted)) != nil else {
                 return false
             }

@@ -15,7 +15,7 @@ struct IndexMerge<Value: IndexedValue> {
 
     /// Calls `give` with the insertions before `entry`, then with the entry unless it was removed.
     ///
-    /// Returns false if `give` did.
+    /// Returns false if `give` returned false.
     @inline(__always)
     mutating func pass(_ entry: Entry, _ give: (Entry) -> Bool) -> Bool {
         while next < sums.count {
@@ -26,7 +26,7 @@ struct IndexMerge<Value: IndexedValue> {
             if record.change > 0 {
                 for _ in 0..<record.change where !give(record.entry) { return false }
             } else {
-                // Only existing entries are removed, so this one is.
+                // Only existing entries are removed, so an equal sum removes this entry.
                 skips = order == 0 ? Int(-record.change) : 0
             }
         }

@@ -81,7 +81,7 @@ protocol IndexBlock {
     /// Returns false if the entries must be packed in another form.
     func pack(with entry: Entry, into target: inout GrowableBuffer<UInt8>) -> Bool
 
-    /// Returns the layout of the most first entries, up to `limit`, that fit into one block.
+    /// Returns the layout of as many first entries, up to `limit`, as fit into one block.
     static func fit(_ entries: UnsafeBufferPointer<Entry>, limit: Int) -> Layout
 
     /// Packs the first `layout.count` entries; `target` is overwritten.
@@ -107,8 +107,8 @@ extension IndexBlock {
         return compare(count - 1, upper) < 0 ? count : lowerBound(upper)
     }
 
-    /// Returns the layout of the most first entries, up to `limit`, that fit into one block and that a key can separate
-    /// from the rest.
+    /// Returns the layout of as many first entries, up to `limit`, as fit into one block and can be separated from the
+    /// rest by a key.
     ///
     /// Entries that no key can separate, such as equal ones, are in one block, even if they exceed its size: a lookup
     /// finds all of them there.

@@ -21,7 +21,7 @@ extension Int64: IndexedValue {
 
     static var least: Int64 { .min }
 
-    // With the copy that sorting needs, the changes take twice these.
+    // Sorting copies the changes, so they can take twice these limits.
     static var pendingLimits: PendingLimits {
         PendingLimits(ascending: 2 << 20, least: 16 << 20, greatest: 32 << 20)
     }

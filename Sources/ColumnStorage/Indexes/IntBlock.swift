@@ -133,7 +133,7 @@ struct IntBlock: IndexBlock {
             entries[index] = entry(index)
             index &+= 1
         }
-        // Packing relies on no order.
+        // Packing does not depend on the order of the entries.
         return true
     }
 

@@ -4,9 +4,9 @@ import MemoryAccounts
 /// An index whose entries are computed from rows: the terms of a text, or several columns at once.
 ///
 /// A write does not update the index for every property that it sets. Before a row changes, its entries are removed and
-/// the row is marked as pending; new rows are always pending. ``addPending(_:in:)`` adds the entries of all pending rows.
-/// It is called before the index is read, at the commit, and from time to time during a long write, but never while a
-/// value is being set.
+/// the row is marked as pending; new rows are always pending. ``addPending(_:in:)`` adds the entries of all pending
+/// rows. It is called before the index is read, at the commit, and from time to time during a long write, but never
+/// while a value is being set.
 final class RowIndex {
     let definition: RowIndexDefinition
     let index: BytesIndex
@@ -147,9 +147,9 @@ struct RowEntries {
         order.deallocate()
     }
 
-    /// The number of terms from which, and after which again, a script with a memory limit is asked for the memory.
+    /// The number of terms between two charges to the account of a script with a memory limit.
     private static let termsPerCheck = 1 << 14
-    /// The bytes that a term takes besides its text, with the copies of buffers that grow.
+    /// The memory of a term in bytes besides its text, including temporary copies of growing buffers.
     private static let memoryOfTerm = 64
 
     /// Computes the entries of a row, ascending and without duplicates.

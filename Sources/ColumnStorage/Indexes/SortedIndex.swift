@@ -287,7 +287,7 @@ final class SortedIndex<Value: IndexedValue> {
     ) throws(StorageError) {
         let size = delta.pointee.size
         let isTail = delta.pointee.isTail
-        // With the copy of a buffer that grows.
+        // A growing buffer exists twice for a moment.
         guard memory.grants(size * 2, replacing: delta.pointee.granted) else {
             return try isTail ? flush(in: transaction) : flushEarly(delta, transaction)
         }
@@ -308,7 +308,7 @@ final class SortedIndex<Value: IndexedValue> {
         delta.pointee.nextCheck = memory.isLimited ? Swift.min(next, size + IndexMemory.step) : next
     }
 
-    /// Merges the changes of a write that has more to come.
+    /// Merges the changes before the end of the write.
     private func flushEarly(
         _ delta: UnsafeMutablePointer<IndexDelta<Value>>, _ transaction: TransactionHandle
     ) throws(StorageError) {

@@ -1,7 +1,8 @@
 /// The hashes of the values that a write has merged into an index whose blocks were empty before.
 ///
-/// A bulk load looks up each new value, which is rarely there. This answers nearly all of these questions with one access
-/// to memory; a search of the blocks takes several. Each merge has a part of its own: 16 to 32 bits for each value.
+/// A bulk load looks up each new value, which the index rarely contains. The filter answers nearly all of these lookups
+/// with one memory access; a search of the blocks takes several. Each merge adds a part with 16 to 32 bits for each
+/// value.
 struct ValueFilter<Value: IndexedValue> {
     private struct Part {
         let words: UnsafeMutableBufferPointer<UInt64>
@@ -35,7 +36,7 @@ struct ValueFilter<Value: IndexedValue> {
         }
     }
 
-    /// More parts would cost as much as a search of the blocks.
+    /// The maximum number of parts; more of them would cost as much as a search of the blocks.
     static var limit: Int { 8 }
 
     private var parts: [Part] = []

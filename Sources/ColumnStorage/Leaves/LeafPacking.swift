@@ -161,7 +161,8 @@ final class LeafPacker {
         var differences = SIMD4<UInt64>.zero
         var leasts = SIMD4<Double>(repeating: .infinity)
         var greatests = SIMD4<Double>(repeating: -.infinity)
-        // NaN remains in the sum; so does the sum of infinities of both signs, which only makes the bounds wider.
+        // A sum that includes NaN is NaN. The sum of infinities of both signs is NaN too, which only makes the bounds
+        // wider.
         var sums = SIMD4<Double>.zero
         var row = 0
         while row < Cluster.rows {

@@ -1,4 +1,5 @@
-// Packing a leaf of numbers of which a write has set a few: copies the committed leaf and replaces these values.
+// Packing of a leaf of numbers of which a write has set only a few: the committed leaf is copied, and these values are
+// replaced.
 extension LeafPacker {
     /// The maximum number of changed values; with more, the leaf is packed again, which takes the same time for any
     /// number.
@@ -7,7 +8,7 @@ extension LeafPacker {
     /// Returns the packed form of a leaf that differs from its committed leaf in the marked rows only.
     ///
     /// The result is as compact as that of ``pack(_:_:present:long:)``, and valid until the next call. Returns nil if
-    /// packing is necessary, because another encoding may be better, or because the only least or greatest value may
+    /// packing is necessary, because another encoding may be better, or because the single least or greatest value may
     /// have been replaced.
     func patch(_ leaf: UnpackedLeaf, _ kind: ColumnKind) -> UnsafeRawBufferPointer? {
         let marks = leaf.marks
@@ -80,7 +81,7 @@ extension LeafPacker {
         return bytes
     }
 
-    /// Copies a leaf of numbers of some bytes each, and returns the address of the numbers and the whole copy.
+    /// Copies a leaf of numbers of a fixed width, and returns the address of the numbers and the whole copy.
     private func copy(
         _ origin: Leaf, width: Int
     ) -> (payload: UnsafeMutableRawPointer, bytes: UnsafeRawBufferPointer) {

@@ -2,8 +2,8 @@ import LMDBStorage
 
 /// Changes to lists, which are loaded for editing and stored again.
 extension ListColumn {
-    /// The distance between the labels of new chunks at the end, which allows 32 divisions at one position before labels
-    /// are renewed.
+    /// The distance between the labels of new chunks at the end, which allows 32 divisions at one position before
+    /// labels are renewed.
     private static let gap: Int64 = 1 << 32
     /// The maximum number of elements of a chunk in memory before it is divided.
     static let divisionLimit = ListChunk.maximumElements * 2

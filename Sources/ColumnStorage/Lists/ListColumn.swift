@@ -25,9 +25,9 @@ package final class ListColumn {
     var edited: [Int64: EditedList] = [:]
     /// The edits of the flushed lists, by owner.
     package private(set) var recordedEdits: [Int64: CollectionEdits] = [:]
-    /// The memory of what has changed since the last flush.
+    /// The memory of the changes since the last flush.
     var pending = PendingMemory()
-    /// How often changes were stored, after which the counts that writers were given may be out of date.
+    /// The number of flushes; after a flush, counts that were passed to writers may be out of date.
     var flushCount = 0
     private var directories: [ListDirectory]
     /// Returns the length of an owner's list according to the owner's column.

@@ -3,7 +3,7 @@ import LMDBStorage
 /// The LMDB table of all lists of one snapshot, the transaction to read it with, and whether the known addresses of its
 /// pages are still valid.
 ///
-/// Each snapshot has one, and notifies it when it moves.
+/// Each snapshot has one such object, and calls ``move(to:)`` when it moves to another version.
 package final class ListPages {
     let table: Table
     private let state: UnsafeMutablePointer<State>

@@ -9,7 +9,7 @@ struct PendingMemory: ~Copyable {
     private(set) var bytes = 0
     /// The number of bytes that can be charged before the next request to the account.
     private var granted = 0
-    /// More than this is stored early.
+    /// The size in bytes above which the changes are stored before the end of the write.
     private var most = Self.mostBytes
     private var charge = MemoryCharge(nil)
 
@@ -44,7 +44,7 @@ struct PendingMemory: ~Copyable {
     @inline(never)
     private mutating func grants(_ wanted: Int) -> Bool {
         if granted == 0 {
-            // Another script may write than before.
+            // The writing script may have changed.
             let account = MemoryAccount.current
             charge = MemoryCharge(account)
             most = min(Self.mostBytes, (account?.capacity ?? .max) / 16)
@@ -58,8 +58,8 @@ struct PendingMemory: ~Copyable {
         return true
     }
 
-    /// Runs `store`, which stores the changes before the end of the write, and keeps the charge: the process keeps the memory for
-    /// the next changes.
+    /// Runs `store`, which stores the changes before the end of the write, and keeps the charge, because the next
+    /// changes reuse the memory.
     static func storingEarly(
         _ column: ListColumn, _ store: () throws(StorageError) -> Void
     ) throws(StorageError) {

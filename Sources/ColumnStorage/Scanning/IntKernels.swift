@@ -75,7 +75,7 @@ enum IntKernels {
         }
     }
 
-    /// The sum of some rows of a leaf of offsets of up to 32 bits.
+    /// Returns the sum of some rows of a leaf of offsets of up to 32 bits.
     @inline(__always)
     static func sum<T: FixedWidthInteger & UnsignedInteger>(
         of leaf: Leaf, _ rows: ClusterBits, _: T.Type
@@ -90,7 +90,7 @@ enum IntKernels {
         return total(of: rows, least: leaf.minimum, offsets: offsets)
     }
 
-    /// The sum of the values of rows, given the least value and the sum of the offsets.
+    /// Returns the sum of the values of rows, given the least value and the sum of the offsets.
     static func total(of rows: ClusterBits, least: Int64, offsets: UInt64) -> Int128 {
         Int128(least) &* Int128(rows.rowCount) &+ Int128(offsets)
     }
@@ -127,8 +127,8 @@ enum IntKernels {
 
 /// Tests of a whole leaf of floats or doubles, in the order that ``RealOrder`` defines.
 ///
-/// NaN comes before all numbers, so "less" is computed as "not greater or equal" with one vector comparison, as for
-/// IEEE's own.
+/// NaN comes before all numbers, so "less" is computed as "not greater or equal" with one vector comparison, as for the
+/// order of IEEE 754.
 enum DoubleKernels {
     static func rows(of leaf: Leaf, _ comparison: Comparison, _ value: Double) -> ClusterBits {
         if value.isNaN { return rowsComparedWithNaN(leaf, comparison) }

@@ -23,7 +23,7 @@ extension TableReader {
         matches(column, cluster, .notNull, among: among).rowCount
     }
 
-    /// The sum of integers, exactly: it can need more than 64 bits.
+    /// Returns the exact sum of integers, which can need more than 64 bits.
     package func sumInt(_ column: ColumnID, _ cluster: Int, among: ClusterBits) -> Int128 {
         guard let (leaf, rows) = integers(column, cluster, among) else { return 0 }
         switch leaf.encoding {

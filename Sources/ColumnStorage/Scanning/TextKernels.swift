@@ -5,7 +5,7 @@ enum TextKernels {
 
     /// Returns those `rows` of a plain leaf with 16-bit ends that may begin with `prefix`, which is not empty.
     ///
-    /// The result may contain other rows, but all matching ones. No branch depends on a value, so the time is
+    /// The result contains all matching rows, and may contain others. No branch depends on a value, so the time is
     /// independent of the number of matches.
     static func rows(
         of leaf: Leaf, beginningWith prefix: UnsafeRawBufferPointer, among rows: ClusterBits

@@ -86,7 +86,7 @@ package final class Snapshot {
     /// Returns the definition of a table, if this snapshot knows it.
     package func definition(of table: TableID) -> TableDefinition? { source.definitions[table] }
 
-    /// Returns the reader of a table, which is the same one for each call.
+    /// Returns the reader of a table; each call returns the same object.
     package func table(_ id: TableID) -> TableReader {
         if let recent, recent.id == id { return recent }
         let reader: TableReader
@@ -107,7 +107,7 @@ package final class Snapshot {
         return try Metadata.read("user." + name, in: source.openReader().handle, file.tables.meta)
     }
 
-    /// Notes that the schema of this version has been read.
+    /// Records that the schema of this version has been read.
     package func didReadSchema() { mayHaveNewSchema = false }
 
     // MARK: Versions
@@ -165,7 +165,7 @@ package final class Snapshot {
 
     /// Releases the version.
     ///
-    /// Afterwards, table readers read empty tables. An open write is cancelled.
+    /// Afterwards, table readers read empty tables. An open write is rolled back.
     package func close() {
         if write != nil { cancelWrite() }
         for reader in tables.values { reader.close() }

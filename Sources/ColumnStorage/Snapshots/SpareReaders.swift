@@ -1,8 +1,8 @@
 /// The table readers of a version that was released, for reuse by the next version that is released.
 ///
-/// A live snapshot leaves a version with every step. Observers read a few values of the old version before it is
-/// released, and creating its readers each time would cost more than the reads. Between versions the readers keep no
-/// pages. The object belongs to the thread of the snapshots.
+/// A live snapshot leaves its version whenever it moves to another one. Observers read a few values of the old version
+/// before it is released, and creating its readers each time would cost more than the reads. Between versions the
+/// readers keep no pages. The object belongs to the thread of the snapshots.
 final class SpareReaders {
     private var source: SnapshotSource?
     private var hasEnded = false

@@ -96,7 +96,7 @@ package struct ColumnDefinition: Hashable, Sendable {
 
 /// The definition of a table in the storage.
 ///
-/// Only the layer above knows names.
+/// Names exist only in the layer above.
 package struct TableDefinition: Hashable, Sendable {
     /// The number of the table.
     package var id: TableID

@@ -23,7 +23,7 @@ package struct MapEditor {
     @discardableResult  // because: most callers only need the value to be set
     package func set(_ element: ListElement, for key: [UInt8]) throws(StorageError) -> Bool {
         let (position, isThere) = try reader.search(key.span.bytes)
-        // Both, before one is there without the other.
+        // Requires the memory for both before the first is stored, so that the map has no key without a value.
         try keys.require(ListElement.bytes(key).pendingBytes)
         try entries.writer.require(element.pendingBytes)
         if isThere {

@@ -256,7 +256,7 @@ package final class RowWriter {
         let generation = session.generation.pointee
         findLeaves(cluster)
         // Creating the last leaf may have flushed earlier ones. All leaves of a class with thousands of columns may
-        // need more than the session's limit, so the second time none is flushed.
+        // need more than the session's limit, so the second attempt flushes none.
         if session.generation.pointee != generation {
             session.keepingLeaves { findLeaves(cluster) }
         }

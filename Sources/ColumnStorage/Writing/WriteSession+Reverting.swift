@@ -6,7 +6,7 @@ extension WriteSession {
     ///
     /// The data and the schema must be those of that version, which the caller checks in the history. Takes time in
     /// proportion to the changes of the version. Throws `damaged` if the version's old values are not kept or do not
-    /// fit; the write must then be cancelled.
+    /// fit; the write must then be rolled back.
     package func revert(version: UInt64) throws(StorageError) {
         guard var reader = snapshot.entryReader(version) else {
             throw StorageError(.damaged, call: "a version without history", file: file.path)
