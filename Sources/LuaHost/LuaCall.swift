@@ -43,7 +43,7 @@ package struct LuaAnswer: Sendable {
         first <= count ? (first...count).map { self[$0] } : []
     }
 
-    /// Whether the argument is missing or `nil`.
+    /// Returns whether the argument is missing or `nil`.
     package func isNil(_ index: Int) -> Bool {
         index > count || shim_type(L, Int32(index)) == SHIM_TNIL
     }

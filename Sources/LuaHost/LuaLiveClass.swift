@@ -232,7 +232,7 @@ extension LuaState {
 }
 
 private func dispatch(_ context: UnsafeRawPointer?) -> Unmanaged<LuaLiveClass> {
-    Unmanaged<LuaLiveClass>.fromOpaque(context!)  // because every class is made with its Swift side
+    Unmanaged<LuaLiveClass>.fromOpaque(context!)  // because every class has a Swift side
 }
 
 private func answer(_ L: OpaquePointer?, _ error: any Error) -> Int32 {

@@ -47,8 +47,8 @@ extension LuaState {
 
     /// Throws if the account has less than this number of bytes left; call it in functions that build large values.
     ///
-    /// The bytes are a temporary allocation of the caller. Collects garbage before it throws, if that is worth its
-    /// time. Costs two loads.
+    /// The bytes are a temporary allocation of the caller. Collects garbage before it throws, if a collection is
+    /// worthwhile. Costs two loads.
     package func checkMemory(adding bytes: Int = 0) throws(MemoryLimitReached) {
         guard let account, account.bytes + bytes >= account.capacity else { return }
         if account.needsCollection {

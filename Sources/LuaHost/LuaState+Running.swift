@@ -43,7 +43,7 @@ extension LuaState {
         return pop(L).string?.description ?? ""
     }
 
-    /// Calls a function at the raise of each uncaught error, before the stack unwinds.
+    /// Calls a function where each uncaught error is raised, before the stack unwinds.
     ///
     /// The function receives no arguments and can inspect the stack with the `debug` library. Its own errors are
     /// ignored. It replaces an earlier function.

@@ -31,11 +31,13 @@ package final class LuaState {
     var stopErrors: [Int: any ScriptError] = [:]
     /// Receives the warnings of `warn` and of failing finalizers, if warnings are on.
     package var onWarning: ((String) -> Void)?
-    /// The owner of the state, through which the declarations of classes, which belong to no state, find their host.
+    /// The owner of the state, from which the functions of classes obtain their host, because class declarations belong
+    /// to no state.
     package weak var host: AnyObject?
     /// The files that the functions given to the script may access.
     package var files = FileRights.all
-    /// Returns the code and the message of an error of the host that is not a ``ScriptError``; nil for one without a code.
+    /// Returns the code and the message of an error of the host that is not a ``ScriptError``; nil for one without a
+    /// code.
     package var describesError: ((any Error) -> (code: String, message: String)?)?
     /// Runs when a watched main chunk returns: see ``watchMainReturn()``.
     ///

@@ -1,6 +1,6 @@
 import CLuaShims
 
-/// A replacement of a standard stream of a state's `io` that writes to the host.
+/// A stream that replaces a standard stream of a state's `io` and writes to the host.
 ///
 /// It must outlive the state, whose finalizers can still write.
 package final class LuaStream {
