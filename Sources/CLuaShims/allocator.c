@@ -1,14 +1,14 @@
 // Memory of one state. Blocks up to 256 bytes come from slabs of 64 KB by size class, because malloc is too slow for
-// objects created in a loop. Larger blocks come from malloc. A slab is divided into blocks a page at a time, as they are
-// needed: a state that is idle uses some 25 classes, and only a few pages of each.
+// objects created in a loop. Larger blocks come from malloc. A slab is divided into blocks a page at a time, as they
+// are needed: an idle state uses about 25 classes, and only a few pages of each.
 //
-// A state with a memory account charges it before it takes memory from the system, in steps of 64 KB or more, so that small
-// allocations cost no more than without one. The account counts what the system provides: whole slabs, and blocks with
-// their headers. Two measures keep that close to what Lua uses:
+// A state with a memory account charges it before it takes memory from the system, in steps of 64 KB or more, so that
+// small allocations cost no more than without one. The account counts what the system provides: whole slabs, and blocks
+// with their headers. Two measures keep that close to what Lua uses:
 // * Blocks of up to 8 KB come from slabs as well, and blocks of 32 KB or more are mapped, because malloc keeps freed
 //   memory in pieces that fit nothing else.
-// * When the account refuses memory, slabs without a live block are returned to the system. Otherwise a script that fills
-//   memory with objects of one size and frees them could not use that memory for another size.
+// * When the account refuses memory, slabs without a live block are returned to the system. Otherwise a script that
+//   fills memory with objects of one size and frees them could not use that memory for another size.
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <sys/mman.h>
@@ -18,13 +18,13 @@
 #include "host.h"
 
 enum { SLAB = 65536, HEADER = 16, STEP = 65536, PAGE = 4096, LEAST_MAPPED = 32768 };
-// Classes 1 to 16 are steps of 16 bytes. Above, in states with an account, there are four for each doubling up to 8 KB.
+// Classes 1 to 16 are steps of 16 bytes. Above, states with an account have four classes for each doubling up to 8 KB.
 enum { SMALL = 16, SMALL_SIZE = 256, CLASSES = MEMORY_CLASSES - 1, SLAB_SIZE = 8192 };
 
 // The head of each slab.
 typedef struct slab {
     struct slab *next;
-    uint16_t class, blocks;  // `blocks`: how many it has been divided into; what follows them is untouched
+    uint16_t class, blocks;  // `blocks`: the number of blocks divided so far; the memory after them is untouched
     uint32_t free;           // counted by `return_slabs` only
 } slab;
 
@@ -71,7 +71,8 @@ static bool fits(memory *m, size_t size) {
 
 static bool reserve(memory *m, size_t size) {
     if (m->charge && !fits(m, size)) {
-        // Looking for free slabs takes a step for each free block, so it runs only if many blocks were freed since the last time.
+        // Looking for free slabs takes a step for each free block, so it runs only if many blocks were freed since the
+        // last time.
         size_t idle = m->held > m->used ? m->held - m->used : 0;
         if (idle < m->idle) m->idle = idle;
         bool is_worthwhile = idle > m->idle + m->granted / 16;
@@ -110,7 +111,7 @@ void memory_release_object(memory *m, size_t size) { unreserve(m, size); }
 static void *aligned_map(void) {
     char *p = mmap(NULL, SLAB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED) return NULL;
-    if (((uintptr_t)p & (SLAB - 1)) == 0) return p;  // most often below the one before
+    if (((uintptr_t)p & (SLAB - 1)) == 0) return p;  // usually true: the map is directly below the previous one
     munmap(p, SLAB);
     p = mmap(NULL, 2 * SLAB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED) return NULL;
@@ -334,7 +335,7 @@ void memory_relieve(lua_State *L) {
     if (pressure == SHIM_PRESSURE_EXHAUSTED && return_slabs(&h->mem) > 0)
         pressure = h->calls.memory_pressure(h->owner);
     if (pressure != SHIM_PRESSURE_EXHAUSTED) return;
-    lua_pushliteral(L, "not enough memory");  // Lua makes that the error of its allocator
+    lua_pushliteral(L, "not enough memory");  // lua_error converts this text to a memory error
     lua_error(L);
 }
 
@@ -352,7 +353,7 @@ void shim_collect_now(lua_State *L) {
     host *h = host_of(L);
     collect(L, h);
 #ifdef __GLIBC__
-    malloc_trim(0);  // what objects of the host have freed
+    malloc_trim(0);  // returns memory that objects of the host have freed
 #endif
     h->calls.did_collect(h->owner);
 }

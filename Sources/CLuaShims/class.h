@@ -14,7 +14,7 @@
 static const uint64_t live_magic = 0x6d6f6f6e6c697665, box_magic = 0x6d6f6f6e626f7800;
 
 typedef struct { uint64_t magic; int64_t payload; shim_class *cls; } object;
-typedef struct { object base; uint64_t generation; } frozen_object;  // its class may be freed before it
+typedef struct { object base; uint64_t generation; } frozen_object;  // its class may be freed before the object
 
 // Names are Lua strings. Short ones are interned, so the address of the string object identifies the name. Names beyond
 // the interning limit are compared as text. The class keeps all of them alive.

@@ -74,7 +74,7 @@ void shim_push_walk(lua_State *L, shim_class *c, const void *source, shim_keys k
     w->position = 0;
     w->count = w->next = 0;
     set_metatable(L, host_of(L)->walk_metatable);
-    if (c->kind == SHIM_CLASS_FROZEN && shim_push_anchor(L, c)) lua_setiuservalue(L, -2, 1);  // outlives the walk
+    if (c->kind == SHIM_CLASS_FROZEN && shim_push_anchor(L, c)) lua_setiuservalue(L, -2, 1);  // keeps the class alive
     lua_rawgeti(L, LUA_REGISTRYINDEX, c->metatable);
     lua_pushcclosure(L, step, 2);
 }

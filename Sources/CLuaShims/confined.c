@@ -44,7 +44,7 @@ static int confine(lua_State *L) {
     drop(L, reaching_out);
     replace(L, "load", text_load);
     replace(L, "setmetatable", plain_setmetatable);
-    // Of `os`, only the functions that read the time.
+    // Keeps only the functions of `os` that read the time.
     luaL_requiref(L, LUA_OSLIBNAME, luaopen_os, 0);
     static const char *const times[] = { "clock", "date", "difftime", "time", NULL };
     lua_createtable(L, 0, 4);

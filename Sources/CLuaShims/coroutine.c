@@ -4,7 +4,7 @@
 
 static int resume_framed(lua_State *L, lua_State *co, int arguments, int *results) {
     host *h = host_of(L);
-    limits_charge(h, 100);  // the steps of a new coroutine before its first count are not seen otherwise
+    limits_charge(h, 100);  // otherwise the steps of a new coroutine before its first count are not counted
     if (!frame_enter(h, co)) return luaL_error(L, "not enough memory");
     int status = lua_resume(co, L, arguments, results);
     frame_leave(h);

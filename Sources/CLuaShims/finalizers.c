@@ -1,7 +1,7 @@
-// Notices that a script with a memory account sets finalizers (see quota_set).
+// Detects that a script with a memory account sets a finalizer (see quota_set).
 #include "host.h"
 
-// Lets the collector rest while the quota is off, unless the script itself has stopped it.
+// Suspends the collector while the quota is off, unless the script itself has stopped it.
 void finalizers_follow(host *h) {
     bool rests = !h->mem.enforce;
     if (rests == h->collector_rests) return;
@@ -28,7 +28,7 @@ static int noting_setmetatable(lua_State *L) {
 // Replaces the `setmetatable` of the table on top.
 static void replace(lua_State *L) {
     lua_pushliteral(L, "__gc");
-    // A closure is that of a confined script, which has no finalizers.
+    // A function that is a closure belongs to a confined script, which has no finalizers.
     if (lua_getfield(L, -2, "setmetatable") == LUA_TFUNCTION && lua_iscfunction(L, -1) && !lua_getupvalue(L, -1, 1)) {
         lua_pushcclosure(L, noting_setmetatable, 2);
         lua_setfield(L, -2, "setmetatable");
@@ -46,5 +46,5 @@ static int install(lua_State *L) {
 
 void finalizers_setup(lua_State *L) {
     lua_pushcfunction(L, install);
-    if (lua_pcall(L, 0, 0, 0) != LUA_OK) lua_pop(L, 1);  // without memory, nothing of the script runs either
+    if (lua_pcall(L, 0, 0, 0) != LUA_OK) lua_pop(L, 1);  // without memory for this, the script cannot run either
 }

@@ -74,7 +74,7 @@ void shim_close(lua_State *L) {
     h->mem.enforce = h->mem.charge != NULL;  // closing itself allocates nothing
     h->has_finalizers = false;
     h->current = L;
-    // A stop may still find the frame while it is being removed, and then looks at the state.
+    // A stop may still find the frame while the frame is removed, and then reads the state.
     h->mem.kept = lua_getextraspace(L);  // the start of the block of a main state
     lua_close(L);
     if (entered) frame_leave(h);

@@ -17,8 +17,8 @@ typedef struct {
     int enforce;          // Lua code is running: the account can refuse memory
     void *free[MEMORY_CLASSES];  // free blocks of each size class
     struct slab *slabs;
-    struct slab *undivided[MEMORY_CLASSES];  // the newest slab of each class, while it is not wholly divided
-    void *kept;           // a large block that stays when Lua frees it
+    struct slab *undivided[MEMORY_CLASSES];  // the newest slab of each class, while it is not completely divided
+    void *kept;           // a large block that is kept when Lua frees it
     size_t kept_size;
     // The memory account, if there is one.
     bool maps;            // blocks are allocated so that they can be returned to the system
@@ -65,7 +65,7 @@ typedef struct host {
     int capacity;
     shim_interrupt *interrupt;
     // the list of the states with a time limit
-    bool is_watched;  // of the state's thread; other threads write the links of their neighbors, under a lock
+    bool is_watched;  // used on the state's thread; the links of the list are protected by a lock
     struct host *next_watched, **watched_by;
     _Atomic uint64_t run;    // id of the outermost run, 0 when idle
     _Atomic uint64_t stop;   // the run to stop
@@ -108,7 +108,7 @@ void host_free_kept(memory *m);
 void finalizers_follow(host *h);
 void finalizers_setup(lua_State *L);
 
-// Before a host call, which takes as much memory as it likes: collects garbage, or raises.
+// Called before a host call, whose memory is not limited: collects garbage, or raises an error.
 static inline void relieve_memory(lua_State *L, host *h) {
     if (h->mem.charge) memory_relieve(L);
 }
@@ -116,7 +116,7 @@ static inline void relieve_memory(lua_State *L, host *h) {
 // Turns the quota on while Lua code runs, and off while the host works.
 //
 // Lua runs finalizers (`__gc`) in the middle of any allocation. The quota must be on for them, so once a script has set
-// one, the collector rests while the quota is off.
+// one, the collector is suspended while the quota is off.
 static inline void quota_set(host *h, int on) {
     h->mem.enforce = on;
     if (h->has_finalizers) finalizers_follow(h);

@@ -23,7 +23,7 @@ struct shim_interrupt {
 static const int64_t grace = 200000000;  // nanoseconds
 
 static _Thread_local host *running;  // the state with the innermost run on this thread
-static _Thread_local bool ready;     // SIGURG is unblocked here
+static _Thread_local bool ready;     // SIGURG is unblocked on this thread
 static atomic_bool previous_is_third;       // whether CallInfo has the layout that `step` expects
 static atomic_int hook_switch;              // the offset in a Lua stack of its "hooks are allowed" byte; 0: unknown
 
@@ -287,7 +287,7 @@ bool interrupt_request(shim_interrupt *i, bool catchable, int reason, uint64_t o
     uint64_t run = h ? atomic_load(&h->run) : 0;
     if (only && run != only) run = 0;
     if (run) {
-        // A later request neither weakens nor relabels an unconditional one.
+        // A later request neither makes an unconditional one catchable nor changes its reason.
         bool is_certain = atomic_load(&h->stop) == run && !atomic_load(&h->catchable);
         if (!is_certain && (!catchable || atomic_load(&h->stop) != run)) {
             atomic_store(&h->reason, reason);

@@ -1,9 +1,9 @@
 // Limits of a run: time, and instructions of Lua. A run that exceeds one is stopped unconditionally, so that no pcall,
 // coroutine or message handler outlives it.
 //
-// The time limit costs one clock reading for each outermost run: one thread for all states of the process sleeps until the
-// nearest deadline that it has seen. A run wakes it only if its own deadline comes before that. The instruction limit is a
-// count hook, which halves the speed of Lua code. It is installed only while there is a limit.
+// The time limit costs one clock reading for each outermost run: one thread for all states of the process sleeps until
+// the nearest deadline that it knows. A run wakes it only if its own deadline comes before that. The instruction limit
+// is a count hook, which halves the speed of Lua code. It is installed only while there is a limit.
 #include <pthread.h>
 #include <time.h>
 #include "host.h"
@@ -15,7 +15,7 @@ static struct {
     pthread_cond_t changed;
     bool has_thread;
     host *first;            // of the states with a time limit
-    _Atomic int64_t wakes;  // when the thread will look again
+    _Atomic int64_t wakes;  // when the thread checks again
 } watch = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false, NULL, INT64_MAX };
 
 // ---- instructions
@@ -96,9 +96,9 @@ static void *watch_time(void *unused) {
         int64_t now = monotonic_now();
         stop_late_runs(now);
         int64_t next = nearest_deadline();
-        if (next <= now) next = now + 10000000;  // what was stopped has ended by then
+        if (next <= now) next = now + 10000000;  // the stopped runs have ended by then
         atomic_store(&watch.wakes, next);
-        // A run that began before it could see this has not woken the thread.
+        // A run that began before this value was visible to it has not woken the thread.
         if (nearest_deadline() < next && next != now + 10000000) continue;
         if (next == INT64_MAX) {
             pthread_cond_wait(&watch.changed, &watch.lock);

@@ -12,7 +12,7 @@ typedef void (*luv_set_loop_function)(lua_State *L, void *loop);
 
 static const char failures_key = 0;  // its address leads to the list of errors in the registry
 
-// Pops an error and appends it to the list, with the traceback of where it was raised.
+// Pops an error and appends it to the list, with a traceback of the code that raised it.
 static void keep_failure(lua_State *L, host *h) {
     int enforce = h->mem.enforce;
     quota_set(h, 0);  // no jump may leave this function: libuv is on the stack
@@ -54,7 +54,7 @@ static int call_back(lua_State *L, int arguments, int results, int flags) {
     return -status;
 }
 
-// Takes the module as its argument; returns true if it is luv written in C.
+// Takes the module as its argument; returns true if it is the C module luv.
 static int adopt(lua_State *L) {
     bool is_adopted = false;
     Dl_info info;

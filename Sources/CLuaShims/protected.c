@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include "host.h"
 
-// Replaces an error value with its description, as the handler of lua.c does, where the error was raised, for a
-// __tostring that inspects the stack. Errors of the host stay unchanged.
+// Replaces an error value with its description, as the handler of lua.c does. Runs where the error was raised, so that
+// a __tostring can inspect the stack. Errors of the host stay unchanged.
 static bool describes_itself(lua_State *L) {
     shim_class *ours;
     if (lua_type(L, 1) == LUA_TSTRING || lua_type(L, 1) == LUA_TNUMBER || shim_to_box(L, 1, &ours)) return false;
@@ -12,7 +12,7 @@ static bool describes_itself(lua_State *L) {
     return false;
 }
 
-// Lets a function look at the stack of an error. Its own errors are dropped.
+// Calls the error observer, which can inspect the stack of an error. Errors of the observer are dropped.
 static void observe_error(lua_State *L, host *h) {
     if (!h->error_observer || h->observing_error || !lua_checkstack(L, 4)) return;
     h->observing_error = true;
@@ -30,7 +30,7 @@ void shim_set_error_observer(lua_State *L) {
 // The traceback is taken where the error was raised, with the quota off; the error value itself does not change.
 int message_handler(lua_State *L) {
     host *h = host_of(L);
-    if (h->raised) return 1;  // the stop hook has taken it
+    if (h->raised) return 1;  // the stop hook has taken the traceback
     int enforce = h->mem.enforce;
     free(h->traceback);
     h->traceback = NULL;
@@ -146,14 +146,14 @@ int32_t shim_load(lua_State *L, const void *p, size_t n, const char *name, const
     return status_of(luaL_loadbufferx(L, n ? p : "", n, name, mode));  // lua_load is protected
 }
 
-// ---- pcall and xpcall of scripts with a memory account, as lbaselib.c has them; a script that is refused memory catches
-// the account's error, which has a code, and not Lua's string
+// ---- pcall and xpcall of scripts with a memory account, as in lbaselib.c. A script that is refused memory catches the
+// account's error, which has a code, instead of Lua's string.
 
 void describe_memory_error(lua_State *L) {
     host *h = host_of(L);
     h->mem.is_overdrawn = false;
     if (!h->memory_error) return;
-    lua_pop(L, 1);  // first: there may be no slot left
+    lua_pop(L, 1);  // before the push, because there may be no slot left
     lua_rawgeti(L, LUA_REGISTRYINDEX, h->memory_error);
 }
 
@@ -163,7 +163,7 @@ void shim_set_memory_error(lua_State *L) {
     else lua_rawseti(L, LUA_REGISTRYINDEX, h->memory_error);
 }
 
-// `extra` values below the results are not results.
+// The lowest `extra` values on the stack are not results.
 static int finish(lua_State *L, int status, lua_KContext extra) {
     if (status == LUA_OK || status == LUA_YIELD) return lua_gettop(L) - (int)extra;
     if (status == LUA_ERRMEM) describe_memory_error(L);

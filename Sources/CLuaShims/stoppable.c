@@ -1,5 +1,5 @@
-// Replacements for functions of Lua's libraries that a stop can interrupt: a hostile pattern on a text of a
-// few hundred letters, or `table.move({}, 1, 1 << 62, 2)`, would run permanently.
+// Replacements for functions of Lua's libraries that a stop can interrupt: a hostile pattern on a text of a few hundred
+// letters, or `table.move({}, 1, 1 << 62, 2)`, would never end in practice.
 #include "stoppable.h"
 
 void stoppable_look(lua_State *L, unsigned steps) {

@@ -25,7 +25,7 @@ void *shim_open_stream(shim_write_function write, const void *context) {
     *s = (sink){ write, context };
     FILE *file = fopencookie(s, "w", (cookie_io_functions_t){ .write = give, .close = end });
     if (!file) free(s);
-    else setvbuf(file, NULL, _IONBF, 0);  // the host divides what is written into lines
+    else setvbuf(file, NULL, _IONBF, 0);  // the host divides the output into lines
     return file;
 }
 

@@ -57,6 +57,6 @@ void shim_push_function(lua_State *L, const void *object, shim_function f) {
     function_box *b = lua_newuserdatauv(L, sizeof *b, 0);
     *b = (function_box){ function_magic, object, f, 0 };
     if (lua_rawgeti(L, LUA_REGISTRYINDEX, h->function_metatable) == LUA_TTABLE) lua_setmetatable(L, -2);
-    else lua_pop(L, 1);  // the script broke the registry: the object lives as long as the process
+    else lua_pop(L, 1);  // the script has changed the registry: the object is never released
     lua_pushcclosure(L, call_swift, 1);
 }

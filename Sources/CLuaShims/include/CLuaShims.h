@@ -39,8 +39,8 @@ typedef struct {
     void (*warn)(const void *owner, const char *text, size_t length);
     void (*main_returned)(const void *owner);
     void (*will_collect)(const void *owner);  // the script has called collectgarbage
-    // The memory account: charges bytes, false where it refuses them; releases bytes; returns the action before a host
-    // call, whose memory cannot be refused; is notified after a garbage collection.
+    // The memory account: charges bytes, and returns false if it refuses them; releases bytes; returns the action
+    // before a host call, whose memory cannot be refused; is notified after a garbage collection.
     bool (*charge_memory)(const void *owner, size_t size, int32_t manner);
     void (*release_memory)(const void *owner, size_t size);
     int32_t (*memory_pressure)(const void *owner);  // SHIM_PRESSURE_…
@@ -85,7 +85,7 @@ void shim_trim_heap(void);
 void shim_count_memory(lua_State *L);        // charges the account from now on; it can refuse while Lua code runs
 void shim_set_memory_error(lua_State *L);    // [-1, +0] the value raised when the account refuses memory
 void shim_collect(lua_State *L);
-void shim_collect_now(lua_State *L);         // the same for an account that is almost full: memory returns to the system
+void shim_collect_now(lua_State *L);         // also returns memory to the system; for an account that is almost full
 
 // ---- the stack; none of these can raise or run Lua code
 int32_t shim_top(lua_State *L);
@@ -134,7 +134,7 @@ int32_t shim_dump(lua_State *L, bool strip);                          // [-1, +1
 void shim_traceback(lua_State *L, lua_State *of, const char *message, int32_t level);         // [-0, +1]
 void shim_where(lua_State *L, int32_t level);                         // [-0, +1] "file:line: " or ""
 const char *shim_last_traceback(lua_State *L);                        // of the newest failed shim_call, or NULL
-void shim_set_error_observer(lua_State *L);                           // [-1, +0] a function, called where errors are raised
+void shim_set_error_observer(lua_State *L);                           // [-1, +0] a function, called at each raise
 void shim_keep_traceback(lua_State *L, const char *text);             // for the value on top, about to be raised again
 
 // Frames for error reports and help: one call of lua_getinfo. False if there is no such level.
@@ -206,9 +206,9 @@ bool shim_is_running(lua_State *L);
 // For a thread that switches between stacks: the states that have code on the current one. Returns those before.
 void *shim_exchange_running(void *states);
 int64_t shim_time_left(lua_State *L);  // nanoseconds until the deadline of the current run; INT64_MAX: it has none
-bool shim_stop_asked(lua_State *L);              // the current run has been asked to stop
-bool shim_stop_due(lua_State *L);                // and has not caught that: its next instruction raises it
-int32_t shim_stop_reason(lua_State *L);          // why the run has been asked to stop, if it has
+bool shim_stop_asked(lua_State *L);              // a stop of the current run was requested
+bool shim_stop_due(lua_State *L);                // the next instruction of the run raises the stop
+int32_t shim_stop_reason(lua_State *L);          // the reason of the requested stop, if there is one
 void shim_set_stop_value(lua_State *L, int32_t reason);  // [-1, +0] what a stop raises
 
 // ---- limits of each outermost run, which none of its code can outlast; 0 = none
