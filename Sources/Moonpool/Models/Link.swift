@@ -108,7 +108,7 @@ extension Link: StoredValue {
         else { return nil }
         return Live(target, linked)
     }
-    /// True.
+    /// True: every value that is not null can be read from the column.
     public static var _hasFastRead: Bool { true }
     /// Returns the linked object.
     public static func _live(
@@ -261,7 +261,7 @@ extension EmbeddedModel {
         else { return nil }
         return Live(target, linked)
     }
-    /// True.
+    /// True: every value that is not null can be read from the column.
     public static var _hasFastRead: Bool { true }
     /// Returns the embedded object.
     public static func _live(

@@ -64,7 +64,7 @@ package struct ModelField: Sendable {
     package let isPrimary: Bool
     package let isIndexed: Bool
     package let isFullText: Bool
-    /// The default of every object, in the form of the engine's schema.
+    /// The default that is the same for all objects, in the form of the engine's schema.
     package let constantDefault: Value?
     /// Computes the default of one object, if it differs between objects.
     package let computedDefault: (@Sendable () throws -> Value)?

@@ -90,7 +90,7 @@ extension ModelContext {
 }
 
 extension ModelTable {
-    /// Registers a read of a property that the engine does not see.
+    /// Registers a read of a property on the fast path, which does not use the engine.
     ///
     /// Releases nothing that a caller holds: the registrar runs no code of the program when it registers a read.
     @usableFromInline @inline(never) @_effects(releasenone)

@@ -12,7 +12,7 @@
         public init(stored: Mixed) throws {
             self = Date(try Timestamp(stored: stored))
         }
-        /// True.
+        /// True: every value that is not null can be read from the column.
         @inlinable public static var _hasFastRead: Bool { true }
         /// Reads the column.
         @inlinable public static func _read(_ cell: StoredCell) -> Date? {

@@ -8,7 +8,7 @@ extension Int: NumericValue {
     public var stored: Mixed { .int(self) }
     /// Creates the number, also from floating-point and decimal numbers without a fraction.
     public init(stored: Mixed) throws { self = try stored.integer(Int.self) }
-    /// True.
+    /// True: every value that is not null can be read from the column.
     @inlinable public static var _hasFastRead: Bool { true }
     /// Reads the column.
     @inlinable public static func _read(_ cell: StoredCell) -> Int? {
@@ -38,7 +38,7 @@ extension Int8: SmallStoredInteger {}
 extension Int16: SmallStoredInteger {}
 extension Int32: SmallStoredInteger {}
 extension Int64: SmallStoredInteger {
-    /// True.
+    /// True: every value that is not null can be read from the column.
     @inlinable public static var _hasFastRead: Bool { true }
     /// Reads the column.
     @inlinable public static func _read(_ cell: StoredCell) -> Int64? {
@@ -78,7 +78,7 @@ extension Double: NumericValue {
         default: throw stored.mismatch(expected: "a number")
         }
     }
-    /// True.
+    /// True: every value that is not null can be read from the column.
     @inlinable public static var _hasFastRead: Bool { true }
     /// Reads the column.
     @inlinable public static func _read(_ cell: StoredCell) -> Double? {
@@ -103,7 +103,7 @@ extension Float: NumericValue {
             self = Float(try Double(stored: stored))
         }
     }
-    /// True.
+    /// True: every value that is not null can be read from the column.
     @inlinable public static var _hasFastRead: Bool { true }
     /// Reads the column.
     @inlinable public static func _read(_ cell: StoredCell) -> Float? {

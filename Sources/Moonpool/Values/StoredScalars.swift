@@ -11,7 +11,7 @@ extension Bool: TruthValue {
         guard case .bool(let flag) = stored else { throw stored.mismatch(expected: "a bool") }
         self = flag
     }
-    /// True.
+    /// True: every value that is not null can be read from the column.
     @inlinable public static var _hasFastRead: Bool { true }
     /// Reads the column.
     @inlinable public static func _read(_ cell: StoredCell) -> Bool? {
@@ -30,7 +30,7 @@ extension String: TextValue {
         guard case .string(let text) = stored else { throw stored.mismatch(expected: "a string") }
         self = text
     }
-    /// True.
+    /// True: every value that is not null can be read from the column.
     @inlinable public static var _hasFastRead: Bool { true }
     /// Reads the column.
     @inlinable public static func _read(_ cell: StoredCell) -> String? {
@@ -48,7 +48,7 @@ extension Timestamp: OrderedValue {
         guard case .date(let moment) = stored else { throw stored.mismatch(expected: "a date") }
         self = moment
     }
-    /// True.
+    /// True: every value that is not null can be read from the column.
     @inlinable public static var _hasFastRead: Bool { true }
     /// Reads the column.
     @inlinable public static func _read(_ cell: StoredCell) -> Timestamp? {

@@ -119,7 +119,7 @@ public struct StoredCell {
     }
 }
 
-/// One stored value between a model and the store.
+/// A stored value that is passed between a model and the store.
 public struct StoredElement {
     package var value: Value
 
@@ -136,15 +136,15 @@ public struct StoredContext {
 // MARK: Values that a live object shows unchanged
 
 extension StoredValue {
-    /// Uses the slow path.
+    /// Returns nil, so that the slow path is used.
     @inlinable public static func _read(_ cell: StoredCell) -> LiveForm? { nil }
-    /// False.
+    /// False: values are read through the engine.
     @inlinable public static var _hasFastRead: Bool { false }
     /// Reads the property through the engine.
     public static func _live(_ cell: StoredCell) throws -> LiveForm {
         try _live(StoredElement(cell.value()), in: cell.context)
     }
-    /// No substitute.
+    /// Nil: the type has no plain value for a missing value.
     public static var _placeholder: Self? { nil }
     /// Creates the plain value from the stored form.
     public static func _plain(_ element: StoredElement, in context: StoredContext) throws -> Self {
