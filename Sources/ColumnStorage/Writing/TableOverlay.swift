@@ -30,7 +30,7 @@ final class TableOverlay {
     @exclusivity(unchecked) var headAfter: TableHead?
     /// Whether the cluster that was the newest at the beginning of the write was packed into leaves.
     @exclusivity(unchecked) var isTailPacked = false
-    /// The new head's value for rows in the tail, if the write has stored any.
+    /// The values of the new head that describe the tail, if the write has stored rows there.
     @exclusivity(unchecked) var tailRows: (stamp: UInt64, bound: Int64)?
     /// Whether the reader's leaves of the newest cluster have the changes of the write.
     @exclusivity(unchecked) var keptTail = false
