@@ -92,7 +92,7 @@ static bool step(lua_State *L, lua_Debug *ar, int level) {
     return true;
 }
 
-// The handler of the innermost xpcall would run inside this hook, where no hook can stop it.
+// Replaces the handler of the innermost xpcall, which would run inside this hook, where no hook can stop it.
 static void replace_handler(lua_State *L, host *h) {
     lua_Debug ar;
     if (!h->xpcall || !lua_getstack(L, 0, &ar)) return;
